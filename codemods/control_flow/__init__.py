@@ -1,0 +1,1 @@
+"""CF1xx: control flow that depends on a tensor."""

@@ -1,0 +1,99 @@
+"""CF102: a conditional expression on a tensor.
+
+## What it does
+Finds `a if condition else b` where the condition is a tensor, and selects with `torch.where` instead.
+
+## Why is this bad
+Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170): two graphs instead of one, and on a GPU a
+wait for the device at every call.
+
+## Example
+```python
+scale = 255.0 if image.max() > 1.0 else 1.0
+image = image / scale
+```
+
+## Use instead
+```python
+scale = torch.where(image.max() > 1.0, 255.0, 1.0)
+image = image / scale
+```
+
+## Fix safety
+Both sides are computed, so the fix is safe only where both are proved to be tensors of the same shape and dtype that
+cannot fail, draw no random numbers, take gradients to the same tensors, have a derivative that stays finite, and where
+nobody can tell a new tensor from the old one. Two constant numbers become a tensor without dimensions: safe where every
+use is arithmetic with a tensor and the constants are exact in half precision. Dividing by such a tensor instead of by a
+Python number can differ by one unit in the last place on a GPU, where torch multiplies by the reciprocal of a number.
+Each condition that is not proved is a named assumption; one that is broken declines the fix.
+
+Graph breaks: GB0170. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, selected, split_static, where
+
+
+class TensorTernary(Rule):
+    """Conditional expression on a tensor."""
+
+    code = "CF102"
+    name = "tensor-ternary"
+    summary = "conditional expression on a tensor"
+    gb = ("GB0170",)
+    hints = (" else ", "else\n", "else(")
+    assumptions = ("branches-total", "condition-one-element", "same-shape-dtype", "finite-derivative", "gradient-zeros", "no-aliasing", "number-to-tensor", "float32-rounding")
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Conditional expressions whose test is a tensor."""
+        for node in scope.nodes:
+            if isinstance(node, ast.IfExp) and is_tensor_test(node.test, scope):
+                yield self._judge(node, scope)
+
+    def _judge(self, node: ast.IfExp, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(node.test)}` is a tensor: the conditional expression on it breaks the graph"
+        fixed, tests = split_static(node.test, scope)
+        template = Template()
+        test = condition(tests, scope, template)
+        if test is None:
+            return self.declined(scope, node, message, template.broken or "the condition cannot be written as one tensor")
+        sides = (scope.value(node.body), scope.value(node.orelse))
+        constants = numbers(sides)
+        if constants is not None:
+            uses = _uses(node, scope)
+            suffix, obstacles = number_conversion(uses, constants, scope, node)
+            template.refuse(obstacles)
+        else:
+            suffix = ""
+            template.refuse(selected(node.body, node.orelse, sides, scope))
+            kept = [v for side, v in zip((node.body, node.orelse), sides, strict=True) if isinstance(side, ast.Name | ast.Attribute | ast.Subscript)]
+            template.refuse(scope.legality.aliasing(_targets(node, scope), kept, scope.statement(node), scope.facts))
+        code = f"{where(scope)}({test}, {template.use(node.body)}, {template.use(node.orelse)}){suffix}"
+        if fixed:
+            joined = " and ".join(template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed)
+            code = f"{code} if {joined} else {template.use(node.orelse)}"
+        if template.broken is not None:
+            return self.declined(scope, node, message, template.broken)
+        edit = scope.edit(node, code, **template.parts)
+        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions))
+
+
+def _uses(node: ast.IfExp, scope: Scope) -> list[ast.expr]:
+    """Where the selected number goes: the uses of the name that it is bound to, else the expression itself."""
+    names = _targets(node, scope)
+    if not names:
+        return [node]
+    return [use for name in names for use in scope.names(name)]
+
+
+def _targets(node: ast.IfExp, scope: Scope) -> list[str]:
+    statement = scope.parents.get(node)
+    if isinstance(statement, ast.Assign) and statement.value is node and all(isinstance(t, ast.Name) for t in statement.targets):
+        return [t.id for t in statement.targets if isinstance(t, ast.Name)]
+    return []

@@ -1,0 +1,92 @@
+"""What a codemod says: a Finding, and either the Fix for it or the reason why there is none."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+Effect = Literal["break", "recompile", "sync", "slow"]
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A stretch of source text: lines from 1, columns from 0 in code points, the end exclusive.
+
+    These are LibCST's positions. `ast` counts columns in UTF-8 bytes; `SourceFile.span` converts.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the two stretches share at least one character."""
+        return (self.line, self.column) < (other.end_line, other.end_column) and (
+            other.line,
+            other.column,
+        ) < (self.end_line, self.end_column)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """The replacement of one syntax node, an expression or a statement, by new code.
+
+    `template` is Python code in which `{name}` stands for the original node at `parts[name]`, taken over with its
+    own formatting and comments. Literal braces are doubled, as in `str.format`. A statement line that consists of
+    one placeholder stands for the statement in that span. An empty template removes the statement.
+    """
+
+    target: Span
+    template: str
+    parts: tuple[tuple[str, Span], ...] = ()
+    statement: bool = False
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A rewrite: edits in one file, the modules it needs imported, and the assumptions it rests on.
+
+    `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
+    the code uses the helper module that carries host effects to the compile boundary.
+    """
+
+    edits: tuple[Edit, ...]
+    imports: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    boundary: bool = False
+
+    @property
+    def safe(self) -> bool:
+        """Whether the fix rests on nothing but proved facts."""
+        return not self.assumptions
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that costs speed under `torch.compile`, at one place.
+
+    `reached_by` runs from the compiled root to `function`. Exactly one of `fix` and `declined` is set; `declined`
+    names the precondition that failed, or says what a person should do.
+    """
+
+    code: str
+    name: str
+    path: str
+    span: Span
+    message: str
+    function: str
+    reached_by: tuple[str, ...]
+    gb: tuple[str, ...]
+    effect: Effect
+    fix: Fix | None
+    declined: str | None
+    source_line: str = ""
+    confirmed: bool | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A key that survives edits elsewhere in the file: rule, path, function and the text of the line."""
+        key = "\0".join((self.code, self.path, self.function, self.source_line.strip()))
+        return hashlib.sha256(key.encode()).hexdigest()[:16]

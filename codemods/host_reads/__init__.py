@@ -1,0 +1,1 @@
+"""CF2xx: reading a tensor's value on the host."""

@@ -1,0 +1,161 @@
+"""What a rule is, and what it may ask about the function it looks at."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import ClassVar
+
+from compilefix.analysis.infer import FunctionFacts
+from compilefix.analysis.legality import Legality
+from compilefix.analysis.regions import CompiledFunction, live_nodes
+from compilefix.analysis.values import Value
+from compilefix.codemods.assumptions import ASSUMPTIONS
+from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
+from compilefix.source.files import SourceFile
+
+
+class Scope:
+    """A compiled function as a rule sees it: its live nodes, their values, and the text."""
+
+    def __init__(self, compiled: CompiledFunction, legality: Legality, path: str) -> None:
+        self.compiled = compiled
+        self.function = compiled.function
+        self.facts: FunctionFacts = compiled.facts
+        self.legality = legality
+        self.path = path
+
+    @property
+    def file(self) -> SourceFile:
+        """The file that the function stands in."""
+        return self.function.module.file
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.function.module.lines
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """The nodes that run compiled, in source order; nested functions are scopes of their own."""
+        return tuple(live_nodes(self.facts))
+
+    @cached_property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
+        """The parent of each live node."""
+        return {child: node for node in (self.function.node, *self.nodes) for child in ast.iter_child_nodes(node)}
+
+    def value(self, node: ast.AST) -> Value:
+        """What is known of an expression."""
+        return self.facts.value(node)
+
+    def callee(self, node: ast.AST) -> str | None:
+        """The dotted name of what a call calls: `torch.any`, `Tensor.item`, `math.sqrt`, `logging.Logger.info`."""
+        return self.facts.refs.get(node)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The statement that a node stands in."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, from the inside out, up to the function."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that a statement stands in."""
+        parent = self.parents[statement]
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(parent, name, None)
+            if isinstance(body, list) and statement in body:
+                return body
+        return [statement]
+
+    def names(self, name: str, *, stores: bool = False) -> list[ast.Name]:
+        """The places that load (or store) a local name, in source order."""
+        kind = ast.Store if stores else ast.Load
+        return [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, kind)]
+
+    def local_name(self, module: str) -> str | None:
+        """The name under which this file imports a module at its top level, for example `np` for numpy."""
+        return self.function.module.top_level_imports.get(module)
+
+    def source(self, node: ast.AST) -> str:
+        """The text of a node as it stands in the file."""
+        return ast.get_source_segment(self.file.text, node) or ast.unparse(node)
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands, in code points."""
+        line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        return Span(
+            line,
+            _characters(self._lines[line - 1], node.col_offset),  # type: ignore[attr-defined]
+            end_line,
+            _characters(self._lines[end_line - 1], node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def edit(self, node: ast.AST, template: str, **parts: ast.AST) -> Edit:
+        """Replace a node by a template whose placeholders stand for nodes of the original."""
+        return Edit(self.span(node), template, tuple((name, self.span(part)) for name, part in parts.items()), isinstance(node, ast.stmt))
+
+
+def _characters(line: str, offset: int) -> int:
+    # ast counts UTF-8 bytes.
+    return offset if line.isascii() else len(line.encode()[:offset].decode(errors="ignore"))
+
+
+class Rule(ABC):
+    """One graph-break or recompile pattern. A rule is one file: its docstring, its metadata, `find`."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    gb: ClassVar[tuple[str, ...]] = ()
+    torch: ClassVar[str] = ">=2.6"
+    effect: ClassVar[Effect] = "break"
+    assumptions: ClassVar[tuple[str, ...]] = ()
+    hints: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        unknown = [a for a in cls.assumptions if a not in ASSUMPTIONS]
+        if unknown:
+            raise TypeError(f"{cls.__name__}: no such assumption: {', '.join(unknown)}")
+
+    @property
+    def family(self) -> str:
+        """The folder that the rule stands in, for example `control_flow`."""
+        return type(self).__module__.split(".")[-2]
+
+    @abstractmethod
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """The findings of this rule in one compiled function."""
+
+    def fixed(self, scope: Scope, node: ast.AST, message: str, fix: Fix, **changes: object) -> Finding:
+        """A finding that has a fix."""
+        return self._finding(scope, node, message, fix, None, **changes)
+
+    def declined(self, scope: Scope, node: ast.AST, message: str, reason: str, **changes: object) -> Finding:
+        """A finding without a fix, and why."""
+        return self._finding(scope, node, message, None, reason, **changes)
+
+    def _finding(self, scope: Scope, node: ast.AST, message: str, fix: Fix | None, reason: str | None, **changes: object) -> Finding:
+        span = scope.span(node)
+        return Finding(
+            code=self.code,
+            name=self.name,
+            path=scope.path,
+            span=span,
+            message=message,
+            function=scope.function.qualname,
+            reached_by=scope.compiled.reached_by,
+            gb=changes.get("gb", self.gb),  # type: ignore[arg-type]
+            effect=changes.get("effect", self.effect),  # type: ignore[arg-type]
+            fix=fix,
+            declined=reason,
+            source_line=scope.function.module.lines[span.line - 1],
+        )

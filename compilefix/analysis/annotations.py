@@ -1,0 +1,115 @@
+"""What an annotation says of a value."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis import values
+from compilefix.analysis.values import Kind, Value
+from compilefix.source.index import Class, Module, Project
+
+_STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "complex"}
+_STATIC_NAMES = frozenset({"str", "bytes", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format"})
+_SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
+_MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
+_JAXTYPING_DTYPES = {"Float": "float", "Int": "int", "Bool": "bool", "UInt": "int", "Complex": "complex", "Num": None}
+_TENSOR_SUBCLASSES = {
+    "FloatTensor": "float",
+    "DoubleTensor": "float",
+    "HalfTensor": "float",
+    "BFloat16Tensor": "float",
+    "LongTensor": "int",
+    "IntTensor": "int",
+    "ByteTensor": "int",
+    "BoolTensor": "bool",
+}
+
+
+def annotated(node: ast.expr | None, module: Module, project: Project) -> Value:
+    """The value that an annotation promises; unknown where it promises nothing that matters here."""
+    if node is None:
+        return values.UNKNOWN
+    if isinstance(node, ast.Constant):
+        if node.value is None:
+            return values.NONE
+        if isinstance(node.value, str):
+            try:
+                return annotated(ast.parse(node.value.strip(), mode="eval").body, module, project)
+            except (SyntaxError, ValueError):
+                return values.UNKNOWN
+        return values.UNKNOWN
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return values.join(annotated(node.left, module, project), annotated(node.right, module, project))
+    if isinstance(node, ast.Subscript):
+        return _generic(node, module, project)
+    name = module.qualified(node)
+    return values.UNKNOWN if name is None else named(name, project)
+
+
+def named(name: str, project: Project) -> Value:
+    """The value that is an instance of the type of this dotted name."""
+    last = name.rpartition(".")[2]
+    if is_tensor_type(name):
+        return values.tensor()
+    if last in _TENSOR_SUBCLASSES:
+        return values.tensor(dtype=_TENSOR_SUBCLASSES[last])
+    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+        return values.tensor(dtype="float")
+    if name in _STATIC_TYPES:
+        return Value(frozenset({Kind.STATIC}), dtype=_STATIC_TYPES[name])
+    if name in _STATIC_NAMES:
+        return values.STATIC
+    if name == "torch.Size":
+        return values.SHAPE
+    if name in ("numpy.ndarray", "np.ndarray"):
+        return values.NDARRAY
+    if last in _SEQUENCES | _MAPPINGS | {"tuple", "Tuple"}:
+        return values.container()
+    found = project.resolve(name)
+    if isinstance(found, Class):
+        if any(isinstance(a, str) and a.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum") for a in project.ancestors(found)):
+            return values.STATIC
+        return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+    if isinstance(found, str) and found != name:
+        return named(found, project)
+    if name.startswith("torch.nn.") or name.startswith("torch.distributions."):
+        return Value(frozenset({Kind.OBJECT}), ref=name)
+    return values.UNKNOWN
+
+
+def is_tensor_type(name: str) -> bool:
+    """Whether a dotted type name means `torch.Tensor`.
+
+    Packages re-export it (`kornia.core.Tensor`), and a check of one file does not see from where.
+    """
+    head, _, last = name.rpartition(".")
+    return last == "Tensor" and head.partition(".")[0] not in ("tensorflow", "tf", "paddle", "mindspore", "tinygrad", "onnx")
+
+
+def _generic(node: ast.Subscript, module: Module, project: Project) -> Value:
+    name = module.qualified(node.value) or ""
+    last = name.rpartition(".")[2]
+    args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if last == "Optional":
+        return values.join(annotated(args[0], module, project), values.NONE)
+    if last == "Union":
+        return values.join_all(annotated(a, module, project) for a in args)
+    if last in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
+        return annotated(args[0], module, project)
+    if last == "Literal":
+        return values.STATIC
+    if last in _SEQUENCES:
+        return values.container(annotated(args[0], module, project))
+    if last in _MAPPINGS and len(args) == 2:
+        return values.container(annotated(args[1], module, project), ref="dict")
+    if last in ("tuple", "Tuple"):
+        if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
+            return values.container(annotated(args[0], module, project))
+        return values.container(elements=tuple(annotated(a, module, project) for a in args))
+    if last in ("Callable", "type", "Type"):
+        return Value(frozenset({Kind.CALLABLE}))
+    if last in _JAXTYPING_DTYPES and len(args) == 2 and is_tensor_type(module.qualified(args[0]) or ""):
+        dims = args[1].value.split() if isinstance(args[1], ast.Constant) and isinstance(args[1].value, str) else None
+        rank = None if dims is None or any(d.startswith(("*", "...")) for d in dims) else len(dims)
+        return values.tensor(dtype=_JAXTYPING_DTYPES[last], rank=rank)
+    return values.UNKNOWN

@@ -1,0 +1,167 @@
+"""What evaluating an expression or calling a function does besides giving a value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.values import Kind
+from compilefix.source.index import Class, Function
+
+_PURE_BUILTINS = frozenset(
+    {"len", "isinstance", "hasattr", "callable", "issubclass", "any", "all", "range", "enumerate", "zip", "list", "tuple", "reversed",
+     "sorted", "set", "dict", "str", "repr", "type", "id", "format", "hash", "getattr", "min", "max", "abs", "round", "sum",
+     "float", "int", "bool", "complex", "pow", "torch.finfo", "torch.iinfo", "torch.device", "torch.is_grad_enabled"}
+)
+_RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a piece of code may do. Each is None, or the reason: which operation does it, in words for a message.
+
+    random: draws random numbers. mutates: writes into a tensor, an attribute, a global or a container.
+    host: prints, logs, or reads a tensor's value. raises: may raise for some tensor values.
+    unknown: calls something that the analysis knows nothing of.
+    """
+
+    random: str | None = None
+    mutates: str | None = None
+    host: str | None = None
+    raises: str | None = None
+    unknown: str | None = None
+
+    def __or__(self, other: Effects) -> Effects:
+        return Effects(
+            self.random or other.random,
+            self.mutates or other.mutates,
+            self.host or other.host,
+            self.raises or other.raises,
+            self.unknown or other.unknown,
+        )
+
+
+PURE = Effects()
+
+
+class EffectAnalysis:
+    """Effects of expressions, and summaries of the project's functions."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self._summaries: dict[Function, Effects] = {}
+
+    def of(self, node: ast.AST, facts: FunctionFacts) -> Effects:
+        """The effects of evaluating an expression."""
+        return self._of_nodes(ast.walk(node), facts)
+
+    def of_function(self, function: Function) -> Effects:
+        """The effects that a call of a function may have."""
+        if function not in self._summaries:
+            self._summaries[function] = Effects(unknown=f"the recursive call of `{function.qualname}`")
+            facts = self.inference.facts(function)
+            result = self._of_nodes(live_nodes(facts), facts)
+            self._summaries[function] = result
+        return self._summaries[function]
+
+    def _of_nodes(self, nodes: Iterable[ast.AST], facts: FunctionFacts) -> Effects:
+        result = PURE
+        for node in nodes:
+            result = result | self._of_node(node, facts)
+        return result
+
+    def _of_node(self, node: ast.AST, facts: FunctionFacts) -> Effects:
+        if isinstance(node, ast.Call):
+            return self._of_call(node, facts)
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            return Effects(mutates=f"the assignment to `{ast.unparse(node)}`")
+        if isinstance(node, ast.AugAssign) and facts.value(node.target).may_be(Kind.TENSOR):
+            return Effects(mutates=f"`{ast.unparse(node.target)} {_SYMBOLS.get(type(node.op), '')}=` writes in place")
+        if isinstance(node, ast.Global | ast.Nonlocal | ast.Delete | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+            return Effects(mutates=f"`{ast.unparse(node)}`")
+        if isinstance(node, ast.Raise | ast.Assert):
+            return Effects(raises=f"`{ast.unparse(node).splitlines()[0]}`")
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            return self._of_subscript(node, facts)
+        if isinstance(node, ast.BinOp):
+            return self._of_operator(node, facts)
+        return PURE
+
+    def _of_subscript(self, node: ast.Subscript, facts: FunctionFacts) -> Effects:
+        index = facts.value(node.slice)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if all(isinstance(p, ast.Slice) or isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis) for p in parts):
+            return PURE
+        if facts.value(node.value).is_(Kind.CONTAINER, Kind.OBJECT) and index.const is not None:
+            return PURE
+        return Effects(raises=f"the index `{ast.unparse(node)}` may be out of range")
+
+    def _of_operator(self, node: ast.BinOp, facts: FunctionFacts) -> Effects:
+        left, right = facts.value(node.left), facts.value(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return PURE
+        scalars = not (left.is_tensor or right.is_tensor)
+        if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+            if right.const is not None and right.const.value != 0:
+                return PURE
+            if scalars or not (left.dtype == "float" or right.dtype == "float" or isinstance(node.op, ast.Div)):
+                return Effects(raises=f"`{ast.unparse(node)}` may divide by zero")
+        if isinstance(node.op, ast.Pow) and scalars:
+            return Effects(raises=f"`{ast.unparse(node)}` may overflow")
+        return PURE
+
+    def _of_call(self, node: ast.Call, facts: FunctionFacts) -> Effects:
+        callee = facts.calls.get(node)
+        name = facts.refs.get(node)
+        text = ast.unparse(node.func)
+        if callee is not None:
+            effects = self.of_function(callee)
+            return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
+        if name is None:
+            return Effects(unknown=f"`{text}` is not known")
+        if name in ("print", "input", "open") or name.startswith(("logging.", "warnings.", "sys.", "time.", "os.")):
+            return Effects(host=f"`{text}`")
+        if name.startswith("Tensor."):
+            api = torch_api.method(name.removeprefix("Tensor."))
+            metadata = name.removeprefix("Tensor.") in ("size", "dim", "numel", "nelement", "ndimension", "stride", "element_size", "get_device")
+            return PURE if metadata else self._of_api(api, text, node)
+        api = torch_api.function(name)
+        if api is not None:
+            return self._of_api(api, text, node)
+        module = torch_api.module(name)
+        if module is not None and facts.value(node.func).is_(Kind.OBJECT):
+            effects = self._of_api(module, text, node)
+            return replace(effects, random=f"`{text}` draws random numbers in training" if module.random_training or module.random else None)
+        if name in _PURE_BUILTINS:
+            return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
+        if name.startswith("math."):
+            return Effects(raises=f"`{text}` may raise a domain error")
+        if name.startswith("numpy."):
+            return Effects(random=f"`{text}`") if ".random." in name else Effects(host=f"`{text}`")
+        if name.startswith(("random.", "secrets.")):
+            return Effects(random=f"`{text}`")
+        if isinstance(self.inference.project.resolve(name), Class):
+            return Effects(unknown=f"making a `{text}` is not known to be without effect")
+        return Effects(unknown=f"`{text}` is not known")
+
+    def _of_api(self, api: torch_api.Api | None, text: str, node: ast.Call) -> Effects:
+        if api is None:
+            return Effects(unknown=f"`{text}` is not in the table of the torch API")
+        writes = api.mutates or any(k.arg == "out" for k in node.keywords)
+        writes = writes or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
+        draws = api.random or api.random_training and not any(
+            k.arg == "training" and isinstance(k.value, ast.Constant) and k.value.value is False for k in node.keywords
+        )
+        return Effects(
+            random=f"`{text}` draws random numbers" if draws else None,
+            mutates=f"`{text}` writes in place" if writes else None,
+            host=f"`{text}` reads the tensor's value" if api.host else None,
+            raises=None if api.total else f"`{text}` may raise for some values",
+        )
+
+
+_SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Mod: "%"}

@@ -1,0 +1,304 @@
+"""Whether a rewrite keeps the program's meaning: the questions that rules ask, each answered with a reason.
+
+The conditions for `torch.where` in place of a branch are those measured on torch 2.13 and 2.11: one element in the
+condition, branches that cannot fail, no random numbers, no lost aliasing, the same dtype and shape, the same tensors
+that receive gradients, and a derivative that stays finite on the side not taken.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.effects import EffectAnalysis
+from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.values import Kind, Value
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A condition that is not proved. With an `assumption` the user may vouch for it; without one it is broken."""
+
+    reason: str
+    assumption: str | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One target that a branch selects: the expression on either side, None where the target keeps its value."""
+
+    target: str
+    then: ast.expr | None
+    orelse: ast.expr | None
+
+
+class Legality:
+    """Answers for one project."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self.effects = EffectAnalysis(inference)
+
+    def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether `test` can be computed as one tensor that decides for all elements."""
+        value = facts.value(test)
+        if not value.certain:
+            yield Obstacle(f"`{_short(test)}` is not proved to be a tensor", "branches-total")
+        if value.is_tensor and value.rank != 0:
+            yield Obstacle(f"`{_short(test)}` is not proved to have one element", "condition-one-element")
+
+    def both_evaluated(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether expressions that ran only on one side may be evaluated always."""
+        for node in expressions:
+            effects = self.effects.of(node, facts)
+            for reason in (effects.random, effects.mutates):
+                if reason is not None:
+                    yield Obstacle(f"a branch is not free of effects: {reason}")
+            if effects.host is not None:
+                yield Obstacle(f"a branch has an effect on the host: {effects.host}")
+            if effects.raises is not None:
+                yield Obstacle(f"a branch may fail on the other side's inputs: {effects.raises}", "branches-total")
+            if effects.unknown is not None:
+                yield Obstacle(f"a branch calls what cannot be judged: {effects.unknown}", "branches-total")
+            yield from self._shapes_agree(node, facts)
+
+    def _shapes_agree(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """A shape error is an error that the other side's inputs may have been spared."""
+        for part in ast.walk(node):
+            operands: list[ast.expr] = []
+            if isinstance(part, ast.BinOp):
+                if isinstance(part.op, ast.MatMult):
+                    yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
+                    continue
+                operands = [part.left, part.right]
+            elif isinstance(part, ast.Compare):
+                operands = [part.left, *part.comparators]
+            elif isinstance(part, ast.Call):
+                name = facts.callee(part) or ""
+                api = torch_api.function(name) or torch_api.method(name.removeprefix("Tensor."))
+                if api is None or facts.value(part.func).is_(Kind.OBJECT):
+                    continue
+                operands = [*part.args, *(k.value for k in part.keywords)]
+                if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
+                    operands.insert(0, part.func.value)
+                if not api.pointwise:
+                    reductions = api.rank == "0" or api.rank == "reduce" and len(operands) == 1
+                    if not reductions and api.rank != "same":
+                        yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
+                    continue
+            tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
+            ids = {v.shape_id for v in tensors if v.rank != 0}
+            if len(ids) > 1 or None in ids and len(tensors) > 1:
+                yield Obstacle(f"the shapes in `{_short(part)}` are not proved to fit", "branches-total")
+
+    def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
+        """Whether two tensors have the same shape and dtype on every run."""
+        for side in (then, orelse):
+            if not side.is_tensor:
+                yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
+                return
+        if then.dtype is not None and orelse.dtype is not None and then.dtype != orelse.dtype:
+            yield Obstacle(f"the sides differ in dtype: {then.dtype} and {orelse.dtype}")
+            return
+        if then.rank is not None and orelse.rank is not None and then.rank != orelse.rank:
+            yield Obstacle(f"the sides differ in shape: {then.rank} and {orelse.rank} dimensions")
+            return
+        if then.shape_id is None or then.shape_id != orelse.shape_id:
+            yield Obstacle("the two sides are not proved to have the same shape", "same-shape-dtype")
+        if then.dtype_id is None or then.dtype_id != orelse.dtype_id:
+            yield Obstacle("the two sides are not proved to have the same dtype", "same-shape-dtype")
+
+    def gradients(self, then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether the same tensors receive the same gradients when both sides are computed and one is selected."""
+        first, second = values
+        if first.dtype in ("bool", "int"):
+            return
+        if first.leaves != second.leaves:
+            only = sorted(n for n in first.leaves ^ second.leaves if not n.startswith("?"))
+            what = ", ".join(f"`{n}`" for n in only) or "a value of unknown origin"
+            yield Obstacle(f"{what} takes part on one side only: its gradient would be zeros instead of None", "gradient-zeros")
+        for side in (then, orelse):
+            if side is not None:
+                yield from self._finite_derivative(side, facts)
+
+    def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""
+        value = facts.value(node)
+        if not value.leaves or not value.may_be(Kind.TENSOR) or isinstance(node, ast.Name | ast.Attribute | ast.Constant):
+            return
+        culprit = self._derivative_culprit(node, facts)
+        if culprit is not None:
+            yield Obstacle(f"the derivative of `{_short(culprit)}` is not finite for every value: the side not taken could give NaN", "finite-derivative")
+
+    def _derivative_culprit(self, node: ast.expr, facts: FunctionFacts) -> ast.expr | None:
+        value = facts.value(node)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Constant) or not value.leaves or not value.may_be(Kind.TENSOR):
+            return None
+        children: Sequence[ast.expr]
+        ok: bool
+        if isinstance(node, ast.BinOp):
+            children = [node.left, node.right]
+            differentiable = [c for c in children if facts.value(c).may_be(Kind.TENSOR)]
+            if isinstance(node.op, ast.Add | ast.Sub):
+                ok = True
+            elif isinstance(node.op, ast.Mult):
+                ok = len(differentiable) == 1 and self._finite_number(facts.value(next(c for c in children if c not in differentiable)))
+            elif isinstance(node.op, ast.Div):
+                divisor = facts.value(node.right)
+                ok = not divisor.may_be(Kind.TENSOR) and divisor.const is not None and divisor.const.value not in (0, 0.0)
+            else:
+                ok = False
+        elif isinstance(node, ast.UnaryOp):
+            children, ok = [node.operand], isinstance(node.op, ast.USub | ast.UAdd)
+        elif isinstance(node, ast.Subscript):
+            children, ok = [node.value], True
+        elif isinstance(node, ast.Call):
+            name = facts.callee(node) or ""
+            method = name.startswith("Tensor.")
+            api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
+            children = [*([node.func.value] if method and isinstance(node.func, ast.Attribute) else []), *node.args, *(k.value for k in node.keywords)]
+            tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
+            numbers = [c for c in children if c not in tensors]
+            ok = api is not None and (
+                api.linear and self._constant_factors(name, numbers, tensors, facts)
+                or (api.zero_grad_safe and len(tensors) == 1)
+                or (api.zero_grad_safe_tensors and len(tensors) > 1)
+            )
+        else:
+            children, ok = [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)], isinstance(node, ast.Tuple | ast.List)
+        if not ok:
+            return node
+        for child in children:
+            culprit = self._derivative_culprit(child, facts)
+            if culprit is not None:
+                return culprit
+        return None
+
+    def _constant_factors(self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts) -> bool:
+        if name.rpartition(".")[2] in ("mul", "div", "multiply", "divide", "true_divide"):
+            return len(tensors) == 1 and all(facts.value(n).const is not None and facts.value(n).const.value not in (0, 0.0) for n in numbers)  # type: ignore[union-attr]
+        return True
+
+    def _finite_number(self, value: Value) -> bool:
+        # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
+        return value.is_(Kind.STATIC, Kind.SIZE) and (value.const is None or isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf"))
+
+    def aliasing(self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether a side that hands on an existing tensor may become a new tensor.
+
+        It matters where somebody can see the difference: when memory that others hold (an argument, an attribute,
+        another live name) is written in place later in the function, or the tensor itself leaves the function.
+        """
+        names = set(names)
+        env = facts.env_before.get(statement, {})
+        for value in kept:
+            if not value.storage:
+                continue
+            outside = sorted(t for t in value.storage if t.startswith(("param:", "self.", "global.")))
+            others = sorted(n for n, v in env.items() if n not in names and v.storage & value.storage and v.may_be(Kind.TENSOR) and _read_later(n, statement, facts))
+            if not outside and not others:
+                continue
+            writer = self._writer(value.storage, names, facts)
+            if writer is not None:
+                yield Obstacle(f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing")
+            escape = self._escape(names, facts) if outside else None
+            if escape is not None:
+                yield Obstacle(f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing")
+
+    def _writer(self, storage: frozenset[str], names: set[str], facts: FunctionFacts) -> ast.AST | None:
+        for node in live_nodes(facts):
+            target: ast.expr | None = None
+            if isinstance(node, ast.AugAssign):
+                target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                target = node.value
+            elif isinstance(node, ast.Call):
+                target = self._written(node, facts)
+            if target is None:
+                continue
+            value = facts.value(target)
+            if value.may_be(Kind.TENSOR) and (value.storage & storage or isinstance(target, ast.Name) and target.id in names):
+                return node
+        return None
+
+    def _written(self, node: ast.Call, facts: FunctionFacts) -> ast.expr | None:
+        """The argument that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
+        only where it is a module of torch or a function in the API table."""
+        name = facts.callee(node) or ""
+        if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute):
+            api = torch_api.method(name.removeprefix("Tensor."))
+            return node.func.value if api is not None and api.mutates else None
+        for keyword in node.keywords:
+            if keyword.arg == "out":
+                return keyword.value
+        api = torch_api.function(name)
+        inplace = any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
+        if (api is not None and api.mutates or inplace) and node.args:
+            return node.args[0]
+        callee = facts.calls.get(node)
+        if callee is not None and self.effects.of_function(callee).mutates is not None:
+            return next((a for a in node.args if facts.value(a).may_be(Kind.TENSOR)), None)
+        return None
+
+    def _escape(self, names: set[str], facts: FunctionFacts) -> ast.AST | None:
+        """Where the tensor under one of these names is returned or stored as it is."""
+        for node in live_nodes(facts):
+            value: ast.expr | None = None
+            if isinstance(node, ast.Return | ast.Yield):
+                value = node.value
+            elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets):
+                value = node.value
+            if value is not None and any(n in names for n in _handed_on(value)):
+                return node
+        return None
+
+
+def _handed_on(node: ast.expr) -> Iterator[str]:
+    """Names whose tensor an expression hands on unchanged."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Tuple | ast.List):
+        for item in node.elts:
+            yield from _handed_on(item)
+    elif isinstance(node, ast.Dict):
+        for item in node.values:
+            yield from _handed_on(item)
+    elif isinstance(node, ast.IfExp):
+        yield from _handed_on(node.body)
+        yield from _handed_on(node.orelse)
+    elif isinstance(node, ast.Call):
+        # A view or an unknown call may hand its argument on.
+        if isinstance(node.func, ast.Attribute):
+            api = torch_api.method(node.func.attr)
+            if api is not None and (api.view or api.maybe_view):
+                yield from _handed_on(node.func.value)
+        elif isinstance(node.func, ast.Name):
+            for item in (*node.args, *(k.value for k in node.keywords)):
+                yield from _handed_on(item)
+    elif isinstance(node, ast.Subscript):
+        yield from _handed_on(node.value)
+
+
+def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
+    end = getattr(statement, "end_lineno", 0)
+    in_loop = any(
+        isinstance(n, ast.For | ast.While) and n.lineno <= getattr(statement, "lineno", 0) <= (n.end_lineno or 0) for n in live_nodes(facts)
+    )
+    return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in live_nodes(facts))
+
+
+def _outside(tokens: Sequence[str]) -> str:
+    first = tokens[0]
+    return f"the argument `{first.removeprefix('param:')}`" if first.startswith("param:") else f"`{first}`"
+
+
+def _kinds(value: Value) -> str:
+    return " or ".join(sorted(k.value for k in value.kinds))
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,193 @@
+"""What the analysis knows of an expression: the abstract value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+
+class Kind(Enum):
+    """What an expression can be at run time, as far as `torch.compile` cares."""
+
+    TENSOR = "tensor"
+    NUMBER = "number read from a tensor"
+    SIZE = "shape integer"
+    STATIC = "static Python value"
+    NDARRAY = "ndarray"
+    OBJECT = "object"
+    CONTAINER = "container"
+    NONE = "None"
+    CALLABLE = "callable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Const:
+    """A constant that is known. A wrapper, so that a known None differs from nothing known."""
+
+    value: bool | int | float | complex | str | bytes | None
+
+
+@dataclass(frozen=True)
+class Value:
+    """An abstract value: the kinds it may have and, for a tensor, what is proved of it.
+
+    dtype: the class (`bool`, `int`, `float`, `complex`), None where unknown; also the type of a number.
+    dtype_id, shape_id: two tensors with the same id have the same dtype or shape on every run; None proves nothing.
+    rank: number of dimensions of a tensor.
+    certain: False where the kind rests on how the code looks and not on an annotation or a type rule.
+    storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
+    leaves: the tensors that may receive a gradient through the value.
+    ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of.
+    """
+
+    kinds: frozenset[Kind]
+    dtype: str | None = None
+    dtype_id: str | None = None
+    rank: int | None = None
+    shape_id: str | None = None
+    certain: bool = True
+    const: Const | None = None
+    element: Value | None = None
+    elements: tuple[Value, ...] | None = None
+    ref: str | None = None
+    storage: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
+
+    def is_(self, *kinds: Kind) -> bool:
+        """Whether the value is proved to have one of these kinds."""
+        return bool(self.kinds) and self.kinds <= frozenset(kinds)
+
+    def may_be(self, kind: Kind) -> bool:
+        """Whether the value may have this kind; an unknown value may have any."""
+        return kind in self.kinds or Kind.UNKNOWN in self.kinds
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether the value is a tensor on every run."""
+        return self.kinds == _TENSOR
+
+    @property
+    def is_scalar_tensor(self) -> bool:
+        """Whether the value is a tensor proved to have no dimension."""
+        return self.is_tensor and self.rank == 0
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of the kind."""
+        return Kind.UNKNOWN in self.kinds
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the value is fixed when Dynamo traces: a Python value, a shape integer, None."""
+        return self.is_(Kind.STATIC, Kind.SIZE, Kind.NONE)
+
+    def without(self, *kinds: Kind) -> Value:
+        """The value narrowed by a test that ruled these kinds out."""
+        left = self.kinds - frozenset(kinds)
+        return replace(self, kinds=left) if left else self
+
+    def stripped(self) -> Value:
+        """The value without the ids, for one carried round a loop: the next turn may have another shape."""
+        return replace(self, dtype_id=None, shape_id=None) if self.shape_id or self.dtype_id else self
+
+
+_TENSOR = frozenset({Kind.TENSOR})
+
+UNKNOWN = Value(frozenset({Kind.UNKNOWN}))
+NONE = Value(frozenset({Kind.NONE}), const=Const(None))
+STATIC = Value(frozenset({Kind.STATIC}))
+SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
+SHAPE = Value(frozenset({Kind.CONTAINER}), element=SIZE, ref="torch.Size")
+NDARRAY = Value(frozenset({Kind.NDARRAY}))
+
+
+def tensor(
+    *,
+    dtype: str | None = None,
+    dtype_id: str | None = None,
+    rank: int | None = None,
+    shape_id: str | None = None,
+    certain: bool = True,
+    storage: frozenset[str] = frozenset(),
+    leaves: frozenset[str] = frozenset(),
+    ref: str | None = None,
+) -> Value:
+    """A tensor. A tensor without dimensions has the one shape id of all of them."""
+    return Value(
+        _TENSOR,
+        dtype=dtype,
+        dtype_id=dtype_id,
+        rank=rank,
+        shape_id="()" if rank == 0 else shape_id,
+        certain=certain,
+        storage=storage,
+        leaves=frozenset() if dtype in ("bool", "int") else leaves,
+        ref=ref,
+    )
+
+
+def number(dtype: str | None, certain: bool = True) -> Value:
+    """A Python number that was read from a tensor."""
+    return Value(frozenset({Kind.NUMBER}), dtype=dtype, certain=certain)
+
+
+def static(value: bool | int | float | complex | str | bytes | None) -> Value:
+    """A Python constant."""
+    if value is None:
+        return NONE
+    names = {bool: "bool", int: "int", float: "float", complex: "complex"}
+    return Value(frozenset({Kind.STATIC}), dtype=names.get(type(value)), const=Const(value))
+
+
+def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:
+    """A list, tuple, dict or set: its elements one by one where their number is known, else their join."""
+    if elements is not None and element is None:
+        element = join_all(elements) if elements else None
+    return Value(frozenset({Kind.CONTAINER}), element=element, elements=elements, ref=ref)
+
+
+def join(a: Value, b: Value) -> Value:
+    """What holds of a value that is one of the two: what both agree on."""
+    if a == b:
+        return a
+    none_a, none_b = a.kinds == NONE.kinds, b.kinds == NONE.kinds
+    if none_a or none_b:
+        other = b if none_a else a
+        return replace(other, kinds=a.kinds | b.kinds, const=None)
+    elements = None
+    if a.elements is not None and b.elements is not None and len(a.elements) == len(b.elements):
+        elements = tuple(join(x, y) for x, y in zip(a.elements, b.elements, strict=True))
+    element = a.element
+    if a.element is not None and b.element is not None:
+        element = join(a.element, b.element)
+    elif a.element is None:
+        element = b.element
+    return Value(
+        a.kinds | b.kinds,
+        dtype=a.dtype if a.dtype == b.dtype else None,
+        dtype_id=a.dtype_id if a.dtype_id == b.dtype_id else None,
+        rank=a.rank if a.rank == b.rank else None,
+        shape_id=a.shape_id if a.shape_id == b.shape_id else None,
+        certain=a.certain and b.certain,
+        const=a.const if _same_const(a.const, b.const) else None,
+        element=element,
+        elements=elements,
+        ref=a.ref if a.ref == b.ref else None,
+        storage=a.storage | b.storage,
+        leaves=a.leaves | b.leaves,
+    )
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """The join of several values; unknown when there is none."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return UNKNOWN if result is None else result
+
+
+def _same_const(a: Const | None, b: Const | None) -> bool:
+    # 1, 1.0 and True are equal in Python and are different constants.
+    return a is not None and b is not None and type(a.value) is type(b.value) and a.value == b.value

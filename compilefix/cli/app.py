@@ -1,0 +1,103 @@
+"""The `compilefix` command: a table of commands, each of which is imported only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from compilefix import __version__
+from compilefix.source.errors import InputError
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check": ("compilefix.cli.check", "Report what makes torch.compile break a graph or recompile."),
+    "apply": ("compilefix.cli.apply", "Fix files in place, or show the diff."),
+    "verify": ("compilefix.cli.verify", "Measure the fixes on a workload, without writing them."),
+    "rule": ("compilefix.cli.rule", "Explain one rule."),
+    "rules": ("compilefix.cli.rules", "List the rules."),
+}
+"""Command -> the module that holds it, in a function of the command's name, and its line in the help."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands. Listing them, as the help does, imports none of them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, (_, summary) in COMMANDS.items():
+            self.commands[name] = TyperCommand(name, help=summary, short_help=summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that was asked for, now with its module."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, (None if command is None or name is None else load(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what the user can put right ends in one line and exit code 2."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            typer.echo(f"compilefix: {error}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("compilefix: interrupted", err=True)
+            raise typer.Exit(130) from None
+
+
+def load(name: str) -> Any:
+    """Import the module of a command and build the command."""
+    module = importlib.import_module(COMMANDS[name][0])
+    # `apply --diff` writes bytes and `check` may print to a pipe with a narrow encoding, so texts are plain.
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name)(getattr(module, name))
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"compilefix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def compilefix(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Find what makes torch.compile slow, rewrite it, and prove the rewrite."""
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0, 1 and 2 as each command says, 130 when interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            # A source line may hold what the terminal's encoding lacks; that is no reason to stop.
+            reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="compilefix")
+    except BrokenPipeError:
+        # Whoever read the output has enough. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)
+    except Exception:
+        # Exit code 1 means findings, so that a bug must not end with it.
+        traceback.print_exc()
+        print("compilefix: this is a bug; please report it with the lines above", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,47 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files and folders; the working directory when none is given.", show_default=False),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="RULES", help="Only these rules: codes or beginnings (CF1), separated by commas."),
+]
+ExtendSelect = Annotated[
+    list[str] | None,
+    typer.Option("--extend-select", metavar="RULES", help="These rules besides the ones that are selected."),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULES", help="All but these rules.")]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option("--assume", metavar="NAMES", help="Allow fixes that rest on these assumptions, separated by commas."),
+]
+UnsafeFixes = Annotated[
+    bool, typer.Option("--unsafe-fixes", help="Allow fixes that rest on any assumption.", show_default=False)
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="PATTERN", help="Leave out what matches, as in a .gitignore; may be repeated."),
+]
+ForceExclude = Annotated[
+    bool,
+    typer.Option("--force-exclude", help="Hold files that are named to the exclusions too.", show_default=False),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Read this file instead of the nearest pyproject.toml."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.", show_default=False)]
+
+
+def split(values: list[str] | None) -> tuple[str, ...]:
+    """The values of an option that may be repeated and may hold several values between commas."""
+    return tuple(part for value in values or () for item in value.split(",") if (part := item.strip()))

@@ -1,0 +1,182 @@
+"""Runs the rules over a project and turns their fixes into a PatchSet.
+
+One pass runs all rules over the facts, applies the fixes that do not overlap (inner ones first), and the next pass
+looks at the result, until nothing changes. What is reported are the findings of the files as they are on disk.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from compilefix.analysis.infer import Inference
+from compilefix.analysis.legality import Legality
+from compilefix.analysis.regions import CompiledFunction, compiled_functions
+from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.fixing.patchset import FileChange, PatchSet
+from compilefix.source.config import Config
+from compilefix.source.files import SourceError, SourceFile
+from compilefix.source.index import Project
+
+_MAX_PASSES = 12
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run found: the findings of the files as they are, the changes, and what could not be looked at."""
+
+    findings: tuple[Finding, ...]
+    patchset: PatchSet
+    errors: tuple[SourceError, ...]
+
+
+def run(
+    files: Sequence[SourceFile],
+    config: Config,
+    *,
+    rules: Sequence[type[Rule]],
+    allowed: frozenset[str] | None = frozenset(),
+    rewrite: bool = True,
+    wanted: Callable[[Finding], bool] = lambda finding: True,
+) -> Outcome:
+    """Find and, with `rewrite`, fix.
+
+    `allowed` names the assumptions that a fix may rest on; None allows all. `wanted` filters findings (suppressions,
+    one fix alone); a finding that is not wanted is neither reported nor fixed.
+    """
+    errors: list[SourceError] = []
+    findings = tuple(f for f in _find(files, config, rules, None, errors) if wanted(f))
+    if not rewrite:
+        return Outcome(findings, PatchSet(()), tuple(errors))
+    current: dict[Path, SourceFile] = {file.path: file for file in files}
+    applied: dict[Path, list[Finding]] = {}
+    refused: set[str] = set()
+    pending: Iterable[Finding] = findings
+    for _ in range(_MAX_PASSES):
+        chosen = _choose((f for f in pending if _allowed(f, allowed) and _key(f) not in refused), current)
+        if not chosen:
+            break
+        changed: list[Path] = []
+        for path, group in chosen.items():
+            done = _apply(current[path], group, config, refused)
+            if done is not None:
+                current[path], kept = done
+                applied.setdefault(path, []).extend(kept)
+                changed.append(path)
+        if not changed:
+            continue
+        pending = [f for f in _find(list(current.values()), config, rules, frozenset(changed), []) if wanted(f)]
+    originals = {file.path: file for file in files}
+    changes = tuple(
+        FileChange(path, originals[path].module, originals[path].text, current[path].text, tuple(sorted(fixes, key=_order)))
+        for path, fixes in sorted(applied.items())
+        if current[path].text != originals[path].text
+    )
+    return Outcome(findings, PatchSet(changes), tuple(errors))
+
+
+def _find(
+    files: Sequence[SourceFile],
+    config: Config,
+    rules: Sequence[type[Rule]],
+    only: frozenset[Path] | None,
+    errors: list[SourceError],
+) -> tuple[Finding, ...]:
+    project = Project(files)
+    inference = Inference(project)
+    legality = Legality(inference)
+    instances = [rule() for rule in rules]
+    found: list[Finding] = []
+    for compiled in compiled_functions(inference, config.roots):
+        file = compiled.function.module.file
+        if only is not None and file.path not in only:
+            continue
+        found.extend(_of_function(compiled, instances, legality))
+    return tuple(sorted(dict.fromkeys(found), key=_order))
+
+
+def _of_function(compiled: CompiledFunction, rules: Sequence[Rule], legality: Legality) -> Iterable[Finding]:
+    file = compiled.function.module.file
+    node = compiled.function.node
+    text = "\n".join(compiled.function.module.lines[node.lineno - 1 : node.end_lineno])
+    scope = Scope(compiled, legality, file.path.as_posix())
+    for rule in rules:
+        if not rule.hints or any(hint in text for hint in rule.hints):
+            yield from rule.find(scope)
+
+
+def _order(finding: Finding) -> tuple[str, Span, str]:
+    return (finding.path, finding.span, finding.code)
+
+
+def _key(finding: Finding) -> str:
+    return f"{finding.fingerprint}:{finding.span}"
+
+
+def _allowed(finding: Finding, allowed: frozenset[str] | None) -> bool:
+    return finding.fix is not None and (allowed is None or set(finding.fix.assumptions) <= allowed)
+
+
+def _choose(findings: Iterable[Finding], current: Mapping[Path, SourceFile]) -> dict[Path, list[Finding]]:
+    """Fixes by file that do not overlap. The innermost goes first: an outer one is judged again on its result."""
+    chosen: dict[Path, list[Finding]] = {}
+    paths = {file.path.as_posix(): path for path, file in current.items()}
+    for finding in sorted(findings, key=lambda f: (f.path, _size(f), f.span, f.code)):
+        assert finding.fix is not None
+        group = chosen.setdefault(paths[finding.path], [])
+        taken = [edit.target for other in group if other.fix is not None for edit in other.fix.edits]
+        if not any(edit.target.overlaps(span) for edit in finding.fix.edits for span in taken):
+            group.append(finding)
+    return {path: group for path, group in chosen.items() if group}
+
+
+def _size(finding: Finding) -> tuple[int, int]:
+    assert finding.fix is not None
+    lines = max(e.target.end_line - e.target.line for e in finding.fix.edits)
+    return lines, max(e.target.end_column - e.target.column for e in finding.fix.edits)
+
+
+def _apply(
+    file: SourceFile, group: Sequence[Finding], config: Config, refused: set[str]
+) -> tuple[SourceFile, list[Finding]] | None:
+    """The file with a group of fixes applied; where that fails, one at a time, and what cannot be is not tried again."""
+    done = _rewritten(file, group, config)
+    if done is not None:
+        return done, list(group)
+    kept: list[Finding] = []
+    for finding in group:
+        done = _rewritten(file, [*kept, finding], config)
+        if done is None:
+            refused.add(_key(finding))
+        else:
+            kept.append(finding)
+    done = _rewritten(file, kept, config) if kept else None
+    return (done, kept) if done is not None else None
+
+
+def _rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> SourceFile | None:
+    # LibCST is slow to import, and most runs rewrite nothing.
+    import libcst as cst
+
+    from compilefix.fixing.rewrite import EditError, rewrite
+
+    edits = [edit for finding in group if finding.fix is not None for edit in finding.fix.edits]
+    imports = dict.fromkeys(name for finding in group if finding.fix is not None for name in finding.fix.imports)
+    try:
+        text = rewrite(file.text, edits, list(imports), config.line_length or _line_length(file.text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (EditError, SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, RecursionError):
+        return None
+    return replace(file, text=text, tree=tree)
+
+
+def _line_length(text: str) -> int:
+    """How long lines may be: what the file itself does, within reason."""
+    longest = max((len(line) for line in text.splitlines() if "http" not in line), default=88)
+    return min(max(longest, 79), 120)

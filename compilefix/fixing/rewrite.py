@@ -1,0 +1,259 @@
+"""Applying edits to a LibCST tree.
+
+Everything outside the replaced nodes stays byte for byte; the original nodes that a template names keep their own
+formatting, and a comment inside a replaced statement that the template does not carry over moves above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import libcst as cst
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from compilefix.codemods.finding import Edit, Span
+
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_PREFIX = "compilefix_part_"
+
+
+class EditError(Exception):
+    """An edit does not fit the file: the place that it names holds no whole expression or statement."""
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """The nodes of a module by their place."""
+
+    expressions: Mapping[Span, cst.BaseExpression]
+    statements: Mapping[Span, cst.BaseStatement | cst.If]
+
+
+def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_length: int) -> str:
+    """The module with all edits applied. The edits must not overlap.
+
+    Raises:
+        EditError: an edit names a place that holds no whole expression or statement.
+        libcst.ParserSyntaxError: the text, or a template, is not Python.
+    """
+    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    nodes = _index(wrapper)
+    replacements: dict[int, tuple[Edit, cst.CSTNode]] = {}
+    for edit in edits:
+        node = _find(nodes, edit)
+        replacements[id(node)] = (edit, node)
+    transformer = _Apply(wrapper.module, nodes, replacements, line_length)
+    module = wrapper.module.visit(transformer)
+    if transformer.pending:
+        raise EditError(f"line {next(iter(transformer.pending.values()))[0].target.line}: the code to replace was not found")
+    for statement in imports:
+        module = _with_import(module, statement)
+    return module.code
+
+
+def _index(wrapper: MetadataWrapper) -> _Nodes:
+    expressions: dict[Span, cst.BaseExpression] = {}
+    statements: dict[Span, cst.BaseStatement | cst.If] = {}
+    for node, place in wrapper.resolve(PositionProvider).items():
+        if not isinstance(place, CodeRange):
+            continue
+        span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
+        if isinstance(node, cst.BaseExpression):
+            expressions.setdefault(span, node)
+        elif isinstance(node, cst.SimpleStatementLine):
+            if len(node.body) == 1:
+                statements[span] = node
+        elif isinstance(node, cst.BaseCompoundStatement):
+            statements[span] = node
+    return _Nodes(expressions, statements)
+
+
+def _find(nodes: _Nodes, edit: Edit) -> cst.CSTNode:
+    found = nodes.statements.get(edit.target) if edit.statement else nodes.expressions.get(edit.target)
+    if found is None:
+        what = "statement on lines of its own" if edit.statement else "expression"
+        raise EditError(f"line {edit.target.line}: no {what} there")
+    return found
+
+
+class _Apply(cst.CSTTransformer):
+    def __init__(
+        self, module: cst.Module, nodes: _Nodes, replacements: dict[int, tuple[Edit, cst.CSTNode]], line_length: int
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.nodes = nodes
+        self.pending = replacements
+        self.line_length = line_length
+        self.depth = 0
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.IndentedBlock):
+            self.depth += 1
+        return id(node) not in self.pending
+
+    def on_leave(  # type: ignore[override]
+        self, original: cst.CSTNode, updated: cst.CSTNode
+    ) -> cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel:
+        if isinstance(original, cst.IndentedBlock):
+            self.depth -= 1
+        found = self.pending.pop(id(original), None)
+        if found is None:
+            return cast(cst.CSTNode, super().on_leave(original, updated))
+        edit = found[0]
+        if not edit.statement:
+            return self._expression(edit, cast(cst.BaseExpression, original))
+        return self._statements(edit, cast(cst.BaseStatement, original))
+
+    def _expression(self, edit: Edit, original: cst.BaseExpression) -> cst.BaseExpression:
+        parsed = cst.parse_expression(self._filled(edit), config=self.module.config_for_parsing)
+        new = cast(cst.BaseExpression, parsed.visit(_Fill(self._parts(edit))))
+        if original.lpar and not new.lpar:  # type: ignore[attr-defined]
+            new = new.with_changes(lpar=original.lpar, rpar=original.rpar)  # type: ignore[attr-defined]
+        return new
+
+    def _statements(
+        self, edit: Edit, original: cst.BaseStatement
+    ) -> cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel | cst.CSTNode:
+        parsed = cst.parse_module(self._filled(edit) + "\n", config=self.module.config_for_parsing)
+        filled = cast(cst.Module, parsed.visit(_Fill(self._parts(edit))))
+        body = [self._wrapped(statement) for statement in filled.body]
+        lost = _comments(original, own_leading=False) - _all_comments(body)
+        leading = list(getattr(original, "leading_lines", ()))
+        indent = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in lost.elements()]
+        if not body:
+            return cst.RemoveFromParent() if not leading and not indent else _removed(leading, indent)
+        first = body[0]
+        trailing = getattr(original, "trailing_whitespace", None)
+        if len(body) == 1 and isinstance(first, cst.SimpleStatementLine) and isinstance(trailing, cst.TrailingWhitespace):
+            if trailing.comment is not None:
+                first = first.with_changes(trailing_whitespace=trailing)
+                indent = [line for line in indent if line.comment is None or line.comment.value != trailing.comment.value]
+        if hasattr(first, "leading_lines"):
+            first = first.with_changes(leading_lines=[*leading, *indent, *first.leading_lines])
+        return cst.FlattenSentinel([first, *body[1:]])
+
+    def _filled(self, edit: Edit) -> str:
+        def replace(match: re.Match[str]) -> str:
+            return match.group(0)[0] if match.group(1) is None else _PREFIX + match.group(1)
+
+        return _PLACEHOLDER.sub(replace, edit.template)
+
+    def _parts(self, edit: Edit) -> Mapping[str, cst.CSTNode]:
+        parts: dict[str, cst.CSTNode] = {}
+        for name, span in edit.parts:
+            node: cst.CSTNode | None = self.nodes.expressions.get(span) or self.nodes.statements.get(span)
+            if node is None:
+                raise EditError(f"line {span.line}: no expression or statement there")
+            parts[_PREFIX + name] = node
+        return parts
+
+    def _wrapped(self, statement: cst.SimpleStatementLine | cst.BaseCompoundStatement) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
+        """The statement with the arguments of its call one to a line, where it is too long for one."""
+        if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+            return statement
+        width = len(self.module.default_indent) * self.depth
+        code = cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
+        if "\n" in code or len(code) + width <= self.line_length:
+            return statement
+        small = statement.body[0]
+        call = getattr(small, "value", None)
+        if not isinstance(call, cst.Call) or not call.args:
+            return statement
+        inner = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.module.default_indent))
+        outer = cst.ParenthesizedWhitespace(indent=True)
+        one_line = cst.Module(body=[]).code_for_node(call).partition("(")[2]
+        together = len(self.module.default_indent) + width + len(one_line) - 1 <= self.line_length
+        args = list(call.args)
+        for index, arg in enumerate(args):
+            last = index == len(args) - 1
+            gap: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ") if together else inner
+            comma = cst.MaybeSentinel.DEFAULT if last and together else cst.Comma(whitespace_after=outer if last else gap)
+            args[index] = arg.with_changes(comma=comma, whitespace_after_arg=outer if last and together else arg.whitespace_after_arg)
+        split = call.with_changes(whitespace_before_args=inner, args=args)
+        return statement.with_changes(body=[small.with_changes(value=split)])
+
+
+class _Fill(cst.CSTTransformer):
+    """Puts the original nodes in the place of the placeholders of a parsed template."""
+
+    def __init__(self, parts: Mapping[str, cst.CSTNode]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        part = self.parts.get(original_node.value)
+        if not isinstance(part, cst.BaseExpression):
+            return updated_node
+        part = cast(cst.BaseExpression, part.deep_clone())
+        if original_node.lpar:
+            # The template's own parentheses replace those that the node came with, or are dropped as needless.
+            atom = isinstance(part, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.Integer | cst.Float)
+            if part.lpar or atom:
+                return part
+            return part.with_changes(lpar=original_node.lpar, rpar=original_node.rpar)
+        return part
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.BaseStatement:
+        if len(original_node.body) == 1 and isinstance(original_node.body[0], cst.Expr):
+            value = original_node.body[0].value
+            if isinstance(value, cst.Name):
+                part = self.parts.get(value.value)
+                if isinstance(part, cst.BaseStatement):
+                    return cast(cst.BaseStatement, part.deep_clone())
+        return updated_node
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        # A generator or a walrus that stood alone needs parentheses beside other arguments.
+        if isinstance(updated_node.value, cst.NamedExpr | cst.GeneratorExp) and not updated_node.value.lpar:
+            return updated_node.with_changes(
+                value=updated_node.value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+            )
+        return updated_node
+
+
+def _removed(leading: Sequence[cst.EmptyLine], comments: Sequence[cst.EmptyLine]) -> cst.CSTNode:
+    return cst.SimpleStatementLine(body=[cst.Pass()], leading_lines=[*leading, *comments])
+
+
+def _comments(node: cst.CSTNode, *, own_leading: bool) -> Counter[str]:
+    collector = _Comments()
+    if not own_leading and hasattr(node, "leading_lines"):
+        node = node.with_changes(leading_lines=[])
+    node.visit(collector)
+    return Counter(collector.found)
+
+
+def _all_comments(nodes: Sequence[cst.CSTNode]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for node in nodes:
+        total += _comments(node, own_leading=True)
+    return total
+
+
+class _Comments(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found.append(node.value)
+
+
+def _with_import(module: cst.Module, statement: str) -> cst.Module:
+    context = CodemodContext()
+    if statement.startswith("from "):
+        source, _, name = statement.removeprefix("from ").partition(" import ")
+        AddImportsVisitor.add_needed_import(context, source, name)
+    else:
+        name, _, alias = statement.partition(" as ")
+        AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
+    return AddImportsVisitor(context).transform_module(module)

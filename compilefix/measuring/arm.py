@@ -1,0 +1,232 @@
+"""One arm at work: calls the target, eager or compiled, and looks at everything that a call can change."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compilefix.measuring.request import Options, Trains, WorkerRequest, WorkloadError
+from compilefix.measuring.snapshot import Node, dense, freeze, same_tensor
+from compilefix.measuring.workload import InputSet, Workload, modules_of, tensors_in
+
+_NO_GRAPH = ("does not require grad", "Trying to backward through the graph a second time")
+
+
+@dataclass
+class Arm:
+    """A target that is ready to be called.
+
+    `call` is what is called: the target, or its compiled form. `modules` are the modules whose state counts.
+    `with_grad` says whether calls are made with gradients on; `trains` is learned from the first call.
+    """
+
+    call: Callable[..., Any]
+    workload: Workload
+    modules: dict[str, torch.nn.Module]
+    device: torch.device
+    with_grad: bool
+    cudagraphs: bool
+    trains: Trains = "no"
+
+    def run(self, inputs: InputSet) -> Any:
+        """Calls the target once."""
+        if self.cudagraphs:
+            # Tells CUDA graphs that the last call's outputs are no longer needed, as a training loop would.
+            torch.compiler.cudagraph_mark_step_begin()
+        with contextlib.nullcontext() if self.with_grad else torch.no_grad():
+            return self.call(*inputs.args, **inputs.kwargs)
+
+    def backward(self, outputs: Any) -> bool:
+        """Runs the backward pass over the weighted sum of all outputs that carry gradients; False if none does."""
+        leaves = [
+            tensor for _, tensor in output_tensors(outputs) if tensor.requires_grad and tensor.is_floating_point()
+        ]
+        if not leaves:
+            return False
+        torch.autograd.backward(leaves, [_weights(tensor) for tensor in leaves])
+        return True
+
+    def clear_gradients(self) -> None:
+        """Sets all gradients of the modules to None."""
+        for module in self.modules.values():
+            module.zero_grad(set_to_none=True)
+
+    def gradients(self, inputs: InputSet) -> dict[str, Node]:
+        """Gradients of parameters and of inputs, None where there is none."""
+        found: dict[str, Node] = {}
+        for owner, module in self.modules.items():
+            for name, parameter in module.named_parameters():
+                if parameter.requires_grad or parameter.grad is not None:
+                    found[_join(owner, name)] = freeze(parameter.grad)
+        for place, tensor in inputs.tensors():
+            if tensor.requires_grad and tensor.is_leaf:
+                found[place] = freeze(tensor.grad)
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """Live parameters, buffers and plain attributes of the modules, by name."""
+        found: dict[str, Any] = {}
+        for owner, module in self.modules.items():
+            for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+                found[_join(owner, name)] = tensor
+            for prefix, part in module.named_modules():
+                for key, value in vars(part).items():
+                    if not key.startswith("_") and _is_plain(value):
+                        found[_join(owner, f"{prefix}.{key}" if prefix else key)] = value
+        return found
+
+    def synchronize(self) -> None:
+        """Waits for the device, so that a late error belongs to the call that caused it."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+
+class StateWatch:
+    """Remembers the state of the modules and says what has changed since it last looked."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._arm = arm
+        self._last = {name: _kept(value) for name, value in arm.state().items()}
+
+    def changes(self) -> dict[str, Node]:
+        """The parts of the state that differ from the last look, and that are new; None for those that went away."""
+        current = self._arm.state()
+        changed = {}
+        for name, value in current.items():
+            if name not in self._last or not _unchanged(self._last[name], value):
+                changed[name] = freeze(value)
+                self._last[name] = _kept(value)
+        for name in [name for name in self._last if name not in current]:
+            changed[name] = freeze(None)
+            del self._last[name]
+        return changed
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device for an option value. Raises WorkloadError when CUDA is asked for and not there."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise WorkloadError(f"device {name!r} was asked for, but torch {torch.__version__} sees no CUDA device here")
+    return torch.device(name)
+
+
+def prepare(request: WorkerRequest, workload: Workload, device: torch.device) -> Arm:
+    """The arm for a request. The original is returned uncompiled when the request is for an eager arm."""
+    modules = modules_of(workload.target)
+    call = compiled(workload.target, request.options, request.boundary) if request.compiled else workload.target
+    return Arm(
+        call=call,
+        workload=workload,
+        modules=modules,
+        device=device,
+        with_grad=_with_grad(request.options, workload, modules),
+        cudagraphs=request.compiled
+        and device.type == "cuda"
+        and request.options.mode in ("reduce-overhead", "max-autotune"),
+    )
+
+
+def compiled(target: Callable[..., Any], options: Options, boundary: str | None) -> Callable[..., Any]:
+    """`torch.compile` of the target, inside the boundary helper when there is one."""
+    mode = options.mode if options.backend == "inductor" and options.mode != "default" else None
+    call: Callable[..., Any] = torch.compile(target, backend=options.backend, mode=mode)
+    if boundary is not None:
+        call = importlib.import_module(boundary).boundary(call)
+    return call
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds `random`, NumPy when the program uses it, and torch on every device."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def without_graph(error: BaseException) -> bool:
+    """Whether a backward pass failed only because the callable has done its own."""
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _NO_GRAPH)
+
+
+def output_tensors(outputs: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors of an output, also those in dataclasses."""
+    if not isinstance(outputs, (torch.Tensor, list, tuple, dict)) and hasattr(outputs, "__dataclass_fields__"):
+        outputs = {name: getattr(outputs, name) for name in outputs.__dataclass_fields__}
+    return tensors_in(outputs, "output")
+
+
+def changed_inputs(before: InputSet, after: InputSet) -> dict[str, Node]:
+    """The input tensors that a call changed, as they are after it."""
+    old = dict(before.tensors())
+    return {
+        place: freeze(tensor)
+        for place, tensor in after.tensors()
+        if place not in old or not same_tensor(old[place].detach(), tensor.detach())
+    }
+
+
+def _with_grad(options: Options, workload: Workload, modules: dict[str, torch.nn.Module]) -> bool:
+    if options.training is not None:
+        return options.training
+    if any(tensor.requires_grad for inputs in workload.input_sets for _, tensor in inputs.tensors()):
+        return True
+    target = workload.target
+    if isinstance(target, torch.nn.Module):
+        return target.training and any(parameter.requires_grad for parameter in target.parameters())
+    return any(module.training and any(p.requires_grad for p in module.parameters()) for module in modules.values())
+
+
+def _weights(tensor: torch.Tensor) -> torch.Tensor:
+    # Ones would hide mistakes: behind a layer norm or a softmax the gradient of a plain sum is rounding noise. These
+    # weights are the same in every arm, need no random numbers and cost little to make.
+    if tensor.dim() == 0:
+        return torch.ones_like(tensor)
+    steps = torch.arange(tensor.numel(), device=tensor.device, dtype=torch.float32)
+    return torch.cos(steps).reshape(tensor.shape).to(tensor.dtype)
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
+        return True
+    if isinstance(value, (list, tuple, dict)) and depth < 3 and len(value) <= 1000:
+        items = value.values() if isinstance(value, dict) else value
+        return all(_is_plain(item, depth + 1) for item in items)
+    return False
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    return freeze(value)
+
+
+def _unchanged(old: Any, value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return isinstance(old, torch.Tensor) and same_tensor(old, value.detach())
+    return not isinstance(old, torch.Tensor) and _same_node(old, freeze(value))
+
+
+def _same_node(left: Node, right: Node) -> bool:
+    if left.keys() != right.keys() or left["kind"] != right["kind"] or left.get("type") != right.get("type"):
+        return False
+    if left["kind"] in ("tensor", "array"):
+        return same_tensor(dense(left["tensor"]), dense(right["tensor"]))
+    if left["kind"] == "list":
+        return len(left["items"]) == len(right["items"]) and all(map(_same_node, left["items"], right["items"]))
+    if left["kind"] == "dict":
+        return left["items"].keys() == right["items"].keys() and all(
+            _same_node(item, right["items"][key]) for key, item in left["items"].items()
+        )
+    return left == right
+
+
+def _join(owner: str, name: str) -> str:
+    return f"{owner}.{name}" if owner else name

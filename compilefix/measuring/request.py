@@ -1,0 +1,208 @@
+"""What a worker process is asked to do and what it says: plain frozen data that travels as JSON.
+
+Tensors do not travel here: a worker saves them with `torch.save` in the request's folder and names the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Role = Literal["observe", "time", "cover"]
+Trains = Literal["no", "backward", "own"]
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+MIN_REPEATS = 5
+DEVICES = ("auto", "cpu", "cuda")
+
+
+class WorkloadError(Exception):
+    """The workload cannot be used; the message says what is wrong with it."""
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """The file or module of a workload, and its function. Raises WorkloadError for another form."""
+    place, colon, function = spec.rpartition(":")
+    if not colon or not place or not function.isidentifier():
+        raise WorkloadError(f"{spec!r} is no workload: write path/to/file.py:function or package.module:function")
+    if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
+        raise WorkloadError(f"{spec!r} is no workload: {place!r} is neither a .py file nor a module name")
+    return place, function
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure.
+
+    `training` None decides from the workload. `calls` is how often each input set is run in a row for the parity
+    check. `repeats` is the number of timing rounds; 0 measures no time. `timeout_s` bounds each worker's answer, in
+    seconds. `rtol` and `atol` replace the tolerances per dtype when both are given.
+    """
+
+    device: str = "auto"
+    mode: str = "default"
+    backend: str = "inductor"
+    training: bool | None = None
+    calls: int = 3
+    repeats: int = 20
+    timeout_s: float = 600.0
+    seed: int = 0
+    rtol: float | None = None
+    atol: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value that cannot be measured with."""
+        if self.device not in DEVICES and not self.device.startswith("cuda:"):
+            raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
+        if self.calls < 1:
+            raise ValueError("calls must be at least 1")
+        if self.repeats != 0 and self.repeats < MIN_REPEATS:
+            raise ValueError(f"repeats must be 0 or at least {MIN_REPEATS}: fewer rounds give no interval")
+        if self.timeout_s <= 0:
+            raise ValueError("timeout_s must be positive")
+        if (self.rtol is None) != (self.atol is None):
+            raise ValueError("rtol and atol must be given together")
+
+
+@dataclass(frozen=True)
+class NewModule:
+    """A module that exists only in the overlay."""
+
+    name: str
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Sources that one arm sees in place of what is on disk."""
+
+    sources: tuple[tuple[Path, str], ...] = ()
+    new_modules: tuple[NewModule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.sources or self.new_modules)
+
+
+@dataclass(frozen=True)
+class WorkerRequest:
+    """One arm for one worker process.
+
+    `name` is the arm's name in messages. `folder` takes the files that the worker writes. `boundary` names the helper
+    module whose `boundary` function wraps the compiled callable. `time_*` matter for the role "time" only: which of
+    "inference" and "training" to time, and whether calls may share their inputs (they may not when a call changes
+    them).
+    """
+
+    name: str
+    role: Role
+    compiled: bool
+    workload: str
+    options: Options
+    folder: Path
+    overlay: Overlay = Overlay()
+    boundary: str | None = None
+    time_phases: tuple[str, ...] = ()
+    time_shares_inputs: bool = True
+
+    def to_json(self) -> str:
+        """The request as JSON text."""
+        return json.dumps(asdict(self), default=str)
+
+    @staticmethod
+    def from_json(text: str) -> WorkerRequest:
+        """The request that `to_json` wrote. Raises ValueError or KeyError for anything else."""
+        data = json.loads(text)
+        overlay = data.pop("overlay")
+        return WorkerRequest(
+            **{
+                **data,
+                "options": Options(**data["options"]),
+                "folder": Path(data["folder"]),
+                "overlay": Overlay(
+                    tuple((Path(path), source) for path, source in overlay["sources"]),
+                    tuple(NewModule(n["name"], Path(n["path"]), n["text"]) for n in overlay["new_modules"]),
+                ),
+                "time_phases": tuple(data["time_phases"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class BreakSite:
+    """A place in user code where Dynamo broke a graph. Lines and columns from 1; column 0 where it is not known."""
+
+    path: str
+    line: int
+    column: int
+    gb: str
+    reason: str
+    count: int
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class FrameEvent:
+    """A function that Dynamo compiled again, or skipped, and why. `line` is where the function starts."""
+
+    path: str
+    line: int
+    function: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """What one arm did in its worker.
+
+    `graphs_per_call` counts the compiled graphs that ran in the last call of an input set (the largest over the
+    sets). `raised` says that a call ended with an exception. `observations` is the file with outputs, gradients and states. `error` says why the arm has no result, or
+    only a part of one; `error_kind` is "workload" when the workload itself could not be loaded.
+    """
+
+    error: str | None = None
+    error_kind: Literal["", "workload", "run"] = ""
+    break_sites: tuple[BreakSite, ...] = ()
+    recompiles: tuple[FrameEvent, ...] = ()
+    skipped_frames: tuple[FrameEvent, ...] = ()
+    graphs_per_call: int = 0
+    compile_s: float | None = None
+    first_call_s: float | None = None
+    trains: Trains = "no"
+    mutates_inputs: bool = False
+    raised: bool = False
+    observations: Path | None = None
+    branches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        data = asdict(self)
+        data["observations"] = None if self.observations is None else str(self.observations)
+        return data
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> ArmResult:
+        """The result that `to_dict` wrote."""
+        return ArmResult(
+            **{
+                **data,
+                "break_sites": tuple(BreakSite(**site) for site in data["break_sites"]),
+                "recompiles": _events(data["recompiles"]),
+                "skipped_frames": _events(data["skipped_frames"]),
+                "observations": None if data["observations"] is None else Path(data["observations"]),
+                "branches": {key: (int(hits[0]), int(hits[1])) for key, hits in data["branches"].items()},
+                "notes": tuple(data["notes"]),
+            }
+        )
+
+
+def _events(items: Sequence[Mapping[str, Any]]) -> tuple[FrameEvent, ...]:
+    return tuple(FrameEvent(**item) for item in items)

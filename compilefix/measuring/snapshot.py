@@ -1,0 +1,139 @@
+"""Freezes values into plain nodes that `torch.save` can carry between processes and `torch.load` reads without code.
+
+A node is a dict with a `kind`: "tensor", "array", "scalar", "list" (list, tuple and their subclasses), "dict" (also
+dataclasses and mappings such as model outputs) or "opaque" for anything whose content is not looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+Node = dict[str, Any]
+
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+_DEPTH = 12
+
+
+def freeze(value: Any, depth: int = 0) -> Node:
+    """The node for `value`: tensors are copied to the CPU, so that later changes in place do not show."""
+    if isinstance(value, torch.Tensor):
+        return _tensor_node(value)
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return _scalar_node(value)
+    if depth >= _DEPTH:
+        return _opaque_node(value)
+    if isinstance(value, (list, tuple)):
+        return {"kind": "list", "type": _type(value), "items": [freeze(item, depth + 1) for item in value]}
+    if isinstance(value, Mapping):
+        return {
+            "kind": "dict",
+            "type": _type(value),
+            "items": {_key(key): freeze(item, depth + 1) for key, item in value.items()},
+        }
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+        return {
+            "kind": "dict",
+            "type": _type(value),
+            "items": {name: freeze(item, depth + 1) for name, item in fields.items()},
+        }
+    if type(value).__module__ == "numpy":
+        return _array_node(value)
+    return _opaque_node(value)
+
+
+def without_addresses(text: str) -> str:
+    """The text with memory addresses blanked: they differ from run to run and mean nothing."""
+    return _ADDRESS.sub("0x...", text)
+
+
+def same_tensor(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors agree bit for bit in type, shape and value, NaN being equal to NaN."""
+    if left.dtype != right.dtype or left.shape != right.shape or left.layout != right.layout:
+        return False
+    left, right = dense(left), dense(right)
+    if torch.equal(left, right):
+        return True
+    if not (left.is_floating_point() or left.is_complex()):
+        return False
+    return bool(((left == right) | (left.isnan() & right.isnan())).all())
+
+
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor in the plain strided layout, quantized values taken out."""
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+
+
+def _tensor_node(value: torch.Tensor) -> Node:
+    plain = value.detach()
+    if type(plain) not in (torch.Tensor, torch.nn.Parameter):
+        plain = plain.as_subclass(torch.Tensor)
+    return {
+        "kind": "tensor",
+        "type": "torch.Tensor" if isinstance(value, torch.nn.Parameter) else _type(value),
+        "tensor": plain.to("cpu", copy=True),
+        "device": value.device.type,
+        "requires_grad": value.requires_grad,
+    }
+
+
+def _scalar_node(value: Any) -> Node:
+    if isinstance(value, complex):
+        return {"kind": "scalar", "type": _type(value), "value": [value.real, value.imag]}
+    if isinstance(value, bytes):
+        return {"kind": "scalar", "type": _type(value), "value": value.hex()}
+    if isinstance(value, float):
+        # float() drops subclasses such as numpy.float64, which `type` already tells apart
+        return {"kind": "scalar", "type": _type(value), "value": float(value)}
+    if isinstance(value, str):
+        return {"kind": "scalar", "type": _type(value), "value": without_addresses(str(value))}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"kind": "scalar", "type": _type(value), "value": int(value)}
+    return {"kind": "scalar", "type": _type(value), "value": value}
+
+
+def _array_node(value: Any) -> Node:
+    try:
+        tensor = torch.from_numpy(value.copy()) if hasattr(value, "copy") and value.ndim else torch.tensor(value.item())
+    except (AttributeError, TypeError, ValueError):
+        return _opaque_node(value)
+    return {"kind": "array", "type": f"{_type(value)}[{getattr(value, 'dtype', '')}]", "tensor": tensor}
+
+
+def _opaque_node(value: Any) -> Node:
+    try:
+        text = without_addresses(repr(value))
+    except Exception as error:
+        text = f"<no repr: {type(error).__name__}>"
+    return {"kind": "opaque", "type": _type(value), "text": text[:500]}
+
+
+def _type(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else repr(key)
+
+
+def scalar_text(node: Node) -> str:
+    """A short text for a node, for messages."""
+    kind = node["kind"]
+    if kind == "scalar":
+        value = node["value"]
+        return repr(value) if not isinstance(value, float) or math.isfinite(value) else f"float {value}"
+    if kind in ("tensor", "array"):
+        tensor = node["tensor"]
+        return f"tensor of shape {tuple(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"
+    if kind in ("list", "dict"):
+        return f"{node['type']} of {len(node['items'])}"
+    return f"a {node['type']}"

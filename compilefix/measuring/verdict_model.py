@@ -1,0 +1,147 @@
+"""The shape of a verdict, as reports and the JSON document show it. No torch here: reports start without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compilefix.measuring.request import BreakSite, FrameEvent
+from compilefix.measuring.timing import Latency, Speedup
+
+Aspect = Literal["equal", "close", "different", "error", "not-run"]
+Judgement = Literal["proved", "unverified", "not-proved"]
+FixJudgement = Literal["proved", "no-gain", "different", "error", "not-measured"]
+
+_SEVERITY: tuple[Aspect, ...] = ("equal", "close", "not-run", "different", "error")
+
+
+def worst(aspects: Iterable[Aspect]) -> Aspect:
+    """The worst of several comparisons; "equal" when there is none."""
+    return max(aspects, key=_SEVERITY.index, default="equal")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where two arms differ: which aspect, where, and both values."""
+
+    aspect: str
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.aspect}: {self.place}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How the patched code compares with the eager original. `max_abs_error` is over finite values."""
+
+    outputs: Aspect
+    gradients: Aspect
+    state: Aspect
+    inputs: Aspect
+    exceptions: Aspect
+    text: Aspect
+    max_abs_error: float = 0.0
+    first_difference: Difference | None = None
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def all(status: Aspect) -> Parity:
+        """The same status for every aspect."""
+        return Parity(status, status, status, status, status, status)
+
+    def aspects(self) -> Mapping[str, Aspect]:
+        """The six comparisons by name."""
+        return {
+            "outputs": self.outputs,
+            "gradients": self.gradients,
+            "state": self.state,
+            "inputs": self.inputs,
+            "exceptions": self.exceptions,
+            "text": self.text,
+        }
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs."""
+        return worst(self.aspects().values()) in ("equal", "close", "not-run")
+
+    def joined(self, other: Parity) -> Parity:
+        """The worse of two comparisons, aspect by aspect; the first difference is this one's where it has one."""
+        pairs = {name: worst((status, other.aspects()[name])) for name, status in self.aspects().items()}
+        return Parity(
+            **pairs,
+            max_abs_error=max(self.max_abs_error, other.max_abs_error),
+            first_difference=self.first_difference or other.first_difference,
+            notes=(*self.notes, *other.notes),
+        )
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What one arm did. Times of `latency_ms` are per call; None stands for what was not measured."""
+
+    break_sites: tuple[BreakSite, ...] = ()
+    graphs_per_call: int = 0
+    recompiles: tuple[FrameEvent, ...] = ()
+    skipped_frames: tuple[FrameEvent, ...] = ()
+    compile_s: float | None = None
+    first_call_s: float | None = None
+    latency_ms: Latency | None = None
+    training_latency_ms: Latency | None = None
+    peak_memory_bytes: int | None = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Speedups:
+    """Compiled-before over compiled-after, for inference and for a training step; None where not measured."""
+
+    inference: Speedup | None = None
+    training: Speedup | None = None
+
+    def all(self) -> tuple[Speedup, ...]:
+        """Those that were measured."""
+        return tuple(item for item in (self.inference, self.training) if item is not None)
+
+
+@dataclass(frozen=True)
+class BranchCoverage:
+    """How often the condition of a rewritten branch was true and false in the original."""
+
+    path: str
+    line: int
+    true: int
+    false: int
+
+
+@dataclass(frozen=True)
+class FixVerdict:
+    """What the measurement said of one fix alone."""
+
+    code: str
+    path: str
+    line: int
+    assumptions: tuple[str, ...]
+    verdict: FixJudgement
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the measurement said of a patch set. `reasons` tells why, in sentences."""
+
+    verdict: Judgement
+    reasons: tuple[str, ...]
+    eager: Arm
+    before: Arm
+    after: Arm
+    speedup: Speedups
+    parity: Parity
+    coverage: tuple[BranchCoverage, ...] = ()
+    coverage_note: str = ""
+    fixes: tuple[FixVerdict, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Shows results: as text for people and as documents for machines."""

@@ -1,0 +1,139 @@
+"""Findings for people: code frames in colour on a terminal, the same as plain text elsewhere, or one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from compilefix.codemods.finding import Finding
+from compilefix.reporting.frames import frame, printable
+from compilefix.reporting.summary import RuleCount, Summary, count, is_allowed
+from compilefix.source.files import SourceFile, display_path
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_SIDE = "|"
+
+
+def write_frames(
+    findings: Iterable[Finding],
+    files: Mapping[str, SourceFile],
+    stream: TextIO,
+    allowed: frozenset[str] | None,
+    *,
+    colour: bool,
+) -> None:
+    """Write each finding with its code frame to `stream`. `files` holds the sources by the findings' `path`."""
+    if colour:
+        _write_rich(findings, files, stream, allowed)
+        return
+    for finding in findings:
+        for line in _plain(finding, files, allowed):
+            stream.write(line + "\n")
+        stream.write("\n")
+
+
+def write_concise(findings: Iterable[Finding], stream: TextIO, allowed: frozenset[str] | None) -> None:
+    """Write each finding as one line, `path:line:column: CODE message`; `[*]` marks what `apply` would fix."""
+    for finding in findings:
+        mark = "[*] " if is_allowed(finding, allowed) else ""
+        stream.write(f"{_place(finding)}: {finding.code} {mark}{printable(finding.message)}\n")
+
+
+def summary_lines(summary: Summary, files: int) -> Iterator[str]:
+    """The closing lines: how many findings, what `apply` would fix, and what it would fix with more assumptions."""
+    if not summary.total:
+        yield f"No findings in {count(files, 'file')}."
+        return
+    yield (
+        f"{count(summary.total, 'finding')} in {count(files, 'file')}: "
+        f"{summary.fixable} fixable with `compilefix apply`, {summary.hidden} with assumptions, "
+        f"{summary.declined} without a fix."
+    )
+    if summary.hidden:
+        yield (
+            f"{count(summary.hidden, 'hidden fix', 'hidden fixes')}: allow with --assume "
+            f"{','.join(summary.assumptions)} or --unsafe-fixes (`compilefix rules --assumptions` says what they mean)."
+        )
+
+
+def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:
+    """A table of the findings by rule."""
+    width = max((len(str(row.count)) for row in counts), default=1)
+    for row in counts:
+        yield f"{row.count:>{width}}  {row.code}  {row.name}" + (f"  ({row.fixable} fixable)" if row.fixable else "")
+
+
+def _plain(finding: Finding, files: Mapping[str, SourceFile], allowed: frozenset[str] | None) -> Iterator[str]:
+    yield f"{_place(finding)}: {finding.code} {printable(finding.message)}"
+    for number, code in _frame_lines(finding, files):
+        yield f"    {number} {_SIDE} {code}".rstrip()
+    for label, text in _notes(finding, allowed):
+        yield f"    {label}: {printable(text)}"
+
+
+def _write_rich(
+    findings: Iterable[Finding], files: Mapping[str, SourceFile], stream: TextIO, allowed: frozenset[str] | None
+) -> None:
+    from rich.console import Console
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    syntax = Syntax("", "python", theme="ansi_dark", background_color="default")
+    for finding in findings:
+        head = Text()
+        head.append(display_path(finding.path), "bold")
+        head.append(f":{finding.span.line}:{finding.span.column + 1}: ", "cyan")
+        head.append(finding.code, "bold red")
+        head.append(f" {printable(finding.message)}")
+        console.print(head)
+        for number, code in _frame_lines(finding, files):
+            line = Text(f"    {number} {_SIDE} ", "blue")
+            # Only the underline has no line number.
+            line.append_text(_highlighted(syntax.highlight(code)) if number.strip() else Text(code, "bold red"))
+            console.print(line)
+        for label, text in _notes(finding, allowed):
+            note = Text("    ")
+            note.append(f"{label}:", _NOTE_STYLES[label])
+            note.append(f" {printable(text)}")
+            console.print(note)
+        console.print()
+
+
+def _highlighted(text: Text) -> Text:
+    text.rstrip()
+    return text
+
+
+_NOTE_STYLES = {"in": "bold", "fix": "bold green", "fix with": "bold yellow", "no fix": "bold magenta"}
+
+
+def _frame_lines(finding: Finding, files: Mapping[str, SourceFile]) -> Iterator[tuple[str, str]]:
+    file = files.get(finding.path)
+    if file is None:
+        return
+    shown = frame(file.lines, finding.span)
+    for index, (number, text) in enumerate(shown.lines):
+        yield f"{number:>{shown.gutter}}", text
+        if index == shown.marked:
+            yield " " * shown.gutter, shown.marker
+    if shown.cut:
+        yield "." * shown.gutter, ""
+
+
+def _notes(finding: Finding, allowed: frozenset[str] | None) -> Iterator[tuple[str, str]]:
+    route = [name for name in finding.reached_by if name != finding.function]
+    yield "in", finding.function + (f", reached from {' -> '.join(route)}" if route else "")
+    if finding.fix is None:
+        yield "no fix", finding.declined or ""
+    elif finding.fix.safe:
+        yield "fix", "safe"
+    else:
+        label = "fix" if is_allowed(finding, allowed) else "fix with"
+        yield label, f"assumption{'s' * (len(finding.fix.assumptions) > 1)} {', '.join(finding.fix.assumptions)}"
+
+
+def _place(finding: Finding) -> str:
+    return f"{display_path(finding.path)}:{finding.span.line}:{finding.span.column + 1}"

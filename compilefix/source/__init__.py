@@ -1,0 +1,1 @@
+"""Files on disk: finding, reading and replacing them, and what configuration and comments say about them."""

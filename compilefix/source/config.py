@@ -1,0 +1,201 @@
+"""The `[tool.compilefix]` table of pyproject.toml."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compilefix.source.errors import InputError, suggestion
+from compilefix.source.files import display_path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+OLDEST_TORCH = "2.6"
+"""The oldest torch that is supported."""
+
+NEWEST_TORCH = "2.13"
+"""The newest torch that the rules were measured on; the target where nothing else says."""
+
+_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:[.+a-z].*)?")
+
+
+class ConfigError(InputError):
+    """The configuration cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the configuration says, with the defaults filled in.
+
+    `root` is the folder of the file it was read from, or the folder that stands in for it; patterns and
+    `helper_module` are relative to it. `select` and its like hold rule codes or prefixes of them as written; an empty
+    `select` means all rules. `target_torch` is `"major.minor"`. `roots` names functions or classes
+    (`package.module:qualname`) that are compiled though no call in the code shows it.
+    """
+
+    root: Path
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    target_torch: str = NEWEST_TORCH
+    helper_module: str | None = None
+    workloads: tuple[str, ...] = ()
+    line_length: int | None = None
+
+
+def load(paths: Sequence[Path], explicit: Path | None = None) -> Config:
+    """The configuration for `paths`: of the file `explicit`, else the nearest pyproject.toml that has the table.
+
+    The search goes up from the folder that the paths have in common, then up from the working directory. Where there is
+    no table, the defaults hold and `root` is the nearest folder with a pyproject.toml or a git repository.
+
+    Raises ConfigError.
+    """
+    if explicit is not None:
+        return _from_file(explicit)
+    starts = (_common_folder(paths), Path.cwd())
+    for start in starts:
+        for folder in (start, *start.parents):
+            file = folder / "pyproject.toml"
+            if file.is_file():
+                document = _read(file)
+                tool = document.get("tool", {})
+                if isinstance(tool, dict) and "compilefix" in tool:
+                    return _from_table(tool["compilefix"], file)
+    return Config(root=_project_folder(starts[0]) or Path.cwd(), target_torch=_installed_torch())
+
+
+def _from_file(file: Path) -> Config:
+    document = _read(file)
+    tool = document.get("tool", {})
+    if isinstance(tool, dict) and "compilefix" in tool:
+        return _from_table(tool["compilefix"], file)
+    if file.name == "pyproject.toml":
+        raise ConfigError(f"{display_path(file)}: has no table [tool.compilefix]")
+    return _from_table(document, file)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{display_path(file)}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{display_path(file)}: is not valid utf-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{display_path(file)}: is not valid TOML: {error}") from error
+
+
+def _from_table(table: object, file: Path) -> Config:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{display_path(file)}: tool.compilefix must be a table")
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise ConfigError(f"{display_path(file)}: unknown key '{key}'{suggestion(key, _KEYS)}")
+        name, check, wanted = _KEYS[key]
+        try:
+            values[name] = check(value)
+        except _Wrong as problem:
+            raise ConfigError(f"{display_path(file)}: '{key}' must be {problem.args[0] or wanted}") from None
+    values.setdefault("target_torch", _installed_torch())
+    return Config(root=file.absolute().parent, **values)
+
+
+class _Wrong(Exception):
+    """A value of the wrong type; the argument says what it must be where the key's own text is not exact enough."""
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _Wrong("")
+    return tuple(value)
+
+
+def _codes_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise _Wrong("")
+    return {pattern: _strings(codes) for pattern, codes in value.items()}
+
+
+def _torch_version(value: object) -> str:
+    match = _VERSION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _Wrong("")
+    if (int(match[1]), int(match[2])) < _numbers(OLDEST_TORCH):
+        raise _Wrong(f"at least '{OLDEST_TORCH}', the oldest torch that is supported")
+    return f"{match[1]}.{match[2]}"
+
+
+def _dotted_name(value: object) -> str:
+    if not isinstance(value, str) or not all(part.isidentifier() for part in value.split(".")):
+        raise _Wrong("")
+    return value
+
+
+def _length(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _Wrong("")
+    return value
+
+
+_LIST = "a list of strings"
+_KEYS: Mapping[str, tuple[str, Callable[[object], object], str]] = {
+    "select": ("select", _strings, _LIST),
+    "extend-select": ("extend_select", _strings, _LIST),
+    "ignore": ("ignore", _strings, _LIST),
+    "per-file-ignores": ("per_file_ignores", _codes_by_pattern, "a table of patterns, each with a list of rule codes"),
+    "exclude": ("exclude", _strings, _LIST),
+    "assume": ("assume", _strings, _LIST),
+    "roots": ("roots", _strings, _LIST),
+    "target-torch": ("target_torch", _torch_version, "a version in quotes, such as '2.11'"),
+    "helper-module": ("helper_module", _dotted_name, "a dotted module name in quotes"),
+    "workloads": ("workloads", _strings, _LIST),
+    "line-length": ("line_length", _length, "a positive number"),
+}
+
+
+def _installed_torch() -> str:
+    """The version in the installed torch's metadata, which is there without importing it."""
+    try:
+        match = _VERSION.fullmatch(importlib.metadata.version("torch"))
+    except importlib.metadata.PackageNotFoundError:
+        match = None
+    if match is None:
+        return NEWEST_TORCH
+    installed = (int(match[1]), int(match[2]))
+    return OLDEST_TORCH if installed < _numbers(OLDEST_TORCH) else f"{match[1]}.{match[2]}"
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")
+    return int(major), int(minor)
+
+
+def _common_folder(paths: Sequence[Path]) -> Path:
+    absolute = [path.absolute() for path in paths] or [Path.cwd()]
+    try:
+        common = Path(os.path.commonpath(absolute))
+    except ValueError:  # On different drives.
+        return Path.cwd()
+    return common if common.is_dir() else common.parent
+
+
+def _project_folder(start: Path) -> Path | None:
+    for folder in (start, *start.parents):
+        if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
+            return folder
+    return None

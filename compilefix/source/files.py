@@ -1,0 +1,234 @@
+"""Reading and replacing source files without losing anything of them."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import contextlib
+import io
+import os
+import re
+import stat
+import tempfile
+import tokenize
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class SourceError:
+    """A file that could not be read, parsed or written: what is wrong, and where."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that parsed. `text` keeps the file's own newlines; `bom` says that the file began with one."""
+
+    path: Path
+    module: str
+    text: str
+    tree: ast.Module = field(repr=False, compare=False)
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines without their newlines, split where Python's own tokenizer splits them."""
+        return tuple(_NEWLINE.split(self.text))
+
+    def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword) -> tuple[int, int, int, int]:
+        """Where `node` stands: line, column, end line and end column, with columns in code points from 0.
+
+        `ast` counts columns in UTF-8 bytes; the numbers here are those of LibCST and of `Span`.
+        """
+        end_line = node.lineno if node.end_lineno is None else node.end_lineno
+        end_offset = node.col_offset if node.end_col_offset is None else node.end_col_offset
+        return (
+            node.lineno,
+            self._column(node.lineno, node.col_offset),
+            end_line,
+            self._column(end_line, end_offset),
+        )
+
+    def encoded(self, text: str) -> bytes:
+        """`text` as the bytes of this file: its encoding, and its byte order mark. Raises UnicodeEncodeError."""
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self.lines[line - 1]
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def display_path(path: Path | str) -> str:
+    """The path as messages show it: relative to the working directory when it lies below, else absolute."""
+    absolute = Path(path).absolute()
+    try:
+        return absolute.relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return absolute.as_posix()
+
+
+def module_name(path: Path) -> str:
+    """The dotted name under which the file is imported: its packages are the folders above that have `__init__.py`."""
+    absolute = path.absolute()
+    parts = [] if absolute.name == "__init__.py" else [absolute.stem]
+    folder = absolute.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts) or absolute.parent.name
+
+
+def read(path: Path) -> SourceFile | SourceError:
+    """Read and parse one file, or say in one line why that is not possible."""
+    shown = display_path(path)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return SourceError(shown, "is not a regular file")
+        data = path.read_bytes()
+    except OSError as error:
+        return SourceError(shown, f"cannot be read: {_reason(error)}")
+    if b"\0" in data:
+        return SourceError(shown, "contains a null byte, so it is not Python source", _line_of(data, data.index(b"\0")))
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        return SourceError(shown, f"cannot be decoded: {error.msg}", 1)
+    bom = encoding == "utf-8-sig"
+    encoding = "utf-8" if bom else encoding
+    body = data[len(codecs.BOM_UTF8) :] if bom else data
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as error:
+        return SourceError(shown, f"is not valid {encoding}: {error.reason}", _line_of(body, error.start))
+    except (LookupError, ValueError) as error:
+        return SourceError(shown, f"cannot be decoded: {error}")
+    if encoding != "utf-8" and not _comes_back(text, encoding, body):
+        return SourceError(shown, f"would not survive being read and written as {encoding}")
+    tree = _parse(text, shown)
+    if isinstance(tree, SourceError):
+        return tree
+    return SourceFile(path=path, module=module_name(path), text=text, tree=tree, encoding=encoding, bom=bom)
+
+
+def write(target: SourceFile | Path, text: str, *, root: Path | None = None) -> SourceError | None:
+    """Replace a file that was read, or create the file at a path, in one step; None when that worked.
+
+    The complete text goes to a temporary file in the same folder, which then takes the place of the old file, so the
+    old text or the new one is there at every moment, never a part. Encoding, byte order mark and mode bits stay.
+
+    Nothing is written when the text does not parse, the file is read-only, it has changed since it was read, it is
+    reached through a link that leaves `root` (by default the file's own folder), or, for a path, it exists already.
+    """
+    path = target.path if isinstance(target, SourceFile) else target
+    shown = display_path(path)
+    parsed = _parse(text, shown)
+    if isinstance(parsed, SourceError):
+        return SourceError(shown, f"not written, because the new text does not parse: {parsed.message}", parsed.line)
+    try:
+        if isinstance(target, SourceFile):
+            return _replace(target, text, root)
+        return _create(target, text)
+    except UnicodeEncodeError as error:
+        return SourceError(shown, f"not written: the new text does not fit its encoding: {error}")
+    except OSError as error:
+        return SourceError(shown, f"not written: {_reason(error)}")
+
+
+def _replace(source: SourceFile, text: str, root: Path | None) -> SourceError | None:
+    shown = display_path(source.path)
+    real = source.path.resolve(strict=True)
+    if _leaves(source.path, real, root):
+        return SourceError(shown, f"not written: it is a link to a file elsewhere, {real}")
+    status = real.stat()
+    if not status.st_mode & 0o222 or not os.access(real, os.W_OK):
+        return SourceError(shown, "not written: the file is read-only")
+    if real.read_bytes() != source.encoded(source.text):
+        return SourceError(shown, "not written: the file has changed since it was read")
+    _put(real, source.encoded(text), status)
+    return None
+
+
+def _create(path: Path, text: str) -> SourceError | None:
+    if path.exists() or path.is_symlink():
+        return SourceError(display_path(path), "not written: the file exists already")
+    _put(path, text.encode(), None)
+    return None
+
+
+def _leaves(path: Path, real: Path, root: Path | None) -> bool:
+    """Whether a link on the way to the file leads out of the tree that the user named."""
+    absolute = Path(os.path.normpath(path.absolute()))
+    tree = absolute.parent if root is None else root.absolute()
+    if not absolute.is_relative_to(tree):
+        tree = absolute.parent
+    return not real.is_relative_to(tree.resolve())
+
+
+def _put(path: Path, data: bytes, status: os.stat_result | None) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if status is None:
+            temporary.chmod(0o666 & ~_umask())
+        else:
+            temporary.chmod(stat.S_IMODE(status.st_mode))
+            if hasattr(os, "chown"):
+                # Only root may give a file away; anybody else becomes the owner of what they write, as with any editor.
+                with contextlib.suppress(PermissionError):
+                    os.chown(temporary, status.st_uid, status.st_gid)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _parse(text: str, shown: str) -> ast.Module | SourceError:
+    try:
+        with warnings.catch_warnings():
+            # What Python thinks of the user's string escapes is not what they asked about.
+            warnings.simplefilter("ignore")
+            return ast.parse(text, filename=shown)
+    except SyntaxError as error:
+        return SourceError(shown, f"syntax error: {error.msg}", error.lineno)
+    except (RecursionError, MemoryError):
+        return SourceError(shown, "is nested too deeply to be parsed")
+    except ValueError as error:
+        return SourceError(shown, f"cannot be parsed: {error}")
+
+
+def _comes_back(text: str, encoding: str, body: bytes) -> bool:
+    try:
+        return text.encode(encoding) == body
+    except UnicodeEncodeError:
+        return False
+
+
+def _line_of(data: bytes, offset: int) -> int:
+    return data.count(b"\n", 0, offset) + 1
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

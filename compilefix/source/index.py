@@ -1,0 +1,290 @@
+"""The index over all modules of a project: classes, functions and imports, and what a dotted name stands for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from compilefix.source.files import SourceFile
+
+FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function, method or nested function of the project."""
+
+    qualname: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    module: Module
+    cls: Class | None = None
+    parent: Function | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Dotted name with the module."""
+        return f"{self.module.name}.{self.qualname}"
+
+    @cached_property
+    def decorators(self) -> tuple[str, ...]:
+        """Qualified names of the decorators; for a decorator call the name of what is called."""
+        targets = (d.func if isinstance(d, ast.Call) else d for d in self.node.decorator_list)
+        return tuple(name for t in targets if (name := self.module.qualified(t)) is not None)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the method gets neither the instance nor the class."""
+        return "staticmethod" in self.decorators
+
+    @property
+    def is_property(self) -> bool:
+        """Whether reading the attribute runs the method."""
+        return any(d.rpartition(".")[2] in ("property", "cached_property") for d in self.decorators)
+
+    @property
+    def parameters(self) -> tuple[ast.arg, ...]:
+        """All parameters in order, `*args` and `**kwargs` left out."""
+        args = self.node.args
+        return (*args.posonlyargs, *args.args, *args.kwonlyargs)
+
+
+@dataclass(frozen=True, eq=False)
+class Class:
+    """A class of the project with its own methods; `bases` are qualified names."""
+
+    qualname: str
+    node: ast.ClassDef
+    module: Module
+    methods: Mapping[str, Function] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """Dotted name with the module."""
+        return f"{self.module.name}.{self.qualname}"
+
+    @cached_property
+    def bases(self) -> tuple[str, ...]:
+        """Qualified names of the base classes, as far as they are names."""
+        nodes = (b.value if isinstance(b, ast.Subscript) else b for b in self.node.bases)
+        return tuple(name for b in nodes if (name := self.module.qualified(b)) is not None)
+
+
+class Module:
+    """One file of the project and the names that it defines at its top level."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.file = file
+        self.name = file.module
+        self.imports: dict[str, str] = {}
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, Class] = {}
+        self.assigns: dict[str, ast.expr] = {}
+        self.all_functions: list[Function] = []
+        self._collect(file.tree.body, None)
+        for node in _imports(file.tree):
+            self._import(node)
+
+    def _collect(self, body: Sequence[ast.stmt], cls: Class | None) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._function(node, cls, None)
+            elif isinstance(node, ast.ClassDef):
+                self._class(node, cls.qualname + "." if cls else "")
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                for block in ("body", "orelse", "finalbody"):
+                    self._collect(getattr(node, block, []), cls)
+                for handler in getattr(node, "handlers", []):
+                    self._collect(handler.body, cls)
+            elif cls is None:
+                self._assign(node)
+
+    def _assign(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    self.assigns[target.id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            self.assigns[node.target.id] = node.value
+
+    def _class(self, node: ast.ClassDef, prefix: str) -> None:
+        methods: dict[str, Function] = {}
+        cls = Class(prefix + node.name, node, self, methods)
+        if not prefix:
+            self.classes[node.name] = cls
+        else:
+            self.classes.setdefault(prefix + node.name, cls)
+        self._collect(node.body, cls)
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, cls: Class | None, parent: Function | None
+    ) -> None:
+        prefix = parent.qualname + ".<locals>." if parent else cls.qualname + "." if cls else ""
+        function = Function(prefix + node.name, node, self, cls, parent)
+        self.all_functions.append(function)
+        if parent is None and cls is not None:
+            # A property's setter comes under the same name: the getter is what an attribute read runs.
+            if not (node.name in cls.methods and any(d.endswith(".setter") for d in function.decorators)):
+                cls.methods[node.name] = function  # type: ignore[index]
+        elif parent is None:
+            self.functions[node.name] = function
+        for inner in _nested(node.body):
+            if isinstance(inner, ast.ClassDef):
+                continue
+            self._function(inner, cls, function)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    self.imports[alias.asname] = alias.name
+                else:
+                    top = alias.name.partition(".")[0]
+                    self.imports.setdefault(top, top)
+            return
+        base = node.module or ""
+        if node.level:
+            package = self.name.split(".")
+            drop = node.level - (1 if self.file.path.name == "__init__.py" else 0)
+            package = package[: len(package) - drop] if drop else package
+            base = ".".join([*package, base] if base else package)
+        for alias in node.names:
+            if alias.name != "*":
+                self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file as `ast` counts them."""
+        return self.file.text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
+
+    @cached_property
+    def top_level_imports(self) -> dict[str, str]:
+        """Imported modules and names that are bound when the file has been imported: dotted name to local name."""
+        bound: dict[str, str] = {}
+        for node in self.file.tree.body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.asname:
+                        bound.setdefault(alias.name, alias.asname)
+                    else:
+                        bound.setdefault(alias.name.partition(".")[0], alias.name.partition(".")[0])
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    bound.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+        return bound
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """The dotted name that a name or attribute chain stands for in this module, None for anything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        head = node.id
+        if head in self.imports:
+            head = self.imports[head]
+        elif head in self.functions or head in self.classes:
+            head = f"{self.name}.{head}"
+        return ".".join([head, *reversed(parts)])
+
+
+class Project:
+    """All modules, by dotted name."""
+
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        self.modules: dict[str, Module] = {}
+        for file in files:
+            # Two scripts of the same name in different folders are two modules.
+            name = file.module if file.module not in self.modules else f"{file.module}@{file.path}"
+            self.modules[name] = Module(file)
+
+    def resolve(self, name: str) -> Function | Class | Module | str:
+        """What a dotted name stands for: something of the project, followed through re-exports, else a dotted name."""
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            if name in self.modules:
+                return self.modules[name]
+            head, _, tail = name.rpartition(".")
+            rest = [tail]
+            while head and head not in self.modules:
+                head, _, part = head.rpartition(".")
+                rest.insert(0, part)
+            if not head:
+                return name
+            module = self.modules[head]
+            first = rest[0]
+            dotted = ".".join(rest)
+            if len(rest) == 1 and first in module.functions:
+                return module.functions[first]
+            if dotted in module.classes:
+                return module.classes[dotted]
+            if len(rest) >= 2 and ".".join(rest[:-1]) in module.classes:
+                found = self.method(module.classes[".".join(rest[:-1])], rest[-1])
+                return found if found is not None else name
+            if first in module.imports:
+                name = ".".join([module.imports[first], *rest[1:]])
+            elif first in module.assigns and (alias := module.qualified(module.assigns[first])) is not None:
+                name = ".".join([alias, *rest[1:]])
+        return name
+
+    def ancestors(self, cls: Class) -> tuple[Class | str, ...]:
+        """The class and its bases, depth first, each once; bases outside the project as dotted names."""
+        order: list[Class | str] = []
+
+        def visit(item: Class | str) -> None:
+            if item in order:
+                return
+            order.append(item)
+            if isinstance(item, Class):
+                for base in item.bases:
+                    found = self.resolve(base)
+                    visit(found if isinstance(found, Class) else base if not isinstance(found, str) else found)
+
+        visit(cls)
+        return tuple(order)
+
+    def method(self, cls: Class, name: str, *, after: Class | None = None) -> Function | None:
+        """The method that an instance of the class runs; with `after`, the one that `super()` in `after` means."""
+        chain = self.ancestors(cls)
+        if after is not None:
+            chain = chain[chain.index(after) + 1 :] if after in chain else ()
+        for item in chain:
+            if isinstance(item, Class) and name in item.methods:
+                return item.methods[name]
+        return None
+
+    def is_module_class(self, cls: Class) -> bool:
+        """Whether the class is an `nn.Module`: by its bases, or, where these are unknown, by having `forward`."""
+        chain = self.ancestors(cls)
+        if any(isinstance(c, str) and (c in _MODULE_BASES or c.startswith("torch.nn.")) for c in chain):
+            return True
+        unknown = any(isinstance(c, str) and c.partition(".")[0] not in _PLAIN_BASES for c in chain)
+        return unknown and "forward" in cls.methods
+
+    def is_autograd_function(self, cls: Class) -> bool:
+        """Whether the class defines a custom derivative."""
+        names = ("torch.autograd.Function", "torch.autograd.function.Function", "torch.autograd.function.once_differentiable")
+        return any(c in names for c in self.ancestors(cls))
+
+
+_MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
+_PLAIN_BASES = frozenset({"object", "abc", "enum", "typing", "Exception", "collections", "dataclasses"})
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+
+
+def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        elif not isinstance(node, ast.ClassDef | ast.Lambda):
+            pending[:0] = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)]
