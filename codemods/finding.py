@@ -49,12 +49,14 @@ class Fix:
     """A rewrite: edits in one file, the modules it needs imported, and the assumptions it rests on.
 
     `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
-    the code uses the helper module that carries host effects to the compile boundary.
+    the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each assumption
+    what could not be proved.
     """
 
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     boundary: bool = False
 
     @property

@@ -12,6 +12,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+_CASTS = ("float", "int", "bool")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
@@ -39,6 +40,11 @@ class Template:
         return next((o.reason for o in self.obstacles if o.assumption is None), None)
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """What could not be proved."""
+        return tuple(dict.fromkeys(o.reason for o in self.obstacles))
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What the user must vouch for."""
         return tuple(dict.fromkeys(o.assumption for o in self.obstacles if o.assumption is not None))
@@ -55,11 +61,37 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         return tensor_tests(test.operand, scope)
     if isinstance(test, ast.BoolOp):
         return [part for value in test.values for part in tensor_tests(value, scope)]
-    value = scope.value(test)
-    if isinstance(test, ast.Compare) and len(test.ops) > 1:
+    if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
-        return [test] if any(scope.value(o).is_tensor for o in operands) else []
-    return [test] if value.is_tensor else []
+        if len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands) or any(read_of(o, scope) for o in operands):
+            return [test]
+    return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
+
+
+def read_of(node: ast.AST, scope: Scope) -> ast.expr | None:
+    """The tensor whose value a call reads as one number: `t.item()`, `float(t)`, `int(t)`, `bool(t)`."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+        return node.func.value if scope.value(node.func.value).is_tensor else None
+    if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
+        return node.args[0] if scope.value(node.args[0]).is_tensor else None
+    return None
+
+
+def decides(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression is (part of) the test of a statement or conditional expression, and nothing else."""
+    child = node
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return parent.test is child
+        if isinstance(parent, ast.Compare) and len(parent.ops) == 1 and child is node or isinstance(parent, ast.BoolOp):
+            child = parent
+        elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+            child = parent
+        else:
+            return False
+    return False
 
 
 def split_static(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr]]:
@@ -99,6 +131,11 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         inner = _boolean(test.operand, scope, template, operand=True)
         return None if inner is None else f"~{inner}"
     value = scope.value(test)
+    source = read_of(test, scope)
+    if source is not None:
+        return _truth_of_read(test, source, scope, template, operand=operand)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and any(read_of(o, scope) for o in (test.left, test.comparators[0])):
+        return _compared_reads(test, scope, template, operand=operand)
     if not value.is_tensor:
         if isinstance(test, ast.Compare) and len(test.ops) > 1:
             template.refuse([Obstacle("a chained comparison of tensors is not rewritten")])
@@ -111,6 +148,47 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return template.use(test, operand=operand or bool(reshape)) + reshape
     code = f"{template.use(test, operand=True)}{reshape} != 0"
     return f"({code})" if operand else code
+
+
+def _truth_of_read(test: ast.expr, source: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "int" and scope.value(source).dtype not in ("int", "bool"):
+        template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
+        return None
+    return _boolean(source, scope, template, operand=operand)
+
+
+def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    """A comparison of numbers that were read from tensors, as a comparison of the tensors.
+
+    Python compares in double precision. Against a number that is not exact in half precision so must the tensor.
+    """
+    sides = [test.left, test.comparators[0]]
+    symbol = _COMPARISONS.get(type(test.ops[0]))
+    if symbol is None:
+        template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
+        return None
+    constants = [v.const.value for v in map(scope.value, sides) if v.const is not None]
+    exact = any(isinstance(c, int | float) and _exact(c) for c in constants)
+    codes: list[str] = []
+    for side in sides:
+        source = read_of(side, scope)
+        value = scope.value(side)
+        if source is None:
+            if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
+                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number")])
+            codes.append(template.use(side, operand=True))
+            continue
+        read = scope.value(source)
+        cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
+        if cast == "int" and read.dtype not in ("int", "bool") or cast == "bool":
+            template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
+        template.refuse(scope.legality.condition(source, scope.facts))
+        code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
+        codes.append(code if exact else f"{code}.double()")
+    return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
+
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
 def where(scope: Scope) -> str:
@@ -157,8 +235,7 @@ def number_conversion(uses: Sequence[ast.expr], constants: Sequence[bool | int |
         return "", obstacles or [Obstacle("the selected number is not used")]
     if not all(_exact(c) for c in constants):
         obstacles.append(Obstacle("a constant is not exact in half precision: as a tensor it is rounded before it is used", "float32-rounding"))
-    ranks = [scope.value(p).rank for p in partners]
-    if all(r is not None and r > 0 for r in ranks):
+    if all(scope.value(p).dimensioned for p in partners):
         return "", obstacles
     first = partners[0]
     value = scope.value(first)

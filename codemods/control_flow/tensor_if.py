@@ -76,7 +76,7 @@ class TensorIf(Rule):
         if code is None or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
         edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions))
+        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
 
     def _rewrite(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
         arms = _arms(chain, scope, template)

@@ -81,7 +81,7 @@ class TensorTernary(Rule):
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions))
+        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
 
 
 def _uses(node: ast.IfExp, scope: Scope) -> list[ast.expr]:

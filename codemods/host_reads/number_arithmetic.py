@@ -1,28 +1,32 @@
 """CF201: a number read from a tensor and used in tensor arithmetic.
 
 ## What it does
-Finds `.item()`, `float()`, `int()` and `bool()` of a tensor where the number goes into arithmetic or a comparison with a
-tensor, into `clamp` bounds, or into the truth of an `if`, and uses the tensor itself.
+Finds `.item()`, `float()`, `int()` and `bool()` of a tensor where the number ends in arithmetic or a comparison with a
+tensor or in a `clamp` bound, and uses the tensor itself. Python arithmetic on the way (`min`,
+`max`, `+`, `-`, `*`, `/` with numbers) becomes arithmetic on a tensor without dimensions.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.
 
 ## Example
 ```python
-x = x * self.log_scale.exp().item()
+temperature = max(self.log_temperature.exp().item(), 1.0)
+logits = logits / temperature
 ```
 
 ## Use instead
 ```python
-x = x * self.log_scale.exp().detach()
+temperature = self.log_temperature.exp().detach().clamp(min=1.0)
+logits = logits / temperature
 ```
 
 ## Fix safety
-A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor has one element
-(`reshape(())` where its rank is not known), and the other operand is a floating tensor that has dimensions, so that the
-result keeps its dtype. `int()` truncates and stays a read unless the tensor is of an integer dtype. In float16 and
-bfloat16 the arithmetic is done in the tensor's precision and not in double: a chain of Python arithmetic on the number
-is rewritten only under `float32-rounding`.
+A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used beside a
+floating tensor that has dimensions, so that the result keeps its dtype; a tensor with more than one element is refused
+as before, by `reshape(())`, with another message. Python computes in double precision, so arithmetic on the way is done on
+`.double()`; beside a float16 or bfloat16 tensor the number is rounded once to that precision on a GPU. `int()` truncates and
+stays a read unless the tensor is of an integer dtype. A division of numbers by zero raises ZeroDivisionError and gives
+inf or NaN as a tensor (`math-errors`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -31,16 +35,29 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.selection import Template, decides, read_of
 
-_CASTS = ("float", "int", "bool")
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "torch.clamp", "torch.clip", "torch.clamp_min", "torch.clamp_max"})
+
+
+@dataclass
+class _Flow:
+    """Where a number goes: the Python arithmetic on the way, the calls to rewrite, and what stands in the way."""
+
+    arithmetic: bool = False
+    bounds: list[ast.Call] = field(default_factory=list)
+    clamps: list[tuple[ast.Call, ast.expr]] = field(default_factory=list)
+    obstacles: list[Obstacle] = field(default_factory=list)
+
+    def refuse(self, reason: str, assumption: str | None = None) -> None:
+        self.obstacles.append(Obstacle(reason, assumption))
 
 
 class NumberArithmetic(Rule):
@@ -51,150 +68,209 @@ class NumberArithmetic(Rule):
     summary = "number read from a tensor for arithmetic, comparison or clamping"
     gb = ("GB0124",)
     hints = ("item", "float(", "int(", "bool(")
-    assumptions = ("condition-one-element", "number-to-tensor", "float32-rounding", "gradient-zeros", "branches-total")
+    assumptions = ("condition-one-element", "number-to-tensor", "float32-rounding", "math-errors", "branches-total")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""
         for node in scope.nodes:
             if isinstance(node, ast.Call):
                 source = read_of(node, scope)
-                if source is not None:
+                # What only decides an `if` belongs to the rule for that `if`.
+                if source is not None and not decides(node, scope):
                     yield self._judge(node, source, scope)
 
     def _judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
-        message = f"`{ast.unparse(node)}` reads a tensor's value on the host and breaks the graph"
+        message = f"`{_short(node)}` reads a tensor's value on the host and breaks the graph"
+        flow = _Flow()
         template = Template()
-        uses = _uses(node, scope)
-        if uses is None:
-            return self.declined(scope, node, message, "the number leaves the arithmetic of this function: it is returned, stored or passed on")
-        for use in uses:
-            self._use(use, node, source, scope, template)
-        code = self._tensor(node, source, scope, template)
+        _follow(node, source, scope, flow)
+        template.refuse(flow.obstacles)
+        code = _as_tensor(node, source, flow.arithmetic, scope, template)
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
-        edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), (), template.assumptions))
-
-    def _tensor(self, node: ast.Call, source: ast.expr, scope: Scope, template: Template) -> str:
-        value = scope.value(source)
-        name = node.func.id if isinstance(node.func, ast.Name) else "item"
-        code = template.use(source, operand=True)
-        if not value.certain:
-            template.refuse([Obstacle(f"`{ast.unparse(source)}` is not proved to be a tensor", "branches-total")])
-        if name == "int" and value.dtype not in ("int", "bool"):
-            template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
-        if name == "float" and value.dtype in ("int", "bool") or name == "int" and value.dtype == "bool":
-            code += ".float()" if name == "float" else ".long()"
-        if value.dtype not in ("int", "bool"):
-            code += ".detach()"
-        if value.rank != 0:
-            if value.rank is not None:
-                template.refuse([Obstacle("a tensor with dimensions is read as one number", "condition-one-element")])
-            code += ".reshape(())"
-        if name == "bool" and value.dtype != "bool":
-            code = f"({code} != 0)"
-        return code
-
-    def _use(self, use: ast.expr, node: ast.Call, source: ast.expr, scope: Scope, template: Template) -> None:
-        """What stands in the way of a tensor at one place where the number is used."""
-        parent = scope.parents.get(use)
-        read = scope.value(source)
-        if isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is use:
-            if isinstance(node.func, ast.Name) and node.func.id == "bool" or read.dtype is not None:
-                return
-        if isinstance(parent, ast.BoolOp | ast.UnaryOp) and self._in_test(parent, scope) and (isinstance(parent, ast.BoolOp) or isinstance(parent.op, ast.Not)):
-            return
-        if isinstance(parent, ast.Compare) and len(parent.ops) == 1 and not isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-            other = parent.comparators[0] if parent.left is use else parent.left
-            self._compared(other, read.dtype, parent, scope, template)
-            return
-        partner: ast.expr | None = None
-        if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
-            partner = parent.right if parent.left is use else parent.left
-        elif isinstance(parent, ast.AugAssign) and parent.value is use and isinstance(parent.op, _ARITHMETIC):
-            partner = parent.target
-        elif (call := _clamp(use, scope)) is not None:
-            partner = call
-        if partner is None:
-            template.refuse([Obstacle(f"line {use.lineno}: the number is used as a Python number in `{_short(parent)}`")])
-            return
-        value = scope.value(partner)
-        if value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
-            template.refuse([Obstacle(f"`{_short(parent)}` computes with Python numbers in double precision")])
-        elif not value.is_tensor or not value.certain:
-            template.refuse([Obstacle(f"`{_short(partner)}` is not proved to be a tensor")])
-        elif value.dtype == "float" and (value.rank or 0) > 0 and read.dtype in ("float", "int", "bool"):
-            return
-        elif value.dtype_id is not None and value.dtype_id == read.dtype_id and value.dtype == "float":
-            return
-        elif value.dtype in ("int", "bool"):
-            template.refuse([Obstacle(f"`{_short(partner)}` is of an integer dtype: the result's dtype would follow the tensor that was read")])
-        else:
-            what = "a floating tensor with dimensions"
-            template.refuse([Obstacle(f"`{_short(partner)}` is not proved to be {what}: the result's dtype could change", "number-to-tensor")])
-
-    def _compared(self, other: ast.expr, dtype: str | None, parent: ast.Compare, scope: Scope, template: Template) -> None:
-        value = scope.value(other)
-        if value.is_tensor and value.certain:
-            return
-        statement_test = self._in_test(parent, scope)
-        if not statement_test:
-            template.refuse([Obstacle(f"the result of `{_short(parent)}` is used as a Python bool")])
-        elif value.const is not None and isinstance(value.const.value, int | float):
-            return
-        elif value.is_(Kind.STATIC, Kind.SIZE):
-            template.refuse([Obstacle(f"`{_short(other)}` may not be exact in the tensor's precision", "float32-rounding")])
-        else:
-            template.refuse([Obstacle(f"`{_short(other)}` is not proved to be a number or a tensor")])
-
-    def _in_test(self, node: ast.AST, scope: Scope) -> bool:
-        child = node
-        for parent in scope.ancestors(node):
-            if isinstance(parent, ast.If | ast.While | ast.IfExp):
-                return parent.test is child
-            if not isinstance(parent, ast.BoolOp | ast.UnaryOp | ast.Compare):
-                return False
-            child = parent
-        return False
+        edits = _edits(node, code, template, flow, scope)
+        return self.fixed(scope, node, message, Fix(edits, (), template.assumptions, template.reasons))
 
 
-def read_of(node: ast.Call, scope: Scope) -> ast.expr | None:
-    """The tensor whose value a call reads as one number: `t.item()`, `float(t)`."""
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
-        value = scope.value(node.func.value)
-        return node.func.value if value.is_tensor else None
-    if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
-        return node.args[0] if scope.value(node.args[0]).is_tensor else None
-    return None
+def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope, template: Template) -> str:
+    """Code for the tensor that stands for the number."""
+    value = scope.value(source)
+    cast = node.func.id if isinstance(node.func, ast.Name) else "item"
+    code = template.use(source, operand=True)
+    if not value.certain:
+        template.refuse([Obstacle(f"`{_short(source)}` is not proved to be a tensor", "branches-total")])
+    if cast == "int" and value.dtype not in ("int", "bool"):
+        template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
+    if value.dtype not in ("int", "bool") and not _detached(source):
+        code += ".detach()"
+    if value.rank != 0:
+        if value.rank is not None:
+            template.refuse([Obstacle("a tensor with dimensions is read as one number", "condition-one-element")])
+        code += ".reshape(())"
+    if cast == "bool":
+        return code if value.dtype == "bool" else f"({code} != 0)"
+    if arithmetic:
+        return code + ".double()"
+    if cast == "float" and value.dtype in ("int", "bool"):
+        return code + ".double()"
+    if cast == "int" and value.dtype == "bool":
+        return code + ".long()"
+    return code
 
 
-def _uses(node: ast.Call, scope: Scope) -> list[ast.expr] | None:
-    """Where the number is used: at the read itself, or wherever the name that it is bound to is read."""
+def _detached(node: ast.expr) -> bool:
+    """Whether the code says itself that no gradient flows: `x.detach().mean()`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "detach":
+            return True
+        node = node.func.value
+    return False
+
+
+def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None:
+    """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0].id
-        nested = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
-        loads = scope.names(name)
-        return list(loads) if loads and len(nested) == len(loads) and len(scope.names(name, stores=True)) == 1 else None
-    if isinstance(parent, ast.Return | ast.Yield | ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.AnnAssign):
-        return None
-    return [node]
+    read = scope.value(source)
+    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        _follow_name(parent.targets[0].id, source, scope, flow)
+    elif decides(node, scope):
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{_short(parent)}`")
+    elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and not isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+        _compared(parent.comparators[0] if parent.left is node else parent.left, parent, scope, flow)
+    elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
+        other = parent.right if parent.left is node else parent.left
+        if scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
+            flow.arithmetic = True
+            if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
+                flow.refuse(f"`{_short(parent)}` may divide by zero, which raises for numbers and not for tensors", "math-errors")
+            _follow(parent, source, scope, flow)
+        else:
+            _met(other, read.dtype, scope, flow)
+    elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
+        _met(parent.target, read.dtype, scope, flow)
+    elif isinstance(parent, ast.Call) and _is_bound(parent, node, scope):
+        flow.bounds.append(parent)
+        _follow(parent, source, scope, flow)
+    elif (clamp := _clamp(node, scope)) is not None:
+        call, tensor = clamp
+        if len([k for k in call.keywords if k.arg in ("min", "max")]) > 1:
+            flow.clamps.append((call, node))
+        _met(tensor, read.dtype, scope, flow)
+    elif _in_log(node, scope):
+        flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
+    elif isinstance(parent, ast.Return | ast.Yield | ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.AnnAssign):
+        flow.refuse("the number leaves the arithmetic of this function: it is returned or stored as a Python number")
+    else:
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{_short(parent)}`")
 
 
-def _clamp(use: ast.expr, scope: Scope) -> ast.expr | None:
-    """The tensor that is clamped, when the number is a bound of a clamp."""
-    parent = scope.parents.get(use)
+def _follow_name(name: str, source: ast.expr, scope: Scope, flow: _Flow) -> None:
+    loads = scope.names(name)
+    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    if not loads or len(everywhere) != len(loads):
+        flow.refuse(f"`{name}` is not used, or is used in a nested function")
+        return
+    if len(scope.names(name, stores=True)) != 1:
+        flow.refuse(f"`{name}` is assigned in several places")
+        return
+    for load in loads:
+        _follow(load, source, scope, flow)
+
+
+def _met(other: ast.expr, dtype: str | None, scope: Scope, flow: _Flow) -> None:
+    """The number meets what should be a tensor: does the result keep its dtype?"""
+    value = scope.value(other)
+    if not value.is_tensor or not value.certain:
+        flow.refuse(f"`{_short(other)}` is not proved to be a tensor")
+    elif value.dtype in ("int", "bool"):
+        flow.refuse(f"`{_short(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read")
+    elif value.dtype != "float" or not value.dimensioned or dtype is None or dtype == "complex":
+        flow.refuse(f"`{_short(other)}` is not proved to be a floating tensor with dimensions: the result's dtype could change", "number-to-tensor")
+
+
+def _compared(other: ast.expr, parent: ast.Compare, scope: Scope, flow: _Flow) -> None:
+    value = scope.value(other)
+    if value.is_tensor and value.certain:
+        return
+    flow.refuse(f"the result of `{_short(parent)}` is used as a Python bool")
+
+
+def _nonzero(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.const is not None and isinstance(value.const.value, int | float) and value.const.value != 0
+
+
+def _is_bound(call: ast.Call, node: ast.expr, scope: Scope) -> bool:
+    """Whether a call is `max(number, constant)` or `min(number, constant)`.
+
+    The number comes first: Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0.
+    """
+    if scope.callee(call) not in ("min", "max") or len(call.args) != 2 or call.keywords or call.args[0] is not node:
+        return False
+    value = scope.value(call.args[1])
+    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
+
+
+def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
+    """The clamp call that a number is a bound of, and the tensor that is clamped."""
+    parent = scope.parents.get(node)
     call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call):
         return None
     name = (scope.callee(call) or "").removeprefix("Tensor.")
-    if name not in _CLAMPS:
+    if name not in _CLAMPS or not isinstance(parent, ast.keyword) and (len(call.args) > (2 if name.startswith("torch.") else 1) or call.keywords):
         return None
-    bounds = [a for a in (*call.args[1 if name.startswith("torch.") else 0 :], *(k.value for k in call.keywords if k.arg in ("min", "max")))]
-    # clamp takes either numbers or tensors, not one of each.
-    if any(b is not use and not scope.value(b).is_tensor for b in bounds):
-        return None
-    return call.args[0] if name.startswith("torch.") and call.args else call.func.value if isinstance(call.func, ast.Attribute) else None
+    if name.startswith("torch."):
+        return (call, call.args[0]) if call.args and call.args[0] is not node else None
+    return (call, call.func.value) if isinstance(call.func, ast.Attribute) else None
+
+
+def _in_log(node: ast.AST, scope: Scope) -> bool:
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            return False
+        name = scope.callee(parent) or ""
+        if name == "print" or name.startswith(("logging.", "warnings.")):
+            return True
+    return False
+
+
+def _edits(node: ast.Call, code: str, template: Template, flow: _Flow, scope: Scope) -> tuple[Edit, ...]:
+    """One edit for the read, and one for each `min`/`max` or clamp that must change with it; nested ones as one."""
+    codes: dict[ast.AST, str] = {node: code}
+    outer: list[ast.Call] = []
+    for call in flow.bounds:
+        bound = "min" if scope.callee(call) == "max" else "max"
+        inner = _render(call.args[0], codes, template)
+        codes[call] = f"{inner}.clamp({bound}={template.use(call.args[1])})"
+        outer.append(call)
+    for call, use in flow.clamps:
+        tensor = call.args[0] if call.args else call.func.value  # type: ignore[attr-defined]
+        method = "clamp_" if isinstance(call.func, ast.Attribute) and call.func.attr == "clamp_" else "clamp"
+        chained = template.use(tensor, operand=True)
+        for name in ("min", "max"):
+            for keyword in call.keywords:
+                if keyword.arg == name:
+                    chained += f".{method}({name}={_render(keyword.value, codes, template)})"
+        codes[call] = chained
+        outer.append(call)
+        del use
+    tops = [n for n in [node, *outer] if not any(n is not o and n in set(ast.walk(o)) for o in outer)]
+    return tuple(scope.edit(top, codes[top], **_used(codes[top], template)) for top in tops)
+
+
+def _render(node: ast.expr, codes: dict[ast.AST, str], template: Template) -> str:
+    """Code for an expression in which some nodes have new code, as an operand."""
+    if node in codes:
+        return codes[node]
+    if isinstance(node, ast.BinOp) and any(n in codes for n in ast.walk(node)):
+        symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}[type(node.op)]
+        return f"({_render(node.left, codes, template)} {symbol} {_render(node.right, codes, template)})"
+    return template.use(node, operand=True)
+
+
+def _used(code: str, template: Template) -> dict[str, ast.AST]:
+    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
 
 
 def _short(node: ast.AST | None) -> str:

@@ -7,7 +7,7 @@ is walked twice. Calls into the project use the callee's summary, calls into tor
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compilefix.analysis import torch_api, values
@@ -19,6 +19,15 @@ Env = dict[str, Value]
 
 _SHAPE_METHODS = {"size": values.SHAPE, "dim": values.SIZE, "numel": values.SIZE, "nelement": values.SIZE, "ndimension": values.SIZE}
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
+_SIZED = frozenset({"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"})
+_NEW_RESULT = ("Linear", "Conv", "Norm", "Pool", "Attention", "Embedding", "Softmax", "GELU", "Sigmoid", "Tanh", "Softplus", "Upsample", "LSTM", "GRU", "RNN", "Loss")
+_FLOAT_ONLY = ("Linear", "Conv", "LayerNorm", "BatchNorm", "GroupNorm", "InstanceNorm", "RMSNorm", "MultiheadAttention", "LSTM", "GRU")
+_FLOAT_ONLY_FUNCTIONS = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in ("linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention", "mse_loss",
+                 "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+)
+
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
 _COMPILING = frozenset(
     {"torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._dynamo.external_utils.is_compiling"}
@@ -36,6 +45,9 @@ class FunctionFacts:
     calls: calls into functions of the project.
     dead: statements that do not run under `torch.compile`.
     returns: the join of all returned values.
+    refs: the dotted name of what each call calls.
+    float_only: calls that fail on a tensor that is not floating, with that tensor.
+    float_parameters: parameters that every normal run passes to such a call.
     """
 
     function: Function
@@ -45,6 +57,8 @@ class FunctionFacts:
     dead: set[ast.AST] = field(default_factory=set)
     returns: Value = NONE
     refs: dict[ast.AST, str] = field(default_factory=dict)
+    float_only: list[tuple[ast.Call, Value]] = field(default_factory=list)
+    float_parameters: frozenset[str] = frozenset()
 
     def value(self, node: ast.AST) -> Value:
         """The value of an expression; unknown for code that the walk never reached."""
@@ -91,6 +105,11 @@ class Inference:
             return declared
         return returns
 
+    def float_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters that must be floating tensors with dimensions, or the function fails."""
+        known = self._facts.get(function)
+        return known.float_parameters if known is not None else frozenset()
+
     def _declared(self, function: Function) -> Value:
         return annotated(function.node.returns, function.module, self.project)
 
@@ -100,7 +119,12 @@ class Inference:
             outer: Mapping[str, Value] = {}
             if function.parent is not None and function.parent not in self._active:
                 outer = self.facts(function.parent).env_before.get(function.node, {})
-            return Interpreter(self, function, outer).run()
+            facts = Interpreter(self, function, outer).run()
+            floats = _float_parameters(facts)
+            if floats:
+                facts = Interpreter(self, function, outer, floats).run()
+                facts.float_parameters = floats
+            return facts
         finally:
             self._active.pop()
 
@@ -207,7 +231,10 @@ def _assigns_self(method: Function) -> list[ast.AST]:
 class Interpreter:
     """One walk through one function."""
 
-    def __init__(self, inference: Inference, function: Function, outer: Mapping[str, Value]) -> None:
+    def __init__(
+        self, inference: Inference, function: Function, outer: Mapping[str, Value], floats: frozenset[str] = frozenset()
+    ) -> None:
+        self.floats = floats
         self.inference = inference
         self.project = inference.project
         self.function = function
@@ -276,6 +303,8 @@ class Interpreter:
             value = join(value, values.NONE)
         if value.may_be(Kind.TENSOR) and not value.is_unknown:
             name = f"{self.function.qualname}.{arg.arg}"
+            if arg.arg in self.floats and value.is_tensor:
+                value = replace(value, dtype=value.dtype or "float", has_dims=True)
             value = replace(
                 value,
                 dtype_id=f"dtype of {name}",
@@ -316,6 +345,7 @@ class Interpreter:
 
     def _expr_statement(self, node: ast.Expr, env: Env) -> Env | None:
         self.eval(node.value, env)
+        self._registered(node.value)
         if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
             call = node.value.func
             if call.attr == "append" and isinstance(call.value, ast.Name) and node.value.args:
@@ -326,11 +356,40 @@ class Interpreter:
                     env[name] = replace(old, element=element.stripped(), elements=None, leaves=old.leaves | item.leaves)
         return env
 
+    def _registered(self, node: ast.expr) -> None:
+        """`self.register_buffer("scale", tensor)` makes an attribute."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+            return
+        name, owner = self.facts.value(node.args[0]).const, node.func.value
+        if node.func.attr not in ("register_buffer", "register_parameter") or name is None or not isinstance(name.value, str):
+            return
+        if isinstance(owner, ast.Name) and owner.id == self.self_name:
+            value = self.facts.value(node.args[1])
+            self.self_assigned[name.value] = replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
+
     def _assign(self, node: ast.Assign, env: Env) -> Env | None:
         value = self.eval(node.value, env)
+        self._narrow_rank(node, env)
         for target in node.targets:
             self.bind(target, value, env)
         return env
+
+    def _narrow_rank(self, node: ast.Assign, env: Env) -> None:
+        """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
+        target, shape = node.targets[0], node.value
+        if isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size" and not shape.args:
+            owner: ast.expr = shape.func.value
+        elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
+            owner = shape.value
+        else:
+            return
+        key = self._key(owner)
+        if isinstance(target, ast.Tuple | ast.List) and key is not None and key in env and env[key].is_tensor:
+            starred = sum(isinstance(t, ast.Starred) for t in target.elts)
+            if starred == 0:
+                env[key] = replace(env[key], rank=len(target.elts))
+            elif len(target.elts) > 1:
+                env[key] = replace(env[key], has_dims=True)
 
     def _ann_assign(self, node: ast.AnnAssign, env: Env) -> Env | None:
         declared = annotated(node.annotation, self.module, self.project)
@@ -732,6 +791,10 @@ class Interpreter:
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:
         base = self.eval(node.value, env)
         index = self.eval(node.slice, env)
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and index.is_(Kind.STATIC) and index.dtype == "int":
+            key = self._key(node.value.value)
+            if key is not None and key in env and env[key].is_tensor and env[key].rank is None:
+                env[key] = replace(env[key], has_dims=True)
         if base.is_tensor or (base.may_be(Kind.TENSOR) and not base.is_unknown):
             return self._index_tensor(node, base, index)
         if base.is_(Kind.CONTAINER):
@@ -819,7 +882,9 @@ class Interpreter:
         dtype_id = dtype_id or f"dtype {self._fresh(node)}"
         leaves = frozenset[str]().union(*(v.leaves for v in operands))
         kinds = frozenset({Kind.TENSOR}) if any(v.is_tensor for v in tensors) or not tensors else tensors[0].kinds - values.NONE.kinds
-        result = tensor(dtype=dtype, dtype_id=dtype_id, rank=rank, shape_id=shape_id, certain=certain, storage=frozenset({self._fresh(node)}), leaves=leaves)
+        has_dims = any(v.is_tensor and v.dimensioned for v in tensors)
+        result = tensor(dtype=dtype, dtype_id=dtype_id, rank=rank, shape_id=shape_id, has_dims=has_dims, certain=certain,
+                        storage=frozenset({self._fresh(node)}), leaves=leaves)
         return replace(result, kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds)
 
     def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:
@@ -977,6 +1042,13 @@ class Interpreter:
         self.facts.calls[node] = found
         return self._from_summary(node, self.inference.summary(found), operands)
 
+    def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
+        floats = self.inference.float_parameters(method)
+        parameters = method.parameters[0 if method.cls is None or method.is_static else 1 :]
+        for arg, parameter in zip(args, parameters, strict=False):
+            if parameter.arg in floats and arg.is_tensor:
+                self.facts.float_only.append((node, arg))
+
     def _from_summary(self, node: ast.AST, summary: Value, operands: Sequence[Value], extra: frozenset[str] = frozenset()) -> Value:
         """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here."""
         storage = frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
@@ -1012,21 +1084,36 @@ class Interpreter:
                 method = self.project.method(cls, name)
                 if method is not None:
                     self.facts.calls[node] = method
-                    return self._from_summary(node, self.inference.summary(method), operands, extra)
+                    summary = self.inference.summary(method)
+                    self._float_arguments(node, method, args)
+                    return self._from_summary(node, summary, operands, extra)
             return self._opaque(node, operands)
         self._narrow_arguments(node.args[:1], env)
+        if callee.ref == "torch.nn.Sequential" and callee.elements and len(args) == 1:
+            result = args[0]
+            for position, element in enumerate(callee.elements):
+                if not element.is_(Kind.OBJECT) or element.ref is None:
+                    return self._opaque(node, operands)
+                result = self._call_object(node, element, [result], [result], env)
+                result = replace(result, dtype_id=f"{result.dtype_id}.{position}", shape_id=f"{result.shape_id}.{position}" if result.shape_id != "()" else "()")
+            return replace(result, leaves=result.leaves | extra)
         api = torch_api.module(callee.ref)
         if api is None:
             return self._opaque(node, operands)
         leaves = extra.union(*(v.leaves for v in operands))
-        storage = frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
+        kind = callee.ref.rpartition(".")[2]
+        makes_new = any(part in kind for part in _NEW_RESULT)
+        storage = frozenset({self._fresh(node)}) if makes_new else frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
         first = args[0] if args else values.UNKNOWN
         same = api.pointwise or api.dtype == "same" and api.rank == "same"
+        if any(part in kind for part in _FLOAT_ONLY) and first.is_tensor:
+            self.facts.float_only.append((node, first))
         result = tensor(
             dtype=first.dtype if api.dtype == "same" and first.dtype is not None else "float",
             dtype_id=(first.dtype_id if same and first.is_tensor else None) or f"{self._fresh(node)} dtype",
             rank=first.rank if api.rank == "same" else 0 if api.rank == "0" else None,
-            shape_id=(first.shape_id if api.rank == "same" and api.pointwise else None) or self._fresh(node),
+            shape_id=(first.shape_id if api.rank == "same" and (api.pointwise or "Norm" in kind) else None) or self._fresh(node),
+            has_dims=any(part in kind for part in _FLOAT_ONLY) or "Embedding" in kind or api.rank == "same" and first.is_tensor and first.dimensioned,
             storage=storage,
             leaves=leaves,
         )
@@ -1095,6 +1182,8 @@ class Interpreter:
             return self._call_math(name, args)
         if name.startswith("numpy."):
             return self._call_numpy(name, args)
+        if name in _FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
+            self.facts.float_only.append((node, args[0]))
         api = torch_api.function(name)
         if api is not None:
             if api.dtype != "arg":
@@ -1112,7 +1201,8 @@ class Interpreter:
             elif name.endswith(".Parameter"):
                 source = args[0] if args else values.UNKNOWN
                 return tensor(dtype="float", rank=source.rank if source.is_tensor else None, storage=frozenset({self._fresh(node)}))
-            return Value(frozenset({Kind.OBJECT}), ref=name, element=element)
+            known = None if any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential") else tuple(args)
+            return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=known)
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if name.endswith(".apply"):
@@ -1249,6 +1339,7 @@ class Interpreter:
             dtype_id=dtype_id or f"dtype {self._fresh(node)}",
             rank=rank,
             shape_id=first.shape_id if same_shape and first.is_tensor else self._fresh(node),
+            has_dims=first.is_tensor and (same_shape or api.rank == "+1") and first.dimensioned,
             certain=True if name.startswith("torch.") else certain,
             storage=storage,
             leaves=leaves,
@@ -1261,6 +1352,10 @@ class Interpreter:
         rank = first.rank if first.is_tensor else None
         if api.rank == "same":
             return rank
+        if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
+            data = args[1] if name == "new_tensor" else args[0]
+            number_given = data.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and data.dtype in ("bool", "int", "float")
+            return 0 if number_given else data.rank if data.is_tensor else None
         if api.rank in ("0", "1", "2"):
             return int(api.rank)
         if api.rank == "loss":
@@ -1283,8 +1378,11 @@ class Interpreter:
             return None if rank is None else rank + 1
         if api.rank == "-1":
             return None if rank is None else rank - 1
-        if api.rank == "arg":
-            sizes = args if name.startswith("torch.") else args[1:]
+        if name.rpartition(".")[2] in ("squeeze", "flatten") or api.rank == "unknown" and name.rpartition(".")[2] not in _SIZED:
+            return None
+        if api.rank == "arg" or api.rank == "unknown":
+            is_method = not name.startswith("torch.") or name.rpartition(".")[2] in _SIZED
+            sizes = args[1:] if is_method else args
             if sizes and sizes[0].is_(Kind.CONTAINER):
                 return None if sizes[0].elements is None else len(sizes[0].elements)
             starred = any(isinstance(a, ast.Starred) for a in node.args)
@@ -1305,8 +1403,10 @@ class Interpreter:
             exact = torch_api.dtype_name(given.ref) if given.ref is not None else None
             return (_dtype_class(exact), exact) if exact is not None else (None, None)
         rule = api.dtype
-        if rule == "same":
+        if rule == "same" or name == "view" and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:]):
             return first.dtype, first.dtype_id
+        if api.rank == "loss":
+            return "float", None
         if rule == "float":
             return "float", first.dtype_id if first.dtype == "float" else None
         if rule == "bool":
@@ -1360,6 +1460,56 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _float_parameters(facts: FunctionFacts) -> frozenset[str]:
+    """Parameters of unknown dtype that are passed, on every run that ends normally, to what takes only floats.
+
+    Between the start and that call the name may only have been given values that follow the parameter's own dtype, so
+    that a tensor that is not floating would fail there.
+    """
+    function = facts.function
+    found: set[str] = set()
+    always = {n: statement.lineno for statement in function.node.body for n in _unconditional(statement)}
+    for parameter in function.parameters:
+        name = parameter.arg
+        for node, _ in facts.float_only:
+            argument = node.args[0] if node.args else None
+            if node not in always or not isinstance(argument, ast.Name) or argument.id != name:
+                continue
+            if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in ast.walk(function.node)):
+                continue
+            stores = [
+                n for n in ast.walk(function.node)
+                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
+            ]
+            if all(_follows(facts.value(s), name) for s in stores):
+                found.add(name)
+    return frozenset(found)
+
+
+def _follows(value: Value, name: str) -> bool:
+    return value.is_tensor and value.dtype is None and bool(value.leaves) and not any(leaf.startswith("?") for leaf in value.leaves) and name in value.leaves
+
+
+def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Nodes that are evaluated whenever the statement is reached and nothing raises."""
+    if isinstance(statement, ast.With):
+        for item in statement.items:
+            yield from ast.walk(item)
+        for inner in statement.body:
+            yield from _unconditional(inner)
+    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
+        pending: list[ast.AST] = [statement]
+        while pending:
+            node = pending.pop()
+            yield node
+            if isinstance(node, ast.IfExp):
+                pending.append(node.test)
+            elif isinstance(node, ast.BoolOp):
+                pending.append(node.values[0])
+            elif not isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+                pending.extend(ast.iter_child_nodes(node))
 
 
 def _join_env(a: Env | None, b: Env | None) -> Env | None:

@@ -204,7 +204,7 @@ class Legality:
             writer = self._writer(value.storage, names, facts)
             if writer is not None:
                 yield Obstacle(f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing")
-            escape = self._escape(names, facts) if outside else None
+            escape = self._escape(names, frozenset(outside), facts) if outside else None
             if escape is not None:
                 yield Obstacle(f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing")
 
@@ -243,23 +243,23 @@ class Legality:
             return next((a for a in node.args if facts.value(a).may_be(Kind.TENSOR)), None)
         return None
 
-    def _escape(self, names: set[str], facts: FunctionFacts) -> ast.AST | None:
-        """Where the tensor under one of these names is returned or stored as it is."""
+    def _escape(self, names: set[str], outside: frozenset[str], facts: FunctionFacts) -> ast.AST | None:
+        """Where a tensor under one of these names that may be one of the outside is returned or stored as it is."""
         for node in live_nodes(facts):
             value: ast.expr | None = None
             if isinstance(node, ast.Return | ast.Yield):
                 value = node.value
             elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets):
                 value = node.value
-            if value is not None and any(n in names for n in _handed_on(value)):
+            if value is not None and any(n.id in names and facts.value(n).storage & outside for n in _handed_on(value)):
                 return node
         return None
 
 
-def _handed_on(node: ast.expr) -> Iterator[str]:
+def _handed_on(node: ast.expr) -> Iterator[ast.Name]:
     """Names whose tensor an expression hands on unchanged."""
     if isinstance(node, ast.Name):
-        yield node.id
+        yield node
     elif isinstance(node, ast.Tuple | ast.List):
         for item in node.elts:
             yield from _handed_on(item)
@@ -287,7 +287,7 @@ def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
     in_loop = any(
         isinstance(n, ast.For | ast.While) and n.lineno <= getattr(statement, "lineno", 0) <= (n.end_lineno or 0) for n in live_nodes(facts)
     )
-    return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in live_nodes(facts))
+    return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in ast.walk(facts.function.node))
 
 
 def _outside(tokens: Sequence[str]) -> str:

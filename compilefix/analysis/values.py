@@ -36,6 +36,7 @@ class Value:
     dtype: the class (`bool`, `int`, `float`, `complex`), None where unknown; also the type of a number.
     dtype_id, shape_id: two tensors with the same id have the same dtype or shape on every run; None proves nothing.
     rank: number of dimensions of a tensor.
+    has_dims: whether a tensor is proved to have at least one dimension, where the rank is not known.
     certain: False where the kind rests on how the code looks and not on an annotation or a type rule.
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
@@ -47,6 +48,7 @@ class Value:
     dtype_id: str | None = None
     rank: int | None = None
     shape_id: str | None = None
+    has_dims: bool = False
     certain: bool = True
     const: Const | None = None
     element: Value | None = None
@@ -72,6 +74,11 @@ class Value:
     def is_scalar_tensor(self) -> bool:
         """Whether the value is a tensor proved to have no dimension."""
         return self.is_tensor and self.rank == 0
+
+    @property
+    def dimensioned(self) -> bool:
+        """Whether the value is proved to be no tensor without dimensions."""
+        return self.has_dims or self.rank is not None and self.rank > 0
 
     @property
     def is_unknown(self) -> bool:
@@ -109,6 +116,7 @@ def tensor(
     dtype_id: str | None = None,
     rank: int | None = None,
     shape_id: str | None = None,
+    has_dims: bool = False,
     certain: bool = True,
     storage: frozenset[str] = frozenset(),
     leaves: frozenset[str] = frozenset(),
@@ -121,6 +129,7 @@ def tensor(
         dtype_id=dtype_id,
         rank=rank,
         shape_id="()" if rank == 0 else shape_id,
+        has_dims=has_dims,
         certain=certain,
         storage=storage,
         leaves=frozenset() if dtype in ("bool", "int") else leaves,
@@ -169,6 +178,7 @@ def join(a: Value, b: Value) -> Value:
         dtype=a.dtype if a.dtype == b.dtype else None,
         dtype_id=a.dtype_id if a.dtype_id == b.dtype_id else None,
         rank=a.rank if a.rank == b.rank else None,
+        has_dims=a.dimensioned and b.dimensioned,
         shape_id=a.shape_id if a.shape_id == b.shape_id else None,
         certain=a.certain and b.certain,
         const=a.const if _same_const(a.const, b.const) else None,

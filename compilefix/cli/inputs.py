@@ -156,7 +156,7 @@ def _statement_lines(tree: ast.Module, span: Span) -> tuple[int, ...]:
             return tuple(sorted(lines | {statement.lineno, max(head_end, statement.lineno)}))
         body = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt)]
         for part in ast.iter_child_nodes(statement):
-            if isinstance(part, ast.excepthandler | ast.match_case):
+            if isinstance(part, ast.ExceptHandler | ast.match_case):
                 body = [*body, *part.body]
 
 

@@ -18,11 +18,10 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
 
 
 class OverlayError(Exception):
-    """Sources cannot be served, because modules that they would replace are imported already; the message names them."""
+    """Modules that would be served are imported already, so that it is too late; the message names them."""
 
 
 def install(
@@ -180,9 +179,3 @@ class _ServedLoader(SourceFileLoader):
         if os.path.abspath(path) == os.path.abspath(self.path):
             return self._text.encode()
         return super().get_data(path)
-
-    def set_data(self, path: str, data: bytes | bytearray | memoryview, *, _mode: int = 0o666) -> None:
-        raise NotImplementedError("a file served from memory is not written")
-
-    def path_stats(self, path: str) -> Mapping[str, Any]:
-        return {"mtime": 0, "size": len(self._text)}

@@ -1,10 +1,10 @@
 """Collects what Dynamo could not keep in one graph, by unique place in the user's source.
 
 Dynamo's counters are not enough: they miss functions that are skipped because of a break in a loop, and on torch 2.11
-`counters["graph_break"]` read 0 for a tensor `if` that split a graph. `torch._dynamo.explain` has the same holes. So the
-collector listens where Dynamo itself reports: the `log_graph_break` method (torch 2.7 and newer), the "graph_breaks"
-artifact loggers (the only source before, and the source for skipped functions), and the "recompiles" artifact logger.
-All of these are private, so each is looked for before it is used.
+`counters["graph_break"]` read 0 for a tensor `if` that split a graph. `torch._dynamo.explain` has the same holes. So
+the collector listens where Dynamo itself reports: the `log_graph_break` method, the "graph_breaks" artifact loggers
+(the only source where that method is missing, and the source for skipped functions), and the "recompiles" artifact
+logger. All of these are private, so each is looked for before it is used.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from compilefix.measuring.request import BreakSite, FrameEvent
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _TORCH = str(Path(torch.__file__).resolve().parent)
 _HERE = str(Path(__file__).resolve().parents[1])
@@ -63,7 +66,7 @@ class BreakCollector:
         self._undo: list[Callable[[], None]] = []
         self._gb = _registry()
 
-    def __enter__(self) -> BreakCollector:
+    def __enter__(self) -> Self:
         hooked = self._hook_log_graph_break()
         self._listen(hooked)
         self._count_graphs()
@@ -80,7 +83,7 @@ class BreakCollector:
     def break_sites(self) -> tuple[BreakSite, ...]:
         """The unique places, by file and line."""
         return tuple(
-            BreakSite(path, line, column, gb, reason, count, function)
+            BreakSite(path, line, column, gb, reason, count, function, linecache.getline(path, line).strip())
             for (path, line, column), (gb, reason, count, function) in sorted(self._sites.items())
         )
 
@@ -204,7 +207,7 @@ class BreakCollector:
             self._add_site(place, self._gb_of(error, reason), self._headline(error, reason))
 
     def _add_site(self, place: Place, gb: str, reason: str) -> None:
-        path, line, column, function = place[:3] + (_named(place[3]),)
+        path, line, column, function = (*place[:3], _named(place[3]))
         known = self._sites.get((path, line, column))
         count = 1 if known is None else known[2] + 1
         self._sites[path, line, column] = (
@@ -274,7 +277,7 @@ class _Listener(logging.Handler):
 
 
 def _registry() -> dict[str, str]:
-    """Graph break types and their ids, from the file that torch 2.9 and newer ship."""
+    """Graph break types and their ids, from the file that newer versions of torch ship."""
     path = Path(_TORCH, "_dynamo", "graph_break_registry.json")
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))

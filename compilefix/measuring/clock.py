@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import statistics
 import time
 from typing import TYPE_CHECKING
@@ -111,7 +112,7 @@ class _Pass:
             self._once(sets)
             mark.record()
         torch.cuda.synchronize(self._arm.device)
-        return [before.elapsed_time(after) for before, after in zip(marks, marks[1:], strict=False)]
+        return [before.elapsed_time(after) for before, after in itertools.pairwise(marks)]
 
     def _once(self, sets: tuple[InputSet, ...]) -> None:
         for index, inputs in enumerate(sets):

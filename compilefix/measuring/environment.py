@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+from pathlib import Path
 
 import torch
 
@@ -37,9 +38,9 @@ def describe(options: Options, device: torch.device) -> dict[str, str]:
 
 def _device_name(device: torch.device) -> str:
     if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
+        return str(torch.cuda.get_device_name(device))
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
             return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
@@ -47,7 +48,7 @@ def _device_name(device: torch.device) -> str:
 
 def _driver() -> str:
     try:
-        with open("/proc/driver/nvidia/version", encoding="utf-8") as lines:
+        with Path("/proc/driver/nvidia/version").open(encoding="utf-8") as lines:
             words = lines.readline().split()
     except OSError:
         return ""

@@ -22,7 +22,7 @@ def patchset_between(root: Path, rev: str, paths: Sequence[Path]) -> PatchSet:
     an unknown revision, a folder that is no git repository, or a machine without git.
     """
     top = Path(_git(root, "rev-parse", "--show-toplevel").decode().strip())
-    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{rev}^{{commit}}").decode().strip()
+    commit = _commit(root, rev)
     where = [str(path.resolve()) for path in paths] or [str(root.resolve())]
     changed = _names(_git(top, "diff", "--name-only", "--no-renames", "-z", commit, "--", *where))
     untracked = _names(_git(top, "ls-files", "--others", "--exclude-standard", "-z", "--", *where))
@@ -35,6 +35,13 @@ def patchset_between(root: Path, rev: str, paths: Sequence[Path]) -> PatchSet:
             if old != new:
                 changes.append(FileChange(path, _module(path), old, new))
     return PatchSet(tuple(changes))
+
+
+def _commit(root: Path, rev: str) -> str:
+    try:
+        return _git(root, "rev-parse", "--verify", "--end-of-options", f"{rev}^{{commit}}").decode().strip()
+    except GitError as error:
+        raise GitError(f"{rev!r} is no revision here: {error}") from error
 
 
 def _names(output: bytes) -> set[str]:

@@ -8,7 +8,7 @@ import importlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -29,7 +29,6 @@ from compilefix.measuring.snapshot import Node, freeze, without_addresses
 from compilefix.measuring.transcript import recorded
 from compilefix.measuring.workload import InputSet, load
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 Stage = Callable[[str], None]
 
 
@@ -116,7 +115,7 @@ def _run(arm: Arm, request: WorkerRequest, stage: Stage, collector: BreakCollect
 
 
 def _one_call(
-    arm: Arm, inputs: InputSet, watch: StateWatch, request: WorkerRequest, untraced: Callable[[_F], _F]
+    arm: Arm, inputs: InputSet, watch: StateWatch, request: WorkerRequest, untraced: Callable[[Any], Any]
 ) -> tuple[dict[str, Any], float]:
     fresh = inputs.copy()
     arm.clear_gradients()
@@ -169,8 +168,8 @@ def _described(error: BaseException, phase: str) -> dict[str, str]:
     return {"type": name, "text": without_addresses(str(error)), "phase": phase}
 
 
-def _untraced(request: WorkerRequest) -> Callable[[_F], _F]:
+def _untraced(request: WorkerRequest) -> Callable[[Any], Any]:
     if not request.compiled:
         return lambda function: function
-    disable: Callable[[_F], _F] = torch.compiler.disable
+    disable: Callable[[Any], Any] = torch.compiler.disable
     return disable

@@ -131,15 +131,18 @@ def _judged(
 def _scaled(leaves: Sequence[_Leaf], own: Mapping[str, _Leaf], notes: list[str]) -> Iterator[_Leaf]:
     for leaf in leaves:
         yardstick = own.get(leaf.place)
-        if leaf.status == "different" and leaf.excess > 1.0 and yardstick is not None:
-            if 1.0 < yardstick.excess < float("inf") and leaf.excess <= YARDSTICK * yardstick.excess:
-                notes.append(
-                    f"{leaf.place}: beyond the dtype's tolerance, but so is the original when compiled "
-                    f"({yardstick.error:.3g} against {leaf.error:.3g} here)"
-                )
-                yield dataclasses.replace(leaf, status="close")
-                continue
-        yield leaf
+        if yardstick is not None and _within(leaf, yardstick):
+            notes.append(
+                f"{leaf.place}: beyond the dtype's tolerance, but so is the original when compiled "
+                f"({yardstick.error:.3g} there, {leaf.error:.3g} here)"
+            )
+            yield dataclasses.replace(leaf, status="close")
+        else:
+            yield leaf
+
+
+def _within(leaf: _Leaf, yardstick: _Leaf) -> bool:
+    return leaf.status == "different" and 1.0 < leaf.excess <= YARDSTICK * yardstick.excess < float("inf")
 
 
 def _by_place(leaves: Iterator[_Leaf]) -> dict[str, _Leaf]:

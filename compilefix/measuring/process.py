@@ -15,9 +15,12 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from compilefix.measuring.request import ArmResult, WorkerRequest
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MAX_PRINTED_BYTES = 256 * 1024 * 1024
 _TAIL_LINES = 12
@@ -25,7 +28,7 @@ _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
 class WorkerFailed(Exception):
-    """A worker gave no answer: it crashed, hung or printed without end. The message says which, where, and its last output."""
+    """A worker gave no answer: it crashed, hung or printed without end. The message says which, and its last output."""
 
 
 class Worker:
@@ -54,7 +57,7 @@ class Worker:
         self._errors = self._reader(self._process.stderr, self._keep)
         self._reader(self._process.stdout, self._take)
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -135,7 +135,10 @@ class WorkerRequest:
 
 @dataclass(frozen=True)
 class BreakSite:
-    """A place in user code where Dynamo broke a graph. Lines and columns from 1; column 0 where it is not known."""
+    """A place in user code where Dynamo broke a graph. Lines and columns from 1; column 0 where it is not known.
+
+    `source` is the line as the arm saw it.
+    """
 
     path: str
     line: int
@@ -144,6 +147,7 @@ class BreakSite:
     reason: str
     count: int
     function: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,8 +166,9 @@ class ArmResult:
     """What one arm did in its worker.
 
     `graphs_per_call` counts the compiled graphs that ran in the last call of an input set (the largest over the
-    sets). `raised` says that a call ended with an exception. `observations` is the file with outputs, gradients and states. `error` says why the arm has no result, or
-    only a part of one; `error_kind` is "workload" when the workload itself could not be loaded.
+    sets). `raised` says that a call ended with an exception. `observations` is the file with outputs, gradients and
+    states. `branches` holds, by `path:line`, how often a condition was true and false. `error` says why the arm has no
+    result; `error_kind` is "workload" when the workload itself could not be loaded.
     """
 
     error: str | None = None

@@ -6,6 +6,7 @@ Machines drift: clocks fall as a chip warms up. Arms that alternate (a b b a) dr
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -94,14 +95,14 @@ def measure(
                 progress(f"timing {phase}: round {turn + 1} of {options.repeats}")
                 for name in _order(list(workers), turn):
                     command = {"phase": phase, "calls": calls}
-                    answer = _answered(lambda name=name, command=command: workers[name].ask(command), name, errors)
+                    answer = _answered(functools.partial(workers[name].ask, command), name, errors)
                     if answer is None:
                         del workers[name]
                         del blocks[phase][name]
                     else:
                         blocks[phase][name].append(answer["samples_ms"])
         for name, worker in workers.items():
-            if (answer := _answered(lambda worker=worker: worker.ask({"finish": True}), name, errors)) is not None:
+            if (answer := _answered(functools.partial(worker.ask, {"finish": True}), name, errors)) is not None:
                 peaks[name] = answer["peak_memory_bytes"]
     return Timings(blocks, peaks, errors)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from types import FrameType
+from typing import IO, Any
 
 import torch
 
 from compilefix.measuring.snapshot import without_addresses
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 KEPT_CHARACTERS = 200_000
 _TORCH = str(Path(torch.__file__).parent)
@@ -37,13 +37,13 @@ class Transcript:
 
 
 @contextlib.contextmanager
-def recorded(folder: Path, untraced: Callable[[_F], _F]) -> Iterator[Transcript]:
+def recorded(folder: Path, untraced: Callable[[Any], Any]) -> Iterator[Transcript]:
     """Records what the body says; the transcript is filled when the body ends, also by an exception.
 
     Printed text goes through real files: they are written in C, so that Dynamo sees no frames that are not the
     program's own, and the parent can watch their size. `untraced` keeps Dynamo out of the recorder's own functions.
     Log records are taken at the levels that the program has set. Those of torch itself are left out, as are warnings
-    that torch raises: they are about compiling, not about the program.
+    that torch gives: they are about compiling, or come once per process.
     """
     transcript = Transcript()
     with contextlib.ExitStack() as stack:
@@ -83,17 +83,9 @@ class _Records:
             text += f"\n{record.exc_info[0].__name__}: {record.exc_info[1]}"
         self._add(record.levelname, record.name, text)
 
-    def warning(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: object = None,
-        line: str | None = None,
-    ) -> None:
+    def warning(self, message: Warning | str, category: type[Warning], *_: object) -> None:
         text = str(message)
-        if filename.startswith(_TORCH) or "Triggered internally at" in text:
+        if "Triggered internally at" in text or _warner().startswith(_TORCH):
             return
         self._add("warning", category.__name__, text)
 
@@ -101,6 +93,19 @@ class _Records:
         if len(self._records) < 10_000:
             self._out.flush()
             self._records.append([kind, source, _bounded(without_addresses(text)), self._out.tell()])
+
+
+def _warner() -> str:
+    """The file of the function that warned; the place that a warning names may be any of its callers."""
+    frame: FrameType | None = sys._getframe(1)
+    inside = False
+    while frame is not None:
+        if frame.f_code.co_filename == warnings.__file__:
+            inside = True
+        elif inside:
+            return frame.f_code.co_filename
+        frame = frame.f_back
+    return ""
 
 
 def _text_file(path: Path) -> IO[str]:

@@ -151,8 +151,7 @@ class _Measurement:
         return compare(reference, arm, baseline, self.options)
 
     def _coverage(self, before: Overlay) -> tuple[tuple[BranchCoverage, ...], str]:
-        texts = {path: text for path, text in before.sources}
-        sources: dict[Path, str] = dict(texts)
+        sources = dict(before.sources)
         branches: list[tuple[Path, int]] = []
         for change in self.patchset:
             spans = [fix.span for fix in change.fixes]
@@ -160,7 +159,7 @@ class _Measurement:
                 continue
             for line in branch_lines(change.before, spans):
                 branches.append((change.path, line))
-                sources[change.path] = instrumented(change.before, spans, str(change.path))
+                sources[change.path.resolve()] = instrumented(change.before, spans, str(change.path))
         if not branches:
             if any(change.fixes for change in self.patchset):
                 return (), "no branch was rewritten"
@@ -330,7 +329,7 @@ def _doubts(
 
 def _failures(before: Arm, after: Arm, eager_after: ArmResult, parity: Parity, speedups: Speedups) -> list[str]:
     found = []
-    if after.error is not None and after.graphs_per_call == 0:
+    if after.first_call_s is None:
         found.append(f"the patched code does not run compiled: {after.error}")
     elif after.graphs_per_call == 0:
         found.append("the patched code ran no compiled graph at all, so nothing was compiled")
@@ -344,14 +343,14 @@ def _failures(before: Arm, after: Arm, eager_after: ArmResult, parity: Parity, s
         if item is not None and item.high < 1.0:
             found.append(f"{phase} is slower: {_ratio(item)}")
     new = len(after.break_sites) - len(before.break_sites)
-    if new > 0 and before.error is None:
+    if new > 0 and before.first_call_s is not None:
         found.append(f"{_sites(before)} before, {_sites(after)} after")
     return found
 
 
 def _gains(before: Arm, after: Arm, speedups: Speedups) -> list[str]:
     found = []
-    if before.error is not None and after.error is None:
+    if before.first_call_s is None and after.first_call_s is not None:
         found.append(f"the original does not run compiled: {before.error}")
     for word, old, new in (
         ("break site", len(before.break_sites), len(after.break_sites)),

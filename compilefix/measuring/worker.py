@@ -26,8 +26,9 @@ class Parent:
         self._out: IO[str] = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         os.dup2(2, 1)
         commands = os.fdopen(os.dup(0), "r", encoding="utf-8")
-        with open(os.devnull, "rb") as nothing:
-            os.dup2(nothing.fileno(), 0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
         self._commands: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(commands,), daemon=True).start()
 

@@ -125,7 +125,7 @@ def _frame_lines(finding: Finding, files: Mapping[str, SourceFile]) -> Iterator[
 
 def _notes(finding: Finding, allowed: frozenset[str] | None) -> Iterator[tuple[str, str]]:
     route = [name for name in finding.reached_by if name != finding.function]
-    yield "in", finding.function + (f", reached from {' -> '.join(route)}" if route else "")
+    yield "in", finding.function + (f", reached by {' -> '.join(route)}" if route else "")
     if finding.fix is None:
         yield "no fix", finding.declined or ""
     elif finding.fix.safe:

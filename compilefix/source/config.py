@@ -90,7 +90,8 @@ def _from_file(file: Path) -> Config:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_bytes().decode("utf-8"))
+        document: dict[str, Any] = tomllib.loads(file.read_bytes().decode("utf-8"))
+        return document
     except OSError as error:
         raise ConfigError(f"{display_path(file)}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -178,7 +178,7 @@ def _gitignores_above(start: Path) -> tuple[_Patterns, ...]:
 
 def _read_gitignore(file: Path, folder: Path) -> _Patterns:
     try:
-        lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        lines = file.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
         return _Patterns(folder, lines)
     except (OSError, InputError):
         # Git itself goes on without an ignore file that it cannot use.

@@ -105,14 +105,15 @@ def read(path: Path) -> SourceFile | SourceError:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        return SourceError(shown, f"cannot be decoded: {error.msg}", 1)
+        # The first two lines are decoded in the search for a cookie; what is wrong there is told as elsewhere.
+        return _not_utf8(data, shown) or SourceError(shown, f"cannot be decoded: {error.msg}", 1)
     bom = encoding == "utf-8-sig"
     encoding = "utf-8" if bom else encoding
     body = data[len(codecs.BOM_UTF8) :] if bom else data
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
-        return SourceError(shown, f"is not valid {encoding}: {error.reason}", _line_of(body, error.start))
+        return _undecodable(error, body, shown)
     except (LookupError, ValueError) as error:
         return SourceError(shown, f"cannot be decoded: {error}")
     if encoding != "utf-8" and not _comes_back(text, encoding, body):
@@ -224,6 +225,18 @@ def _comes_back(text: str, encoding: str, body: bytes) -> bool:
         return text.encode(encoding) == body
     except UnicodeEncodeError:
         return False
+
+
+def _not_utf8(data: bytes, shown: str) -> SourceError | None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return _undecodable(error, data, shown)
+    return None
+
+
+def _undecodable(error: UnicodeDecodeError, data: bytes, shown: str) -> SourceError:
+    return SourceError(shown, f"is not valid {error.encoding}: {error.reason}", _line_of(data, error.start))
 
 
 def _line_of(data: bytes, offset: int) -> int:

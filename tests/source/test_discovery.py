@@ -23,7 +23,14 @@ def test_folders_are_walked_in_order_without_what_is_no_source(tmp_path: Path) -
     tree(
         tmp_path,
         *("b.py", "a.py", "notes.txt", "pkg/z.py", "pkg/stub.pyi"),
-        *("pkg/__pycache__/z.py", ".venv/lib/x.py", "node_modules/x.py", "build/lib/x.py", "env/pyvenv.cfg", "env/x.py"),
+        *(
+            "pkg/__pycache__/z.py",
+            ".venv/lib/x.py",
+            "node_modules/x.py",
+            "build/lib/x.py",
+            "env/pyvenv.cfg",
+            "env/x.py",
+        ),
     )
     assert names(discover([tmp_path], tmp_path), tmp_path) == ["a.py", "b.py", "pkg/z.py"]
 

@@ -1,0 +1,147 @@
+"""The verdict for people: tables on a terminal, the same tables without colour and lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from compilefix.measuring.request import BreakSite
+from compilefix.measuring.timing import Latency, Speedup
+from compilefix.measuring.verdict_model import Arm, Aspect, Verdict
+
+_JUDGED = {"proved": "bold green", "unverified": "bold yellow", "not-proved": "bold red"}
+_PARITY: dict[Aspect, str] = {
+    "equal": "green",
+    "close": "green",
+    "not-run": "yellow",
+    "different": "bold red",
+    "error": "bold red",
+}
+
+
+def show(verdict: Verdict, console: Console) -> None:
+    """Prints the verdict: break sites, the numbers of each arm, parity, branches, fixes, and the judgement last."""
+    plain = not console.is_terminal
+    for table in (_sites(verdict, plain), _numbers(verdict, plain), _parity(verdict, plain)):
+        console.print(table)
+        console.print()
+    if verdict.coverage:
+        console.print(_coverage(verdict, plain))
+        console.print()
+    elif verdict.coverage_note.startswith("not measured"):
+        console.print(f"Branches: {verdict.coverage_note}", markup=False)
+    if any(fix.verdict != "not-measured" for fix in verdict.fixes):
+        console.print(_fixes(verdict, plain))
+        console.print()
+    for name, arm in (("before", verdict.before), ("after", verdict.after)):
+        for event in arm.skipped_frames:
+            text = f"{name}: {event.function} ({event.path}:{event.line}) was left to Python: {event.reason}"
+            console.print(text, markup=False, soft_wrap=True)
+        for event in arm.recompiles:
+            text = f"{name}: {event.function} ({event.path}:{event.line}) was compiled again: {event.reason}"
+            console.print(text, markup=False, soft_wrap=True)
+    style = _JUDGED[verdict.verdict]
+    console.print(f"[{style}]{verdict.verdict}[/]", highlight=False)
+    for reason in verdict.reasons:
+        console.print(f"  {reason}", markup=False, highlight=False, soft_wrap=True)
+
+
+def speedup_text(item: Speedup | None) -> str:
+    """The ratio with its interval; a ratio whose interval holds 1 is no measurable change."""
+    if item is None:
+        return "not measured"
+    interval = f"95% interval {item.low:.2f} to {item.high:.2f}"
+    if not item.measured:
+        return f"no measurable change ({interval})"
+    return f"{item.ratio:.2f}x ({interval})"
+
+
+def _table(title: str, plain: bool, columns: Iterable[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=None if plain else box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _sites(verdict: Verdict, plain: bool) -> Table:
+    before = {_place(site): site for site in verdict.before.break_sites}
+    after = {_place(site): site for site in verdict.after.break_sites}
+    title = f"Break sites: {len(before)} before, {len(after)} after"
+    table = _table(title, plain, ("arm", "place", "id", "source", "reason"))
+    for name, sites in (("before", before), ("after", after)):
+        for place, site in sites.items():
+            reason = site.reason.partition(":")[0]
+            table.add_row(name, place, site.gb, escape(site.source), escape(reason))
+    return table
+
+
+def _place(site: BreakSite) -> str:
+    return f"{site.path}:{site.line}" + (f":{site.column}" if site.column else "")
+
+
+def _numbers(verdict: Verdict, plain: bool) -> Table:
+    arms = (verdict.eager, verdict.before, verdict.after)
+    table = _table("Numbers", plain, ("", "eager", "before", "after", "change"))
+    compiled: tuple[tuple[str, Callable[[Arm], str]], ...] = (
+        ("graphs per call", lambda arm: str(arm.graphs_per_call)),
+        ("recompiles", lambda arm: str(sum(event.count for event in arm.recompiles))),
+        ("functions left to Python", lambda arm: str(len(arm.skipped_frames))),
+        ("compile time", lambda arm: _seconds(arm.compile_s)),
+    )
+    for label, value in compiled:
+        table.add_row(label, "-", *(value(arm) if arm.error is None else "-" for arm in arms[1:]), "")
+    table.add_row("first call", *(_seconds(arm.first_call_s) for arm in arms), "")
+    inference, training = verdict.speedup.inference, verdict.speedup.training
+    if any(arm.latency_ms for arm in arms):
+        table.add_row("inference, median (p05 to p95)", *(_ms(arm.latency_ms) for arm in arms), speedup_text(inference))
+    if any(arm.training_latency_ms for arm in arms):
+        row = (_ms(arm.training_latency_ms) for arm in arms)
+        table.add_row("training step, median (p05 to p95)", *row, speedup_text(training))
+    if any(arm.peak_memory_bytes for arm in arms):
+        table.add_row("peak memory", *(_bytes(arm.peak_memory_bytes) for arm in arms), "")
+    for name, arm in (("eager", arms[0]), ("before", arms[1]), ("after", arms[2])):
+        if arm.error is not None:
+            table.caption = f"{table.caption or ''}{name}: {escape(arm.error)}\n"
+    return table
+
+
+def _parity(verdict: Verdict, plain: bool) -> Table:
+    table = _table("Patched code against the eager original", plain, ("", "result"))
+    for name, status in verdict.parity.aspects().items():
+        table.add_row(name, f"[{_PARITY[status]}]{status}[/]")
+    table.add_row("largest absolute error", f"{verdict.parity.max_abs_error:.3g}")
+    if verdict.parity.first_difference is not None:
+        table.add_row("first difference", escape(str(verdict.parity.first_difference)))
+    return table
+
+
+def _coverage(verdict: Verdict, plain: bool) -> Table:
+    table = _table("Rewritten branches reached by the inputs", plain, ("condition", "true", "false"))
+    for branch in verdict.coverage:
+        hits = (str(count) if count else "[yellow]never[/]" for count in (branch.true, branch.false))
+        table.add_row(f"{branch.path}:{branch.line}", *hits)
+    return table
+
+
+def _fixes(verdict: Verdict, plain: bool) -> Table:
+    table = _table("Each fix alone", plain, ("rule", "place", "assumes", "result", ""))
+    for fix in verdict.fixes:
+        place = f"{fix.path}:{fix.line}"
+        table.add_row(fix.code, place, ", ".join(fix.assumptions) or "-", fix.verdict, escape(fix.reason))
+    return table
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} s"
+
+
+def _ms(value: Latency | None) -> str:
+    return "-" if value is None else f"{value.median:.3g} ms ({value.p05:.3g} to {value.p95:.3g})"
+
+
+def _bytes(value: int | None) -> str:
+    return "-" if value is None else f"{value / 2**20:.1f} MiB"

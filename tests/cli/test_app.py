@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compilefix import __version__
+from compilefix.cli.app import COMMANDS
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "compilefix", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def modules_after(*arguments: str, cwd: Path) -> set[str]:
+    """The modules that a command imports, looked at in the process that ran it."""
+    program = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))))\n"
+        f"sys.argv = ['compilefix', *{list(arguments)!r}]\n"
+        "from compilefix.cli.app import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=cwd, capture_output=True, text=True, check=False)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_help_lists_every_command_and_imports_none(tmp_path: Path) -> None:
+    loaded = modules_after("--help", cwd=tmp_path)
+    assert not loaded & {module for module, _ in COMMANDS.values()}
+    assert not loaded & {"torch", "libcst", "numpy"}
+    out = run("--help", cwd=tmp_path).stdout
+    assert all(name in out and summary in out for name, (_, summary) in COMMANDS.items())
+
+
+def test_check_imports_neither_torch_nor_libcst(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("import torch\n\n\n@torch.compile\ndef f(x):\n    return x.item() + 1\n")
+    loaded = modules_after("check", "model.py", cwd=tmp_path)
+    assert "compilefix.fixing.engine" in loaded
+    assert not loaded & {"torch", "libcst", "numpy", "rich"}
+
+
+def test_apply_does_not_import_torch(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("import torch\n\n\n@torch.compile\ndef f(x):\n    return x.item() + 1\n")
+    assert "torch" not in modules_after("apply", "--diff", "--unsafe-fixes", "model.py", cwd=tmp_path)
+
+
+def test_the_version(tmp_path: Path) -> None:
+    assert run("--version", cwd=tmp_path).stdout == f"compilefix {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["chekc"], ["check", "--no-such-option"], ["rule"]])
+def test_a_wrong_command_line_exits_with_2_and_no_traceback(tmp_path: Path, arguments: list[str]) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_near_miss_is_suggested(tmp_path: Path) -> None:
+    assert "check" in run("chekc", cwd=tmp_path).stderr
+
+
+def test_a_narrow_output_encoding_is_no_reason_to_stop(tmp_path: Path) -> None:
+    (tmp_path / "modél.py").write_bytes(b"def f(:\n")
+    done = run("check", ".", cwd=tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 2
+    assert "mod\\xe9l.py:1: syntax error" in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("x = 1\n")
+    with subprocess.Popen(
+        [sys.executable, "-m", "compilefix", "rules", "--assumptions"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""

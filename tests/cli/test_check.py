@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Cli
+
+CLEAN = "def forward(x):\n    return slow(x)\n"
+
+
+def test_text_shows_the_code_and_the_way_out(cli: Cli) -> None:
+    cli.write("model.py")
+    result = cli("check", "model.py")
+    assert result.code == 1
+    assert result.err == ""
+    assert result.out == (
+        "model.py:6:9: CF901 `slow` is slow\n"
+        "    6 |     x = slow(x)\n"
+        "      |         ^^^^^^^\n"
+        "    in: forward, reached by @torch.compile forward\n"
+        "    fix: safe\n"
+        "\n"
+        "model.py:7:9: CF902 `risky` is risky\n"
+        "    7 |     x = risky(x)\n"
+        "      |         ^^^^^^^^\n"
+        "    in: forward, reached by @torch.compile forward\n"
+        "    fix with: assumption log-late\n"
+        "\n"
+        "model.py:8:12: CF911 `never` breaks the graph\n"
+        "    8 |     return never(x)\n"
+        "      |            ^^^^^^^^\n"
+        "    in: forward, reached by @torch.compile forward\n"
+        "    no fix: nothing takes its place\n"
+        "\n"
+        "3 findings in 1 file: 1 fixable with `compilefix apply`, 1 with assumptions, 1 without a fix.\n"
+        "1 hidden fix: allow with --assume log-late or --unsafe-fixes "
+        "(`compilefix rules --assumptions` says what they mean).\n"
+    )
+
+
+def test_concise_and_quiet(cli: Cli) -> None:
+    cli.write("model.py")
+    result = cli("check", "--output-format", "concise", "-q", "--assume", "log-late")
+    assert result.out.splitlines() == [
+        "model.py:6:9: CF901 [*] `slow` is slow",
+        "model.py:7:9: CF902 [*] `risky` is risky",
+        "model.py:8:12: CF911 `never` breaks the graph",
+    ]
+
+
+def test_json_has_every_field_of_version_1(cli: Cli) -> None:
+    cli.write("model.py")
+    cli.write("broken.py", "x = 1\ndef f(:\n")
+    result = cli("check", "--output-format", "json", "--statistics")
+    content = json.loads(result.out)
+    assert result.code == 2
+    assert content["version"] == 1
+    first, second, third = content["findings"]
+    assert first == {
+        "code": "CF901",
+        "name": "slow-call",
+        "path": "model.py",
+        "line": 6,
+        "column": 9,
+        "end_line": 6,
+        "end_column": 16,
+        "message": "`slow` is slow",
+        "function": "forward",
+        "reached_by": first["reached_by"],
+        "gb": ["GB0001"],
+        "effect": "break",
+        "fix": {"applicability": "safe", "assumptions": []},
+        "declined": None,
+        "confirmed": None,
+        "fingerprint": first["fingerprint"],
+    }
+    assert isinstance(first["reached_by"], list)
+    assert second["fix"] == {"applicability": "unsafe", "assumptions": ["log-late"]}
+    assert (third["fix"], third["declined"]) == (None, "nothing takes its place")
+    assert content["errors"] == [{"path": "broken.py", "line": 2, "message": content["errors"][0]["message"]}]
+    assert content["statistics"][0] == {"code": "CF901", "name": "slow-call", "count": 1, "fixable": 1}
+    assert result.err.startswith("broken.py:2: syntax error")
+
+
+def test_github_annotations_are_escaped(cli: Cli) -> None:
+    cli.write("a,b.py")
+    cli.write("broken.py", b"\xff")
+    result = cli("check", "--output-format", "github", "--select", "CF901")
+    assert result.out.splitlines() == [
+        "::warning file=a%2Cb.py,line=6,endLine=6,col=9,endColumn=16,title=CF901 (slow-call)::CF901 `slow` is slow",
+        "::error file=broken.py,line=1::" + result.out.splitlines()[1].split("::")[2],
+    ]
+
+
+def test_statistics_count_by_rule(cli: Cli) -> None:
+    cli.write("model.py", MODEL_TWICE)
+    result = cli("check", "--statistics")
+    assert result.out.splitlines()[:2] == ["2  CF911  never-call", "1  CF901  slow-call  (1 fixable)"]
+
+
+MODEL_TWICE = "import torch\n\n\n@torch.compile\ndef forward(x):\n    return never(never(slow(x)))\n"
+
+
+def test_nothing_found(cli: Cli) -> None:
+    cli.write("model.py", CLEAN)
+    result = cli("check")
+    assert (result.code, result.out) == (0, "No findings in 1 file.\n")
+
+
+def test_exit_zero_only_covers_findings(cli: Cli) -> None:
+    cli.write("model.py")
+    assert cli("check", "--exit-zero").code == 0
+    cli.write("broken.py", "def f(:\n")
+    assert cli("check", "--exit-zero").code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        (["--select", "CF90"], ["CF901", "CF902"]),
+        (["--select", "CF901,CF911"], ["CF901", "CF911"]),
+        (["--select", "CF901", "--select", "CF902"], ["CF901", "CF902"]),
+        (["--ignore", "CF90"], ["CF911"]),
+        (["--select", "CF901", "--extend-select", "CF911"], ["CF901", "CF911"]),
+    ],
+)
+def test_rules_are_chosen(cli: Cli, options: list[str], codes: list[str]) -> None:
+    cli.write("model.py")
+    result = cli("check", "--output-format", "json", *options)
+    assert [finding["code"] for finding in json.loads(result.out)["findings"]] == codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--select", "CF903"], "unknown rule 'CF903'; did you mean"),
+        (["--assume", "log-lat"], "unknown assumption 'log-lat'; did you mean 'log-late'?"),
+        (["--config", "none.toml"], "none.toml: cannot be read"),
+        (["--statistics", "--output-format", "github"], "--statistics"),
+    ],
+)
+def test_bad_options_get_one_line(cli: Cli, arguments: list[str], message: str) -> None:
+    cli.write("model.py")
+    result = cli("check", *arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert len(result.err.splitlines()) == 1
+    assert message in result.err
+
+
+def test_a_bad_format_is_refused(cli: Cli) -> None:
+    result = cli("check", "--output-format", "sarif")
+    assert result.code == 2
+    assert "concise" in result.err
+
+
+def test_the_configuration_counts(cli: Cli) -> None:
+    cli.write("model.py")
+    cli.write("old/model.py")
+    cli.write("gen/model.py")
+    cli.write(
+        "pyproject.toml",
+        '[tool.compilefix]\nignore = ["CF911"]\nexclude = ["gen"]\nassume = ["log-late"]\n'
+        'per-file-ignores = { "old/**" = ["CF902"] }\n',
+    )
+    result = cli("check", "--output-format", "concise", "-q")
+    assert [line.split(" `")[0] for line in result.out.splitlines()] == [
+        "model.py:6:9: CF901 [*]",
+        "model.py:7:9: CF902 [*]",
+        "old/model.py:6:9: CF901 [*]",
+    ]
+    cli.write("pyproject.toml", "[tool.compilefix]\nasume = []\n")
+    result = cli("check")
+    assert (result.code, result.err) == (
+        2,
+        "compilefix: pyproject.toml: unknown key 'asume'; did you mean 'assume'?\n",
+    )
+
+
+def test_comments_silence_lines_and_files(cli: Cli) -> None:
+    text = (
+        "import torch\n\n\n@torch.compile\ndef forward(x):\n"
+        "    x = slow(x)  # compilefix: ignore[CF901]\n"
+        "    x = risky(  # compilefix: ignore[CF901]\n        x\n    )\n"
+        "    return never(\n        x,\n    )  # compilefix: ignore\n"
+    )
+    cli.write("model.py", text)
+    result = cli("check", "--output-format", "concise", "-q")
+    assert [line.split()[1] for line in result.out.splitlines()] == ["CF902"]
+    cli.write("model.py", "# compilefix: ignore-file\n" + text)
+    assert cli("check").code == 0
+
+
+def test_a_comment_on_the_body_does_not_silence_the_head(cli: Cli) -> None:
+    cli.write(
+        "model.py",
+        "import torch\n\n\n@torch.compile\ndef forward(x):\n"
+        "    if slow(x):\n        x = x + 1  # compilefix: ignore\n    return x\n",
+    )
+    assert cli("check").code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("broken.py", b"def f(:\n", "broken.py:1: syntax error"),
+        ("binary.py", b"\x7fELF\x00\x01", "binary.py:1: contains a null byte"),
+        ("latin.py", b"x = '\xe9'\n", "latin.py:1: is not valid utf-8"),
+    ],
+)
+def test_bad_files_are_named_and_the_rest_goes_on(cli: Cli, name: str, content: bytes, message: str) -> None:
+    cli.write("model.py")
+    cli.write(name, content)
+    result = cli("check", "--output-format", "concise", "-q")
+    assert result.code == 2
+    assert len(result.out.splitlines()) == 3
+    assert len(result.err.splitlines()) == 1
+    assert result.err.startswith(message)
+
+
+def test_missing_paths_and_empty_folders(cli: Cli) -> None:
+    (cli.folder / "empty").mkdir()
+    (cli.folder / "folder.py").mkdir()
+    assert cli("check", "missing").err == "missing: no such file or folder\n"
+    assert cli("check", "missing").code == 2
+    assert cli("check", "empty").err == "empty: no Python files found\n"
+    assert cli("check", "empty").code == 0
+    assert cli("check", "folder.py").err == "folder.py: no Python files found\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + (b"import torch\n@torch.compile\ndef forward(x):\n    return slow(x)"),
+        b"import torch\r\n@torch.compile\r\ndef forward(x):\r\n    return slow(x)\r\n",
+        b"# coding: latin-1\n# \xe9\nimport torch\n@torch.compile\ndef forward(x):\n    return slow(x)\n",
+    ],
+)
+def test_every_kind_of_text_file_is_read(cli: Cli, content: bytes) -> None:
+    cli.write("model.py", content)
+    result = cli("check", "--output-format", "concise", "-q")
+    assert (result.code, result.err) == (1, "")
+    assert ":12: CF901" in result.out
+
+
+def test_control_characters_of_the_source_do_not_reach_the_terminal(cli: Cli) -> None:
+    cli.write("model.py", "import torch\n@torch.compile\ndef forward(x):\n    return slow('\x1b[31m')\n")
+    result = cli("check")
+    assert "\x1b" not in result.out
