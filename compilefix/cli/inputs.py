@@ -54,15 +54,16 @@ class Inputs:
         """The files by the `path` that their findings have."""
         return {file.path.as_posix(): file for file in self.files}
 
-    def run(self, *, rewrite: bool) -> engine.Outcome:
-        """Let the engine look, and fix where `rewrite` says so."""
+    def run(self, *, rewrite: bool, only: Finding | None = None) -> engine.Outcome:
+        """Let the engine look, and fix where `rewrite` says so; with `only`, this one finding and nothing else."""
+        wanted = Wanted(self.by_path, self.selection)
         return engine.run(
             self.files,
             self.config,
             rules=self.rules,
             allowed=self.allowed,
             rewrite=rewrite,
-            wanted=Wanted(self.by_path, self.selection),
+            wanted=wanted if only is None else lambda finding: finding.fingerprint == only.fingerprint and finding.span == only.span,
         )
 
 

@@ -19,6 +19,7 @@ import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -82,10 +83,16 @@ class BreakCollector:
     @property
     def break_sites(self) -> tuple[BreakSite, ...]:
         """The unique places, by file and line."""
-        return tuple(
-            BreakSite(path, line, column, gb, reason, count, function, linecache.getline(path, line).strip())
-            for (path, line, column), (gb, reason, count, function) in sorted(self._sites.items())
-        )
+        found: list[BreakSite] = []
+        # From the largest column down: a break whose column is not known belongs to the known one on its line.
+        for (path, line, column), (gb, reason, count, function) in sorted(self._sites.items(), reverse=True):
+            last = found[-1] if found else None
+            if column == 0 and last is not None and (last.path, last.line) == (path, line):
+                found[-1] = replace(last, count=last.count + count)
+            else:
+                source = linecache.getline(path, line).strip()
+                found.append(BreakSite(path, line, column, gb, reason, count, function, source))
+        return tuple(reversed(found))
 
     @property
     def recompiles(self) -> tuple[FrameEvent, ...]:
@@ -112,7 +119,7 @@ class BreakCollector:
             if not getattr(error, "logged", False):
                 reason = kwargs.get("reason") or next((value for value in args if isinstance(value, str)), "")
                 stack = next((value for value in values if isinstance(value, traceback.StackSummary)), None)
-                self._add_break(error, str(reason), stack)
+                self._add_break(error, str(reason), stack, translator)
                 if "Skipping the function" in reason:
                     code = translator.f_code
                     self._add_skip(code.co_filename, code.co_firstlineno, code.co_name, self._headline(error, reason))
@@ -199,11 +206,16 @@ class BreakCollector:
         self._undo.append(lambda: callback_handler.remove_end_callback(end))
 
     def _add_break(
-        self, error: BaseException | None, reason: str, stack: Iterable[traceback.FrameSummary] | None
+        self,
+        error: BaseException | None,
+        reason: str,
+        stack: Iterable[traceback.FrameSummary] | None,
+        translator: Any = None,
     ) -> None:
         frames = list(getattr(error, "real_stack", None) or stack or ())
         place = _user_place(frames)
         if place is not None:
+            place = _with_column(place, translator)
             self._add_site(place, self._gb_of(error, reason), self._headline(error, reason))
 
     def _add_site(self, place: Place, gb: str, reason: str) -> None:
@@ -308,6 +320,16 @@ def _user_place(frames: list[traceback.FrameSummary]) -> Place | None:
         last = frames[-1]
         return last.filename, last.lineno or 0, _column(last.filename, last.lineno, _colno(last)), last.name
     return None
+
+
+def _with_column(place: Place, translator: Any) -> Place:
+    """The place with the column of the instruction being translated, where the stack has none (torch 2.11)."""
+    path, line, column, function = place
+    code, instruction = getattr(translator, "f_code", None), getattr(translator, "current_instruction", None)
+    positions = getattr(instruction, "positions", None)
+    if column or positions is None or code is None or (code.co_filename, positions.lineno) != (path, line):
+        return place
+    return path, line, _column(path, line, positions.col_offset), function
 
 
 def _is_foreign(filename: str) -> bool:

@@ -64,12 +64,12 @@ def compare(reference: ArmResult, arm: ArmResult, baseline: ArmResult | None, op
     wanted, got = _load(reference.observations), _load(arm.observations)
     base = _load(baseline.observations) if baseline is not None and baseline.observations is not None else None
     leaves: dict[str, list[_Leaf]] = {aspect: [] for aspect in ASPECTS}
-    notes: list[str] = []
+    beyond: dict[str, list[tuple[_Leaf, _Leaf]]] = {aspect: [] for aspect in ASPECTS}
     for index, (left, right) in enumerate(zip(wanted, got, strict=True)):
         yardstick = base[index] if base is not None else None
         where = f"call {left['call'] + 1}, input set {left['set'] + 1}"
         for aspect in ASPECTS:
-            for leaf in _judged(aspect, left, right, yardstick, options, notes):
+            for leaf in _judged(aspect, left, right, yardstick, options, beyond[aspect]):
                 leaves[aspect].append(dataclasses.replace(leaf, place=f"{where}, {leaf.place}"))
     statuses = {aspect: worst(leaf.status for leaf in found) for aspect, found in leaves.items()}
     everything = [(aspect, leaf) for aspect in ASPECTS for leaf in leaves[aspect]]
@@ -85,7 +85,16 @@ def compare(reference: ArmResult, arm: ArmResult, baseline: ArmResult | None, op
         **statuses,
         max_abs_error=max((leaf.error for _, leaf in everything), default=0.0),
         first_difference=first,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(_note(aspect, pairs) for aspect, pairs in beyond.items() if pairs),
+    )
+
+
+def _note(aspect: str, pairs: Sequence[tuple[_Leaf, _Leaf]]) -> str:
+    here, there = max(leaf.error for leaf, _ in pairs), max(own.error for _, own in pairs)
+    places = ", ".join(dict.fromkeys(leaf.place for leaf, _ in pairs[:3]))
+    return (
+        f"{aspect}: beyond the tolerance of the dtype, but so is the original when compiled "
+        f"(up to {there:.3g} there, {here:.3g} here): {places}{' and others' if len(pairs) > 3 else ''}"
     )
 
 
@@ -100,7 +109,7 @@ def _judged(
     right: Mapping[str, Any],
     base: Mapping[str, Any] | None,
     options: Options,
-    notes: list[str],
+    beyond: list[tuple[_Leaf, _Leaf]],
 ) -> Iterator[_Leaf]:
     if aspect == "exceptions":
         yield _exception(left["exception"], right["exception"])
@@ -110,7 +119,7 @@ def _judged(
         if left["exception"] is None and right["exception"] is None:
             plain = list(_compared(left["outputs"], right["outputs"], "output", options))
             own = {} if base is None else _by_place(_compared(left["outputs"], base["outputs"], "output", options))
-            yield from _scaled(plain, own, notes)
+            yield from _scaled(plain, own, beyond)
         elif (left["exception"] is None) != (right["exception"] is None):
             yield _Leaf("output", "error", text="only one of the two returned")
     else:
@@ -125,17 +134,14 @@ def _judged(
             own = {}
             if base is not None and name in base[aspect]:
                 own = _by_place(_compared(left[aspect][name], base[aspect][name], place, options))
-            yield from _scaled(plain, own, notes)
+            yield from _scaled(plain, own, beyond)
 
 
-def _scaled(leaves: Sequence[_Leaf], own: Mapping[str, _Leaf], notes: list[str]) -> Iterator[_Leaf]:
+def _scaled(leaves: Sequence[_Leaf], own: Mapping[str, _Leaf], beyond: list[tuple[_Leaf, _Leaf]]) -> Iterator[_Leaf]:
     for leaf in leaves:
         yardstick = own.get(leaf.place)
         if yardstick is not None and _within(leaf, yardstick):
-            notes.append(
-                f"{leaf.place}: beyond the dtype's tolerance, but so is the original when compiled "
-                f"({yardstick.error:.3g} there, {leaf.error:.3g} here)"
-            )
+            beyond.append((leaf, yardstick))
             yield dataclasses.replace(leaf, status="close")
         else:
             yield leaf
