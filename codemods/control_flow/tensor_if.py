@@ -123,7 +123,8 @@ class TensorIf(Rule):
         return f"if {head}:\n" + "\n".join(f"    {line}" for line in lines)
 
     def _selected(self, name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template) -> str | None:
-        before = scope.facts.env_before.get(node, {}).get(name)
+        # A fixed conjunct stays around the selection, so what it says of the name holds there.
+        before = scope.facts.env_before.get(node.body[0] if split_static(node.test, scope)[0] else node, {}).get(name)
         sides = [arm.assigns.get(name) for arm in arms]
         if arms[-1].test is not None:
             sides.append(None)
@@ -250,7 +251,7 @@ def _hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) -
 def _live_after(name: str, node: ast.If, scope: Scope) -> bool:
     """Whether the name may be read after the statement, in a later turn of a loop or by a nested function."""
     in_loop = any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(node))
-    for use in ast.walk(scope.function.node):
+    for use in scope.function.nodes:
         if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and not _inside(use, node):
             if in_loop or use.lineno > (node.end_lineno or 0):
                 return True
@@ -263,7 +264,7 @@ def _inside(use: ast.expr, node: ast.AST) -> bool:
 
 
 def _free_name(wanted: str, scope: Scope) -> str:
-    taken = {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name)} | {a.arg for a in scope.function.parameters}
+    taken = {n.id for n in scope.function.nodes if isinstance(n, ast.Name)} | {a.arg for a in scope.function.parameters}
     name, count = wanted, 2
     while name in taken:
         name, count = f"{wanted}_{count}", count + 1

@@ -166,7 +166,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
 
 def _follow_name(name: str, source: ast.expr, scope: Scope, flow: _Flow) -> None:
     loads = scope.names(name)
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    everywhere = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
     if not loads or len(everywhere) != len(loads):
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return

@@ -136,6 +136,8 @@ class EffectAnalysis:
         if module is not None and facts.value(node.func).is_(Kind.OBJECT):
             effects = self._of_api(module, text, node)
             return replace(effects, random=f"`{text}` draws random numbers in training" if module.random_training or module.random else None)
+        if name in ("torch.finfo", "torch.iinfo") and not self._fits(node, "float" if name == "torch.finfo" else "int", facts):
+            return Effects(raises=f"`{ast.unparse(node)}` raises for other dtypes")
         if name in _PURE_BUILTINS:
             return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
         if name.startswith("math."):
@@ -147,6 +149,13 @@ class EffectAnalysis:
         if isinstance(self.inference.project.resolve(name), Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
+
+    def _fits(self, node: ast.Call, dtype: str, facts: FunctionFacts) -> bool:
+        """Whether `torch.finfo(x.dtype)` is asked for a dtype of the right class."""
+        argument = node.args[0] if node.args else None
+        if isinstance(argument, ast.Attribute) and argument.attr == "dtype" and facts.value(argument.value).is_tensor:
+            return facts.value(argument.value).dtype == dtype
+        return argument is not None and facts.value(argument).ref is not None
 
     def _of_api(self, api: torch_api.Api | None, text: str, node: ast.Call) -> Effects:
         if api is None:

@@ -59,6 +59,7 @@ class FunctionFacts:
     refs: dict[ast.AST, str] = field(default_factory=dict)
     float_only: list[tuple[ast.Call, Value]] = field(default_factory=list)
     float_parameters: frozenset[str] = frozenset()
+    live: tuple[ast.AST, ...] | None = None
 
     def value(self, node: ast.AST) -> Value:
         """The value of an expression; unknown for code that the walk never reached."""
@@ -86,6 +87,7 @@ class Inference:
         self._classes: dict[Class, ClassFacts] = {}
         self._active: list[Function] = []
         self._globals: dict[tuple[str, str], Value] = {}
+        self.too_deep: list[Function] = []
 
     def facts(self, function: Function) -> FunctionFacts:
         """The facts of a function."""
@@ -115,6 +117,7 @@ class Inference:
 
     def _interpret(self, function: Function) -> FunctionFacts:
         self._active.append(function)
+        depth = len(self._active)
         try:
             outer: Mapping[str, Value] = {}
             if function.parent is not None and function.parent not in self._active:
@@ -125,8 +128,12 @@ class Inference:
                 facts = Interpreter(self, function, outer, floats).run()
                 facts.float_parameters = floats
             return facts
+        except RecursionError:
+            # An expression thousands of levels deep: nothing is known of the function, and the rest goes on.
+            self.too_deep.append(function)
+            return FunctionFacts(function, dead=set(function.node.body), returns=values.UNKNOWN)
         finally:
-            self._active.pop()
+            del self._active[depth - 1 :]
 
     def class_facts(self, cls: Class) -> ClassFacts:
         """The attributes that instances of the class have."""
@@ -222,7 +229,7 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
 def _assigns_self(method: Function) -> list[ast.AST]:
     return [
         n
-        for n in ast.walk(method.node)
+        for n in method.nodes
         if (isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
         or (isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in ("register_buffer", "register_parameter"))
     ]
@@ -259,7 +266,7 @@ class Interpreter:
         end = self.block(self.function.node.body, env)
         if end is not None:
             self.returned.append(values.NONE)
-        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(self.function.node)):
+        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self.function.nodes):
             self.facts.returns = values.UNKNOWN
         else:
             self.facts.returns = join_all(self.returned)
@@ -334,7 +341,7 @@ class Interpreter:
         return env
 
     def statement(self, node: ast.stmt, env: Env) -> Env | None:
-        self.facts.env_before[node] = dict(env) if isinstance(node, ast.If | ast.FunctionDef | ast.AsyncFunctionDef | ast.While | ast.For) else env
+        self.facts.env_before[node] = dict(env)
         handler = _STATEMENTS.get(type(node))
         if handler is not None:
             return handler(self, node, env)
@@ -933,7 +940,7 @@ class Interpreter:
         return Value(frozenset({Kind.STATIC}), dtype="bool")
 
     def _if_exp(self, node: ast.IfExp, env: Env) -> Value:
-        self.facts.env_before[node] = env
+        self.facts.env_before[node] = dict(env)
         self.eval(node.test, env)
         body = self.eval(node.body, self.narrow(node.test, env, True))
         orelse = self.eval(node.orelse, self.narrow(node.test, env, False))
@@ -1437,7 +1444,7 @@ class Evidence:
         self._function = function
         names = {a.arg for a in function.parameters if a.annotation is None}
         module = function.module
-        for node in ast.walk(function.node):
+        for node in function.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
                 if node.attr in torch_api.TENSOR_ONLY_METHODS:
                     self._proof.add(node.value.id)
@@ -1477,10 +1484,10 @@ def _float_parameters(facts: FunctionFacts) -> frozenset[str]:
             argument = node.args[0] if node.args else None
             if node not in always or not isinstance(argument, ast.Name) or argument.id != name:
                 continue
-            if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in ast.walk(function.node)):
+            if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in function.nodes):
                 continue
             stores = [
-                n for n in ast.walk(function.node)
+                n for n in function.nodes
                 if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
             ]
             if all(_follows(facts.value(s), name) for s in stores):

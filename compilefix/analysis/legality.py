@@ -287,7 +287,7 @@ def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
     in_loop = any(
         isinstance(n, ast.For | ast.While) and n.lineno <= getattr(statement, "lineno", 0) <= (n.end_lineno or 0) for n in live_nodes(facts)
     )
-    return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in ast.walk(facts.function.node))
+    return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in facts.function.nodes)
 
 
 def _outside(tokens: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ derivatives of autograd functions and functions on tensors count as compiled, si
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ _NEVER_COMPILED = frozenset(
      "extra_repr", "reset_parameters", "state_dict", "load_state_dict", "_load_from_state_dict", "from_pretrained", "setup_context",
      "plot", "main", "collate_fn", "configure_optimizers"}
 )
+_MENTIONS_COMPILE = re.compile(r"(?<!\bre)\.compile\b|\bimport compile\b")
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 
 
@@ -51,6 +53,20 @@ class CompiledFunction:
     reached_by: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CompileSite:
+    """One use of torch.compile: the functions that it compiles, none where they are not known, and where it stands.
+
+    `node` is the call, or the function that is decorated. `in_place` says that it is `module.compile()`, which returns
+    nothing.
+    """
+
+    targets: tuple[Function, ...]
+    label: str
+    node: ast.Call | ast.FunctionDef | ast.AsyncFunctionDef
+    in_place: bool = False
+
+
 def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple[CompiledFunction, ...]:
     """All functions that run compiled, in the order of files and lines. `roots` are dotted names from the config."""
     project = inference.project
@@ -61,11 +77,11 @@ def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple
         for function in _entries(target if not isinstance(target, str) else None, project):
             found.append((function, f"{name} (configured root)"))
     for module in project.modules.values():
-        if "compile" not in module.file.text:
+        if not _MENTIONS_COMPILE.search(module.file.text):
             continue
-        for targets, label in _compile_sites(module, inference):
-            unresolved = unresolved or not targets
-            found.extend((function, label) for function in targets)
+        for site in compile_sites(module, inference):
+            unresolved = unresolved or not site.targets
+            found.extend((function, site.label) for function in site.targets)
     reached = _reach(found, inference)
     if unresolved or not found:
         reached |= _reach(_library_roots(project), inference, known=reached)
@@ -114,25 +130,29 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
 
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
     """The nodes of a function's body that run compiled: no dead branches, no nested functions or classes."""
-    pending: deque[ast.AST] = deque(facts.function.node.body)
-    while pending:
-        node = pending.popleft()
-        if node in facts.dead or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        yield node
-        pending.extendleft(reversed(list(ast.iter_child_nodes(node))))
+    if facts.live is None:
+        live: list[ast.AST] = []
+        pending: list[ast.AST] = list(reversed(facts.function.node.body))
+        while pending:
+            node = pending.pop()
+            if node in facts.dead or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            live.append(node)
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+        facts.live = tuple(live)
+    return iter(facts.live)
 
 
 def _leaves(function: Function) -> bool:
     return any(d in _LEAVES_REGION or d.endswith((".setter", ".deleter")) for d in function.decorators)
 
 
-def _compile_sites(module: Module, inference: Inference) -> Iterator[tuple[tuple[Function, ...], str]]:
+def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]:
     """Each use of torch.compile with its targets; no target means that it could not be resolved."""
     project = inference.project
     for function in module.all_functions:
         if any(d in _COMPILE for d in function.decorators) or _partial_compile(function, module):
-            yield (function,), f"@torch.compile {function.qualname}"
+            yield CompileSite((function,), f"@torch.compile {function.qualname}", function.node)
     for holder in (_module_function(module), *module.all_functions):
         calls = [n for n in _own_nodes(holder.node) if isinstance(n, ast.Call) and _is_compile(n, module)]
         if not calls:
@@ -145,12 +165,12 @@ def _compile_sites(module: Module, inference: Inference) -> Iterator[tuple[tuple
             if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and module.qualified(call.func) not in _COMPILE:
                 receiver = facts.value(call.func.value)
                 if receiver.is_(Kind.OBJECT) and receiver.ref is not None:
-                    yield _targets(receiver, project), f"{ast.unparse(call.func.value)}.compile()"
+                    yield CompileSite(_targets(receiver, project), f"{ast.unparse(call.func.value)}.compile()", call, in_place=True)
                 continue
             if not call.args:
                 continue  # torch.compile(mode=...) makes a decorator
             value = facts.value(call.args[0])
-            yield _targets(value, project), f"torch.compile({ast.unparse(call.args[0])})"
+            yield CompileSite(_targets(value, project), f"torch.compile({ast.unparse(call.args[0])})", call)
 
 
 def _is_compile(node: ast.Call, module: Module) -> bool:
@@ -253,7 +273,7 @@ def _on_tensors(function: Function, inference: Inference) -> bool:
 def _is_harness(function: Function) -> bool:
     """Whether the function drives compiled code from outside: it compiles, or steps an optimiser."""
     module = function.module
-    for node in ast.walk(function.node):
+    for node in function.nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("compile", "_dynamo", "backward", "zero_grad"):
             if node.attr != "compile" or module.qualified(node) in _COMPILE:
                 return True

@@ -86,7 +86,8 @@ def verify(
     else:
         from rich.console import Console
 
-        verdict_text.show(verdict, Console(soft_wrap=not sys.stdout.isatty()))
+        # A pipe has no width; 120 columns keep a place and its source line on one line.
+        verdict_text.show(verdict, Console() if sys.stdout.isatty() else Console(width=120))
         if json_file is not None:
             _write(verdict, json_file)
     if verdict.verdict != "proved":

@@ -95,8 +95,16 @@ def _find(
         file = compiled.function.module.file
         if only is not None and file.path not in only:
             continue
-        found.extend(_of_function(compiled, instances, legality))
+        try:
+            found.extend(_of_function(compiled, instances, legality))
+        except RecursionError:
+            errors.append(_too_deep(file.path, compiled.function.qualname, compiled.function.node.lineno))
+    errors.extend(_too_deep(f.module.file.path, f.qualname, f.node.lineno) for f in inference.too_deep)
     return tuple(sorted(dict.fromkeys(found), key=_order))
+
+
+def _too_deep(path: Path, function: str, line: int) -> SourceError:
+    return SourceError(path.as_posix(), f"{function} is nested too deeply to be looked at", line)
 
 
 def _of_function(compiled: CompiledFunction, rules: Sequence[Rule], legality: Legality) -> Iterable[Finding]:

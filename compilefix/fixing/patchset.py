@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,9 @@ class FileChange:
     def diff(self, root: Path) -> str:
         """The unified diff with `a/` and `b/` paths relative to `root`, as `git apply` takes it."""
         name = _relative(self.path, root)
-        old = [] if self.before is None else self.before.splitlines(keepends=True)
         lines = difflib.unified_diff(
-            old,
-            self.after.splitlines(keepends=True),
+            _lines(self.before or ""),
+            _lines(self.after),
             "/dev/null" if self.before is None else f"a/{name}",
             f"b/{name}",
         )
@@ -71,6 +71,11 @@ def _relative(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return path.resolve().as_posix().lstrip("/")
+
+
+def _lines(text: str) -> list[str]:
+    # Only "\n" ends a line for git; str.splitlines would split at form feeds too.
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _with_newline(line: str) -> str:

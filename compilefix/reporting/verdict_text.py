@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from compilefix.measuring.request import BreakSite
+from compilefix.measuring.request import BreakSite, FrameEvent
 from compilefix.measuring.timing import Latency, Speedup
 from compilefix.measuring.verdict_model import Arm, Aspect, Verdict
 
 _JUDGED = {"proved": "bold green", "unverified": "bold yellow", "not-proved": "bold red"}
+_REASONS = 3
 _PARITY: dict[Aspect, str] = {
     "equal": "green",
     "close": "green",
@@ -39,15 +40,28 @@ def show(verdict: Verdict, console: Console) -> None:
         console.print()
     for name, arm in (("before", verdict.before), ("after", verdict.after)):
         for event in arm.skipped_frames:
-            text = f"{name}: {event.function} ({event.path}:{event.line}) was left to Python: {event.reason}"
-            console.print(text, markup=False, soft_wrap=True)
-        for event in arm.recompiles:
-            text = f"{name}: {event.function} ({event.path}:{event.line}) was compiled again: {event.reason}"
-            console.print(text, markup=False, soft_wrap=True)
+            text = f"{name}: {event.function} ({event.path}:{event.line}) was left to Python: {_brief(event.reason)}"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+        for (function, path, line), reasons in _by_place(arm.recompiles).items():
+            shown = "; ".join(reasons[:_REASONS]) + (f"; and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else "")
+            text = f"{name}: {function} ({path}:{line}) was compiled again: {shown}"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
     style = _JUDGED[verdict.verdict]
     console.print(f"[{style}]{verdict.verdict}[/]", highlight=False)
     for reason in verdict.reasons:
         console.print(f"  {reason}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _by_place(events: Iterable[FrameEvent]) -> dict[tuple[str, str, int], list[str]]:
+    places: dict[tuple[str, str, int], list[str]] = {}
+    for event in events:
+        places.setdefault((event.function, event.path, event.line), []).append(_brief(event.reason))
+    return places
+
+
+def _brief(reason: str) -> str:
+    """The guard or the reason alone: what Dynamo appends (the source line, hints) stays in the JSON."""
+    return reason.partition("  #")[0].partition(": Detected")[0].partition("(HINT")[0].strip()
 
 
 def speedup_text(item: Speedup | None) -> str:
@@ -71,11 +85,10 @@ def _sites(verdict: Verdict, plain: bool) -> Table:
     before = {_place(site): site for site in verdict.before.break_sites}
     after = {_place(site): site for site in verdict.after.break_sites}
     title = f"Break sites: {len(before)} before, {len(after)} after"
-    table = _table(title, plain, ("arm", "place", "id", "source", "reason"))
+    table = _table(title, plain, ("", "place", "id", "source"))
     for name, sites in (("before", before), ("after", after)):
         for place, site in sites.items():
-            reason = site.reason.partition(":")[0]
-            table.add_row(name, place, site.gb, escape(site.source), escape(reason))
+            table.add_row(name, place, site.gb or escape(site.reason.partition(":")[0]), escape(site.source))
     return table
 
 

@@ -33,6 +33,11 @@ class Function:
         targets = (d.func if isinstance(d, ast.Call) else d for d in self.node.decorator_list)
         return tuple(name for t in targets if (name := self.module.qualified(t)) is not None)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the function, nested functions included: walking the tree again and again is what costs."""
+        return tuple(ast.walk(self.node))
+
     @property
     def is_static(self) -> bool:
         """Whether the method gets neither the instance nor the class."""
@@ -275,9 +280,13 @@ _PLAIN_BASES = frozenset({"object", "abc", "enum", "typing", "Exception", "colle
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in ast.walk(tree):
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending.extend(getattr(node, name, None) or () if not isinstance(node, ast.Lambda | ast.IfExp) else ())
 
 
 def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

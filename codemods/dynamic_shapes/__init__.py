@@ -1,0 +1,1 @@
+"""CF5xx: shapes that depend on values."""

@@ -1,0 +1,152 @@
+"""CF501: the shape of a result depends on values.
+
+## What it does
+Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where` with
+one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave` with a tensor
+of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported.
+
+## Why is this bad
+Dynamo cannot know the shape while it traces, so the graph ends there (GB0036), and on a GPU the program waits for the
+device. What follows is compiled again for other sizes.
+
+## Example
+```python
+loss = per_token[mask].mean()
+```
+
+## Use instead
+```python
+loss = torch.where(mask, per_token, 0).sum() / mask.sum()
+```
+
+## Fix safety
+This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where the
+shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the graph
+(not `one_hot`, and not `bincount` with `minlength`).
+
+Graph breaks: GB0036, GB0246. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.values import Value
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule, Scope
+
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
+_CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+_ADVICE = {
+    "nonzero": "count with `mask.sum()`, or keep the mask and use `torch.where(mask, a, b)`",
+    "where": "keep the condition and use `torch.where(condition, a, b)`",
+    "argwhere": "keep the mask and use `torch.where(mask, a, b)`",
+    "masked_select": "for a sum or a mean use `torch.where(mask, x, 0)` and divide by `mask.sum()`",
+    "unique": "with a known number of classes, scatter into a tensor of that size",
+    "unique_consecutive": "compare neighbours and keep a mask",
+    "bincount": "with a known number of classes, `torch.zeros(classes).scatter_add_(0, index, weights)`",
+    "one_hot": "pass the number of classes: `one_hot(index, num_classes)`",
+    "repeat_interleave": "pass `output_size=` if the sum of the repeats is known",
+    "lstsq": "call it outside the compiled code: the shape of the residuals depends on the rank",
+}
+
+
+class DataDependentShape(Rule):
+    """Shape that depends on values."""
+
+    code = "CF501"
+    name = "data-dependent-shape"
+    summary = "operation whose result has a shape that depends on values"
+    gb = ("GB0036",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls by the API table, and indexing with a boolean mask."""
+        for node in scope.nodes:
+            if isinstance(node, ast.Call):
+                yield from self._call(node, scope)
+            elif isinstance(node, ast.Subscript):
+                yield from self._index(node, scope)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
+        name = scope.callee(node) or ""
+        method = name.startswith("Tensor.")
+        api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
+        short = name.rpartition(".")[2]
+        if api is None or short == "index" or not (api.dynamic or _in_form(api.dynamic_form, node, method, scope)):
+            return
+        if method and isinstance(node.func, ast.Attribute) and not scope.value(node.func.value).is_tensor:
+            return
+        gb = ("GB0246",) if short == "one_hot" else self.gb
+        reason = _ADVICE.get(short, "the number of results depends on values")
+        if short not in ("one_hot", "repeat_interleave", "lstsq"):
+            reason = f"{reason}; {_CAPTURE}"
+        yield self.declined(scope, node, f"the shape of `{_short(node)}` depends on values: the graph breaks", reason, gb=gb)
+
+    def _index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
+        mask = mask_of(node, scope)
+        if mask is None:
+            return
+        parent = scope.parents.get(node)
+        in_place = isinstance(parent, ast.AugAssign) and parent.target is node
+        if isinstance(node.ctx, ast.Store) and not in_place:
+            return
+        message = f"`{_short(node)}` has as many elements as `{_short(mask)}` has true values: the graph breaks"
+        yield self.declined(scope, node, message, _advice(node, mask, in_place, scope))
+
+
+def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
+    """The boolean tensor that a tensor is indexed with, where it is proved to be one."""
+    if not scope.value(node.value).is_tensor:
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return next((part for part in parts if _is_mask(scope.value(part))), None)
+
+
+def _is_mask(value: Value) -> bool:
+    return value.is_tensor and value.dtype == "bool"
+
+
+def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:
+    """Whether a call has the form in which a function of the table is dynamic."""
+    keywords = {k.arg: k.value for k in node.keywords}
+    if None in keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        return False
+    if form == "one_argument":
+        return len(node.args) == 1 and not method and not {"input", "other"} & set(keywords)
+    if form == "no_class_count":
+        classes = node.args[1] if len(node.args) > 1 else keywords.get("num_classes")
+        const = scope.value(classes).const if classes is not None else None
+        return classes is None or const is not None and const.value == -1
+    if form == "tensor_repeats":
+        if "output_size" in keywords:
+            return False
+        position = 0 if method else 1
+        repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")
+        return not method and repeats is None or repeats is not None and scope.value(repeats).is_tensor
+    return False
+
+
+def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -> str:
+    name, index = _short(node.value), _short(mask)
+    whole = node.slice is mask
+    if in_place:
+        return f"write `torch.where({index}, <new value>, {name})`: the in-place form reads the masked elements first"
+    parent = scope.parents.get(node)
+    if whole and isinstance(parent, ast.Attribute) and parent.attr in _REDUCTIONS:
+        if parent.attr in ("sum", "mean"):
+            count = "" if parent.attr == "sum" else f" / {index}.sum()"
+            return f"write `torch.where({index}, {name}, 0).sum(){count}` (with the mask expanded to the shape of `{name}`)"
+        if parent.attr == "numel":
+            return f"count with `{index}.sum()`"
+    statement = scope.statement(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if isinstance(target, ast.Subscript) and ast.dump(target.slice) == ast.dump(node.slice):
+        return f"write `{_short(target.value)} = torch.where({index}, <new value>, {_short(target.value)})`, with the mask expanded"
+    return f"keep all elements and select with `torch.where({index}, ..., ...)`; {_CAPTURE}"
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,1 @@
+"""CF4xx: NumPy and random numbers of the host."""

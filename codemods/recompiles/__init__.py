@@ -1,0 +1,1 @@
+"""CF6xx: code that is compiled again and again."""

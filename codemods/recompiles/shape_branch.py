@@ -1,0 +1,208 @@
+'''CF601: a branch on a shape.
+
+## What it does
+Finds an `if` that compares a size of a tensor with something by `<`, `<=`, `>`, `>=` or by a remainder, and takes the `if`
+away where it only pads by an amount that may be zero.
+
+## Why is this bad
+It does not break the graph: Dynamo evaluates the test while it traces and guards on the outcome. Each side is compiled when
+it is first needed, and what was compiled for all sizes is compiled for one side of the test only. Tests for a rank, for
+None or for one exact size, and validations that only raise, are not reported.
+
+## Example
+```python
+rest = -x.shape[1] % 8
+if rest:
+    x = F.pad(x, (0, rest))
+```
+
+## Use instead
+```python
+rest = -x.shape[1] % 8
+x = F.pad(x, (0, rest))
+```
+
+## Fix safety
+Safe where the test is for zero of just the amounts that are padded: a pad of zero gives an equal copy. It is declined for
+`rest > 0` where `rest` may be negative, since a negative pad cuts off, and needs `no-aliasing` where somebody may see
+that the result is a copy.
+
+Graph breaks: none (recompiles). torch: all supported versions.
+'''
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_PAD = "torch.nn.functional.pad"
+
+
+class ShapeBranch(Rule):
+    """Branch on a shape."""
+
+    code = "CF601"
+    name = "shape-branch"
+    summary = "if statement on the size of a tensor"
+    effect = "recompile"
+    hints = ("if ",)
+    assumptions = ("no-aliasing",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """`if` statements whose test orders sizes, or looks at a remainder."""
+        for node in scope.nodes:
+            if isinstance(node, ast.If) and not _only_checks(node) and any(_on_size(part, scope) for part in _tests(node.test)):
+                yield self._judge(node, scope)
+
+    def _judge(self, node: ast.If, scope: Scope) -> Finding:
+        message = f"`{_short(node.test)}` is a guard on a size: each side is compiled of its own"
+        template = Template()
+        statement = self._padding(node, scope, template)
+        if statement is None or template.broken is not None:
+            return self.declined(scope, node, message, template.broken or "the sides compute different things; it costs one more compilation, not a graph break")
+        edit = scope.edit(node, template.use(statement), **template.parts)
+        return self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
+
+    def _padding(self, node: ast.If, scope: Scope, template: Template) -> ast.stmt | None:
+        """The statement `x = F.pad(x, ...)` that may run always."""
+        if len(node.body) != 1 or node.orelse or not isinstance(statement := node.body[0], ast.Assign):
+            return None
+        call, target = statement.value, statement.targets[0]
+        if not isinstance(call, ast.Call) or scope.callee(call) != _PAD or len(call.args) < 2 or not isinstance(target, ast.Name):
+            return None
+        tensor, amounts = call.args[0], call.args[1]
+        if not isinstance(tensor, ast.Name) or tensor.id != target.id or not isinstance(amounts, ast.Tuple | ast.List):
+            return None
+        if not _is_constant_mode(call):
+            template.refuse([Obstacle("a pad of another mode than `constant` may fail where the amount is zero")])
+            return statement
+        tested = {name for part in _tests(node.test) if (name := _tested_amount(part, scope, template)) is not None}
+        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) or len(tested) != len(list(_tests(node.test))):
+            template.refuse([Obstacle("the test does not ask whether the padded amounts are zero")])
+            return statement
+        for amount in amounts.elts:
+            zero = isinstance(amount, ast.Constant) and amount.value == 0
+            if not zero and not (isinstance(amount, ast.Name) and amount.id in tested):
+                template.refuse([Obstacle(f"`{_short(amount)}` is padded and is not what the test asks for")])
+        value = scope.value(tensor)
+        if not value.is_tensor or not value.certain:
+            template.refuse([Obstacle(f"`{tensor.id}` is not proved to be a tensor")])
+        before = scope.facts.env_before.get(node, {}).get(tensor.id)
+        if before is not None:
+            template.refuse(scope.legality.aliasing([tensor.id], [before], node, scope.facts))
+        return statement
+
+
+def _tests(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _tests(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _tests(test.operand)
+    else:
+        yield test
+
+
+def _on_size(test: ast.expr, scope: Scope) -> bool:
+    """Whether a test orders sizes or looks at a remainder of one."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        sides = (test.left, test.comparators[0])
+        if not any(_is_size(s, scope) for s in sides) or not all(scope.value(s).is_(Kind.SIZE, Kind.STATIC) or scope.value(s).is_unknown for s in sides):
+            return False
+        if isinstance(test.ops[0], _ORDER):
+            return True
+        return isinstance(test.ops[0], ast.Eq | ast.NotEq) and any(_is_remainder(s, scope) for s in sides)
+    return _is_remainder(test, scope)
+
+
+def _is_remainder(node: ast.expr, scope: Scope) -> bool:
+    definition = _definition(node, scope)
+    return isinstance(definition, ast.BinOp) and _is_size(node, scope) and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(definition))
+
+
+def _definition(node: ast.expr, scope: Scope) -> ast.expr:
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        if isinstance(parent, ast.Assign) and parent.targets == [stores[0]]:
+            return parent.value
+    return node
+
+
+def _is_size(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a number is computed from the size of a dimension; a rank is none."""
+    if depth > 8 or not scope.value(node).is_(Kind.SIZE):
+        return False
+    if isinstance(node, ast.Subscript):
+        return scope.value(node.value).ref == "torch.Size"
+    if isinstance(node, ast.Call):
+        name = scope.callee(node) or ""
+        return name in ("Tensor.size", "Tensor.numel") or name == "len" and bool(node.args) and scope.value(node.args[0]).is_tensor
+    if isinstance(node, ast.BinOp):
+        return _is_size(node.left, scope, depth + 1) or _is_size(node.right, scope, depth + 1)
+    if isinstance(node, ast.UnaryOp):
+        return _is_size(node.operand, scope, depth + 1)
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        if isinstance(parent, ast.Tuple | ast.List):
+            assign = scope.parents.get(parent)
+            return isinstance(assign, ast.Assign) and scope.value(assign.value).ref == "torch.Size"
+        definition = _definition(node, scope)
+        return definition is not node and _is_size(definition, scope, depth + 1)
+    return False
+
+
+def _tested_amount(test: ast.expr, scope: Scope, template: Template) -> str | None:
+    """The name that a test compares with zero."""
+    if isinstance(test, ast.Name):
+        return test.id
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
+        return None
+    right = test.comparators[0]
+    if not isinstance(right, ast.Constant) or type(right.value) is not int or right.value != 0:
+        return None
+    if isinstance(test.ops[0], ast.NotEq):
+        return test.left.id
+    if isinstance(test.ops[0], ast.Gt):
+        if not _nonnegative(_definition(test.left, scope), scope):
+            template.refuse([Obstacle(f"`{test.left.id}` may be negative, and a negative pad cuts off")])
+        return test.left.id
+    return None
+
+
+def _nonnegative(node: ast.expr, scope: Scope) -> bool:
+    """A remainder has the sign of the divisor; `max(0, n)` is none below zero."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        const = scope.value(node.right).const
+        return const is not None and isinstance(const.value, int) and const.value > 0 or scope.value(node.right).is_(Kind.SIZE)
+    if isinstance(node, ast.Call) and scope.callee(node) == "max":
+        return any(isinstance(a, ast.Constant) and a.value == 0 for a in node.args)
+    return False
+
+
+def _is_constant_mode(call: ast.Call) -> bool:
+    mode = call.args[2] if len(call.args) > 2 else next((k.value for k in call.keywords if k.arg == "mode"), None)
+    return mode is None or isinstance(mode, ast.Constant) and mode.value == "constant"
+
+
+def _only_checks(node: ast.If) -> bool:
+    """Whether the `if` raises, warns or does nothing: a validation."""
+    for statement in node.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        warns = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("warn", "warning", "warning_once", "print")
+        if not isinstance(statement, ast.Raise | ast.Pass) and not warns:
+            return False
+    return not node.orelse
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,111 @@
+"""Prints and log lines at the compile boundary.
+
+A `print` or a log line in a compiled function ends the graph there. `emit` notes it instead, with its values as they
+are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
+
+    model = boundary(torch.compile(model))
+
+    def forward(self, x):
+        emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())
+
+Without a boundary round the call, `emit` acts at once.
+
+compilefix wrote this file. It needs nothing but torch, and is yours to keep.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+HELPER_VERSION = 1
+"""compilefix uses a file that is there already when it has the same version."""
+
+_Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
+
+
+class _Noted(threading.local):
+    """What this thread has noted, in order; None while it runs no compiled call."""
+
+    def __init__(self) -> None:
+        self.effects: list[tuple[Callable[..., Any], list[Any]]] | None = None
+
+
+_noted = _Noted()
+
+
+def emit(effect: Callable[..., Any], *values: Any) -> None:
+    """Call `effect(*values)` when the compiled call that is running ends; at once where none is running.
+
+    The effect gets tensors, also those in lists, tuples and dicts, as they are now: detached copies.
+    """
+    # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
+    if _noted.effects is None:
+        effect(*values)
+    else:
+        _noted.effects.append((effect, [_snapshot(value) for value in values]))
+
+
+def boundary(compiled: _Compiled) -> _Compiled:
+    """Make a compiled function or module carry out, after each call, what was noted during it.
+
+    A module is changed in place and stays the object that it is; one that is not compiled stays as it is. A copy of a
+    compiled module, or one that was pickled, needs a `boundary` of its own. An effect that raises ends the rest, as it
+    would have ended the function. When an error comes from the running graph itself (an index out of range), what
+    that graph had noted is lost with it.
+    """
+    if isinstance(compiled, torch.nn.Module):
+        module: Any = compiled
+        if hasattr(module, "_orig_mod"):  # what torch.compile(module) returns
+            module.forward = _inside(module.forward)
+        elif getattr(module, "_compiled_call_impl", None) is not None:  # after module.compile()
+            module._compiled_call_impl = _inside(module._compiled_call_impl)
+        return compiled
+    return _inside(compiled)  # type: ignore[return-value]
+
+
+def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    if getattr(function, "_is_boundary", False):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _noted.effects is not None:
+            # The call stands in another compiled call: the outer boundary keeps the order.
+            return function(*args, **kwargs)
+        # A fresh list each time: Dynamo guards on its length.
+        _noted.effects = []
+        try:
+            return function(*args, **kwargs)
+        finally:
+            effects, _noted.effects = _noted.effects, None
+            for effect, values in effects:
+                _named(effect)(*values)
+
+    call._is_boundary = True  # type: ignore[attr-defined]
+    return call
+
+
+def _snapshot(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if type(value) is list:
+        return [_snapshot(item) for item in value]
+    if type(value) is tuple:
+        return tuple([_snapshot(item) for item in value])
+    if type(value) is dict:
+        return {key: _snapshot(item) for key, item in value.items()}
+    return value
+
+
+def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
+    """The effect under the name of the function that it stands in, which is the one that log records show."""
+    outer = getattr(effect, "__qualname__", "").rpartition(".<locals>.")[0].rpartition(".")[2]
+    if not isinstance(effect, types.FunctionType) or effect.__closure__ or not outer.isidentifier():
+        return effect
+    return types.FunctionType(effect.__code__.replace(co_name=outer), effect.__globals__, outer, effect.__defaults__)
