@@ -168,7 +168,7 @@ def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, oper
         template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
         return None
     constants = [v.const.value for v in map(scope.value, sides) if v.const is not None]
-    exact = any(isinstance(c, int | float) and _exact(c) for c in constants)
+    exact = any(isinstance(c, int | float) and exact(c) for c in constants)
     codes: list[str] = []
     for side in sides:
         source = read_of(side, scope)
@@ -233,7 +233,7 @@ def number_conversion(uses: Sequence[ast.expr], constants: Sequence[bool | int |
             partners.append(partner)
     if not partners:
         return "", obstacles or [Obstacle("the selected number is not used")]
-    if not all(_exact(c) for c in constants):
+    if not all(exact(c) for c in constants):
         obstacles.append(Obstacle("a constant is not exact in half precision: as a tensor it is rounded before it is used", "float32-rounding"))
     if all(scope.value(p).dimensioned for p in partners):
         return "", obstacles
@@ -259,7 +259,7 @@ def _partner(use: ast.expr, scope: Scope) -> ast.expr | None:
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _NUMBER_OPERATORS):
         other = parent.right if parent.left is use else parent.left
         if isinstance(parent.op, ast.Div) and parent.left is use:
-            other = parent.right
+            return None  # torch divides a number by a tensor through the reciprocal, which rounds otherwise
     elif isinstance(parent, ast.AugAssign) and parent.value is use and isinstance(parent.op, _NUMBER_OPERATORS):
         other = parent.target
     elif isinstance(parent, ast.Call) and use in parent.args and len(parent.args) == 1 and not parent.keywords:
@@ -270,8 +270,10 @@ def _partner(use: ast.expr, scope: Scope) -> ast.expr | None:
     return other
 
 
-def _exact(number: bool | int | float) -> bool:
-    """Whether a number is the same in float16, bfloat16 and float32."""
+def exact(number: object) -> bool:
+    """Whether a constant is a number that is the same in float16, bfloat16 and float32."""
+    if not isinstance(number, int | float):
+        return False
     value = float(number)
     try:
         half = struct.unpack("e", struct.pack("e", value))[0]
@@ -288,6 +290,9 @@ def selected(
     sides = [side for side in (then, orelse) if side is not None]
     yield from scope.legality.both_evaluated(sides, scope.facts)
     yield from scope.legality.same_type(*values)
+    for side in sides:
+        if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "contiguous":
+            yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     yield from scope.legality.gradients(then, orelse, values, scope.facts)
 
 

@@ -1,9 +1,9 @@
 """CF501: the shape of a result depends on values.
 
 ## What it does
-Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where` with
-one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave` with a tensor
-of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported.
+Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where`
+with one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave`
+with a tensor of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported.
 
 ## Why is this bad
 Dynamo cannot know the shape while it traces, so the graph ends there (GB0036), and on a GPU the program waits for the
@@ -20,9 +20,9 @@ loss = torch.where(mask, per_token, 0).sum() / mask.sum()
 ```
 
 ## Fix safety
-This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where the
-shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the graph
-(not `one_hot`, and not `bincount` with `minlength`).
+This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where
+the shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the
+graph (not `one_hot`, and not `bincount` with `minlength`).
 
 Graph breaks: GB0036, GB0246. torch: all supported versions.
 """
@@ -82,7 +82,9 @@ class DataDependentShape(Rule):
         reason = _ADVICE.get(short, "the number of results depends on values")
         if short not in ("one_hot", "repeat_interleave", "lstsq"):
             reason = f"{reason}; {_CAPTURE}"
-        yield self.declined(scope, node, f"the shape of `{_short(node)}` depends on values: the graph breaks", reason, gb=gb)
+        yield self.declined(
+            scope, node, f"the shape of `{_short(node)}` depends on values: the graph breaks", reason, gb=gb
+        )
 
     def _index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
         mask = mask_of(node, scope)
@@ -118,13 +120,13 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
     if form == "no_class_count":
         classes = node.args[1] if len(node.args) > 1 else keywords.get("num_classes")
         const = scope.value(classes).const if classes is not None else None
-        return classes is None or const is not None and const.value == -1
+        return classes is None or (const is not None and const.value == -1)
     if form == "tensor_repeats":
         if "output_size" in keywords:
             return False
         position = 0 if method else 1
         repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")
-        return not method and repeats is None or repeats is not None and scope.value(repeats).is_tensor
+        return (not method and repeats is None) or (repeats is not None and scope.value(repeats).is_tensor)
     return False
 
 
@@ -137,13 +139,14 @@ def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -
     if whole and isinstance(parent, ast.Attribute) and parent.attr in _REDUCTIONS:
         if parent.attr in ("sum", "mean"):
             count = "" if parent.attr == "sum" else f" / {index}.sum()"
-            return f"write `torch.where({index}, {name}, 0).sum(){count}` (with the mask expanded to the shape of `{name}`)"
+            return f"write `torch.where({index}, {name}, 0).sum(){count}`, with the mask expanded to the tensor"
         if parent.attr == "numel":
             return f"count with `{index}.sum()`"
     statement = scope.statement(node)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if isinstance(target, ast.Subscript) and ast.dump(target.slice) == ast.dump(node.slice):
-        return f"write `{_short(target.value)} = torch.where({index}, <new value>, {_short(target.value)})`, with the mask expanded"
+        whole_name = _short(target.value)
+        return f"write `{whole_name} = torch.where({index}, <new value>, {whole_name})`, with the mask expanded"
     return f"keep all elements and select with `torch.where({index}, ..., ...)`; {_CAPTURE}"
 
 

@@ -41,7 +41,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, decides, read_of
+from compilefix.codemods.selection import Template, decides, exact, read_of
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "torch.clamp", "torch.clip", "torch.clamp_min", "torch.clamp_max"})
@@ -103,6 +103,9 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
     if value.dtype not in ("int", "bool") and not _detached(source):
         code += ".detach()"
+    if _shared(source, scope):
+        # The number was read once; the tensor would follow later writes into its memory.
+        code += ".clone()"
     if value.rank != 0:
         if value.rank is not None:
             template.refuse([Obstacle("a tensor with dimensions is read as one number", "condition-one-element")])
@@ -116,6 +119,14 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
     if cast == "int" and value.dtype == "bool":
         return code + ".long()"
     return code
+
+
+def _shared(source: ast.expr, scope: Scope) -> bool:
+    """Whether somebody else can write into the memory of the tensor that is read."""
+    storage = scope.value(source).storage
+    if not storage or any(token.startswith(("param:", "self.", "global.")) for token in storage):
+        return True
+    return scope.legality.writer(storage, (), scope.facts) is not None
 
 
 def _detached(node: ast.expr) -> bool:
@@ -136,7 +147,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
     elif decides(node, scope):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{_short(parent)}`")
     elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and not isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-        _compared(parent.comparators[0] if parent.left is node else parent.left, parent, scope, flow)
+        _compared(parent.comparators[0] if parent.left is node else parent.left, read.dtype, parent, scope, flow)
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is node else parent.left
         if scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
@@ -146,10 +157,14 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
             _follow(parent, source, scope, flow)
         else:
             _met(other, read.dtype, scope, flow)
+            if isinstance(parent.op, ast.Div) and parent.left is node:
+                flow.refuse(f"`{_short(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise", "float32-rounding")
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
         _met(parent.target, read.dtype, scope, flow)
     elif isinstance(parent, ast.Call) and _is_bound(parent, node, scope):
         flow.bounds.append(parent)
+        constant = scope.value(parent.args[1]).const
+        flow.arithmetic = flow.arithmetic or constant is None or not exact(constant.value)
         _follow(parent, source, scope, flow)
     elif (clamp := _clamp(node, scope)) is not None:
         call, tensor = clamp
@@ -188,9 +203,9 @@ def _met(other: ast.expr, dtype: str | None, scope: Scope, flow: _Flow) -> None:
         flow.refuse(f"`{_short(other)}` is not proved to be a floating tensor with dimensions: the result's dtype could change", "number-to-tensor")
 
 
-def _compared(other: ast.expr, parent: ast.Compare, scope: Scope, flow: _Flow) -> None:
-    value = scope.value(other)
-    if value.is_tensor and value.certain:
+def _compared(other: ast.expr, dtype: str | None, parent: ast.Compare, scope: Scope, flow: _Flow) -> None:
+    if scope.value(other).may_be(Kind.TENSOR):
+        _met(other, dtype, scope, flow)
         return
     flow.refuse(f"the result of `{_short(parent)}` is used as a Python bool")
 

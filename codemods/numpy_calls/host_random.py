@@ -1,14 +1,14 @@
-'''CF403: random numbers drawn on the host.
+"""CF403: random numbers drawn on the host.
 
 ## What it does
 Finds draws of NumPy and of Python's `random` in compiled code that break the graph.
 
 ## Why is this bad
-`np.random.rand()` and other draws of one number are needed as a Python number (GB0033); `np.random.beta`, `permutation` and
-other distributions are unknown to torch (GB0294), as are NumPy's generators (GB0156). Python's `random.random`, `choice`,
-`shuffle`, `gauss` are not traced (GB0007). `random.uniform`, `randint` and `randrange` are, unless the number decides a
-branch or bounds a slice (GB0170, GB0124). Draws of whole arrays (`np.random.rand(4, 6)`) do not break and are not reported;
-when compiled they come from torch's generator.
+`np.random.rand()` and other draws of one number are needed as a Python number (GB0033); `np.random.beta`,
+`permutation` and other distributions are unknown to torch (GB0294), as are NumPy's generators (GB0156). Python's
+`random.random`, `choice`, `shuffle`, `gauss` are not traced (GB0007). `random.uniform`, `randint` and `randrange`
+are, unless the number decides a branch or bounds a slice (GB0170, GB0124). Draws of whole arrays (`np.random.rand(4,
+6)`) do not break and are not reported; when compiled they come from torch's generator.
 
 ## Example
 ```python
@@ -17,14 +17,15 @@ if self.training and random.random() < self.layerdrop:
 ```
 
 ## Use instead
-Draw the number where the compiled function is called and pass it as an argument (the same stream), or draw it as a tensor
-with `torch.rand(())` and select with `torch.where` (another stream).
+Draw the number where the compiled function is called and pass it as an argument (the same stream), or draw it as a
+tensor with `torch.rand(())` and select with `torch.where` (another stream).
 
 ## Fix safety
-This rule has no fix: a draw in torch takes another stream, and the place where the number can be drawn is the caller's.
+This rule has no fix: a draw in torch takes another stream, and the place where the number can be drawn is the
+caller's.
 
 Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294. torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -35,16 +36,47 @@ from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
 
 # Draws that torch's NumPy has; all others break. The number of leading arguments that are not the size.
-_TRACED = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "sample": 0, "uniform": 2, "normal": 2, "randint": 2, "choice": 1}
+_TRACED = {
+    "rand": 0,
+    "randn": 0,
+    "random": 0,
+    "random_sample": 0,
+    "sample": 0,
+    "uniform": 2,
+    "normal": 2,
+    "randint": 2,
+    "choice": 1,
+}
 _NOT_DRAWS = frozenset({"seed", "get_state", "set_state"})
 _PYTHON_TRACED = frozenset({"random.uniform", "random.randint", "random.randrange"})
 _PYTHON = frozenset(
     f"random.{name}"
-    for name in ("random", "choice", "choices", "shuffle", "sample", "gauss", "normalvariate", "betavariate", "expovariate", "triangular",
-                 "lognormvariate", "gammavariate", "vonmisesvariate", "paretovariate", "weibullvariate", "getrandbits", "randbytes", "seed")
+    for name in (
+        "random",
+        "choice",
+        "choices",
+        "shuffle",
+        "sample",
+        "gauss",
+        "normalvariate",
+        "betavariate",
+        "expovariate",
+        "triangular",
+        "lognormvariate",
+        "gammavariate",
+        "vonmisesvariate",
+        "paretovariate",
+        "weibullvariate",
+        "getrandbits",
+        "randbytes",
+        "seed",
+    )
 )
 _GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"})
-_ADVICE = "draw it where the compiled function is called and pass it as an argument, or draw a tensor with `torch.rand` (another stream)"
+_ADVICE = (
+    "draw it where the compiled function is called and pass it as an argument, "
+    "or draw a tensor with `torch.rand` (another stream)"
+)
 
 
 class HostRandom(Rule):
@@ -83,13 +115,18 @@ def _broken_by(node: ast.Call, name: str, scope: Scope) -> str | None:
     if short not in _TRACED:
         return "GB0294"
     sized = len(node.args) > _TRACED[short] or any(k.arg in ("size", "d0") for k in node.keywords)
-    return None if sized or short == "choice" and len(node.args) > 1 else "GB0033"
+    return None if sized or (short == "choice" and len(node.args) > 1) else "GB0033"
 
 
 def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
     """Whether a traced draw decides a branch or bounds a slice."""
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) and depth == 0:
+    if (
+        isinstance(parent, ast.Assign)
+        and len(parent.targets) == 1
+        and isinstance(parent.targets[0], ast.Name)
+        and depth == 0
+    ):
         found = (_needed(load, scope, 1) for load in scope.names(parent.targets[0].id))
         return next((gb for gb in found if gb is not None), None)
     if isinstance(parent, ast.Slice):

@@ -1,14 +1,15 @@
-'''CF402: NumPy on tensors.
+"""CF402: NumPy on tensors.
 
 ## What it does
 Finds NumPy computations on a tensor's values that break the graph or go through the host, and replaces a round trip
 `torch.from_numpy(np.f(x.detach().cpu().numpy())).to(device)` by `torch.f(x.detach()).to(device)`.
 
 ## Why is this bad
-Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`) or
-decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294), and
-`np.unique`, `np.nonzero` have shapes that depend on values (GB0036). `.cpu().numpy()` makes a GPU program wait, compiled
-or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result is an ndarray.
+Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`)
+or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294),
+and `np.unique`, `np.nonzero` have shapes that depend on values (GB0036). A round trip by `.cpu().numpy()` makes a GPU
+program wait, compiled or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result
+is an ndarray.
 
 ## Example
 ```python
@@ -21,13 +22,13 @@ weights = torch.exp(scores.detach()).to(scores.device)
 ```
 
 ## Fix safety
-Safe for functions of one element where the tensor is proved to be floating, up to the last bit of the dtype. NumPy gives
-float64 for the square root of integers and torch gives float32 (`float32-result`). The way back to a device must stand in
-the same expression, else the result would change its device. Reads of numbers from an ndarray are declined: the finding
-says which torch form to write.
+Safe for functions of one element where the tensor is proved to be floating, up to the last bit of the dtype. NumPy
+gives float64 for the square root of integers and torch gives float32 (`float32-result`). The way back to a device
+must stand in the same expression, else the result would change its device. Reads of numbers from an ndarray are
+declined: the finding says which torch form to write.
 
 Graph breaks: GB0033, GB0036, GB0170, GB0294. torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -41,13 +42,55 @@ from compilefix.codemods.selection import Template, imports, torch_name
 
 # Functions of one element under the same name in torch, and those that keep integers as they are.
 POINTWISE = frozenset(
-    {"abs", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "square", "sin", "cos", "tan", "tanh", "sinh", "cosh", "floor", "ceil",
-     "trunc", "sign", "negative"}
+    {
+        "abs",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "square",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "floor",
+        "ceil",
+        "trunc",
+        "sign",
+        "negative",
+    }
 )
 KEEPS_INTEGERS = frozenset({"abs", "square", "sign", "negative"})
 UNSUPPORTED = frozenset(
-    {"interp", "digitize", "ravel_multi_index", "unravel_index", "apply_along_axis", "trapezoid", "polyfit", "lexsort", "partition", "setdiff1d",
-     "isin", "nanmean", "nanmax", "nanmin", "nansum", "insert", "delete", "unwrap", "packbits", "vectorize", "piecewise", "select"}
+    {
+        "interp",
+        "digitize",
+        "ravel_multi_index",
+        "unravel_index",
+        "apply_along_axis",
+        "trapezoid",
+        "polyfit",
+        "lexsort",
+        "partition",
+        "setdiff1d",
+        "isin",
+        "nanmean",
+        "nanmax",
+        "nanmin",
+        "nansum",
+        "insert",
+        "delete",
+        "unwrap",
+        "packbits",
+        "vectorize",
+        "piecewise",
+        "select",
+    }
 )
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
 _READS = frozenset({"int", "float", "bool"})
@@ -74,26 +117,50 @@ class NumpyOnTensor(Rule):
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
                 for part in _parts(node.test):
                     if from_tensor(part, scope):
-                        message = f"`{_short(part)}` is computed from a tensor's values and decides a branch: the graph breaks"
-                        yield self.declined(scope, part, message, "compute the condition with torch: the rules for tensor branches apply then", gb=("GB0170",))
+                        message = (
+                            f"`{_short(part)}` is made of a tensor's values and decides a branch: the graph breaks"
+                        )
+                        yield self.declined(
+                            scope,
+                            part,
+                            message,
+                            "compute the condition with torch: the rules for tensor branches apply then",
+                            gb=("GB0170",),
+                        )
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
         short = name.rpartition(".")[2]
         if name in _READS and len(node.args) == 1 and from_tensor(node.args[0], scope):
             yield self._read(node, node.args[0], scope)
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist") and from_tensor(node.func.value, scope):
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("item", "tolist")
+            and from_tensor(node.func.value, scope)
+        ):
             yield self._read(node, node.func.value, scope)
         elif name.startswith("numpy.") and any(_numpy_operand(a, scope) for a in node.args):
             if short in UNSUPPORTED and name.count(".") == 1:
                 message = f"`{_short(node.func)}` has no counterpart in torch: the graph breaks"
-                yield self.declined(scope, node, message, "write it with torch operations, or compute it outside the compiled code", gb=("GB0294",))
-            elif short in _DYNAMIC or short == "where" and len(node.args) == 1 and not node.keywords:
+                yield self.declined(
+                    scope,
+                    node,
+                    message,
+                    "write it with torch operations, or compute it outside the compiled code",
+                    gb=("GB0294",),
+                )
+            elif short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords):
                 message = f"the shape of `{_short(node)}` depends on values: the graph breaks"
-                yield self.declined(scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",))
+                yield self.declined(
+                    scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",)
+                )
             elif short in POINTWISE and len(node.args) == 1 and not node.keywords:
                 yield from self._tensor_method(node, short, scope)
-        elif isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and _on_cpu(node.func.value, scope) is not None:
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "numpy"
+            and _on_cpu(node.func.value, scope) is not None
+        ):
             yield from self._round_trip(node, scope)
 
     def _read(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
@@ -101,7 +168,13 @@ class NumpyOnTensor(Rule):
         inner = source if isinstance(source, ast.Call) else None
         name = (scope.callee(inner) or "") if inner is not None else ""
         form = f"`torch.{name.removeprefix('numpy.')}`" if name.startswith("numpy.") else "torch"
-        return self.declined(scope, node, message, f"compute it with {form} on the detached tensor, and keep the result a tensor", gb=("GB0033",))
+        return self.declined(
+            scope,
+            node,
+            message,
+            f"compute it with {form} on the detached tensor, and keep the result a tensor",
+            gb=("GB0033",),
+        )
 
     def _tensor_method(self, node: ast.Call, short: str, scope: Scope) -> Iterator[Finding]:
         """`np.abs(t).unsqueeze(0)`: a tensor in eager, an ndarray when compiled."""
@@ -118,7 +191,9 @@ class NumpyOnTensor(Rule):
         if template.broken is not None:
             yield self.declined(scope, node, message, template.broken, gb=())
         else:
-            fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
+            fix = Fix(
+                (scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons
+            )
             yield self.fixed(scope, node, message, fix, gb=())
 
     def _round_trip(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
@@ -127,7 +202,12 @@ class NumpyOnTensor(Rule):
         assert source is not None
         chain: list[str] = []
         current: ast.expr = node
-        while (outer := scope.parents.get(current)) is not None and isinstance(outer, ast.Call) and outer.args == [current] and not outer.keywords:
+        while (
+            (outer := scope.parents.get(current)) is not None
+            and isinstance(outer, ast.Call)
+            and outer.args == [current]
+            and not outer.keywords
+        ):
             name = scope.callee(outer) or ""
             if not name.startswith("numpy.") or name.removeprefix("numpy.") not in POINTWISE:
                 break
@@ -135,19 +215,29 @@ class NumpyOnTensor(Rule):
             current = outer
         wrapper = scope.parents.get(current)
         if not isinstance(wrapper, ast.Call) or scope.callee(wrapper) not in _WRAPPERS or wrapper.args[:1] != [current]:
-            if _flows_to_read(current, scope):
-                return
-            message = f"`{_short(node)}` copies the tensor to the host: a GPU program waits there"
-            yield self.declined(scope, node, message, "compute with torch on the device: the result is not wrapped again in the same expression", effect="sync", gb=())
             return
         message = f"`{_short(wrapper)}` goes through the host: a GPU program waits there"
         target = _back_on_device(wrapper, scope)
         template = Template()
         if target is None:
-            yield self.declined(scope, wrapper, message, "the result stays on the CPU: nothing in the expression moves it back to a device", effect="sync", gb=())
+            yield self.declined(
+                scope,
+                wrapper,
+                message,
+                "the result stays on the CPU: nothing in the expression moves it back to a device",
+                effect="sync",
+                gb=(),
+            )
             return
         if not chain:
-            yield self.declined(scope, wrapper, message, "nothing is computed on the way: the copy to the host may be wanted for itself", effect="sync", gb=())
+            yield self.declined(
+                scope,
+                wrapper,
+                message,
+                "nothing is computed on the way: the copy to the host may be wanted for itself",
+                effect="sync",
+                gb=(),
+            )
             return
         for short in chain:
             template.refuse(_dtype_kept(source, short, scope))
@@ -161,7 +251,9 @@ class NumpyOnTensor(Rule):
             return
         if wrapper.keywords:
             code += f".to({template.use(target)})"
-        fix = Fix((scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
+        fix = Fix(
+            (scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons
+        )
         yield self.fixed(scope, wrapper, message, fix, effect="sync", gb=())
 
 
@@ -182,7 +274,9 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         sides = (node.left, node.right)
         return any(from_tensor(s, scope, depth + 1) for s in sides) and not any(scope.value(s).is_tensor for s in sides)
     if isinstance(node, ast.Compare):
-        return any(from_tensor(o, scope, depth + 1) for o in (node.left, *node.comparators)) and not isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn)
+        return any(from_tensor(o, scope, depth + 1) for o in (node.left, *node.comparators)) and not isinstance(
+            node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn
+        )
     if isinstance(node, ast.Subscript):
         return from_tensor(node.value, scope, depth + 1)
     if isinstance(node, ast.UnaryOp):
@@ -194,13 +288,17 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         if len(stores) != 1 or any(a.arg == node.id for a in scope.function.parameters):
             return False
         parent = scope.parents.get(stores[0])
-        return isinstance(parent, ast.Assign) and parent.targets == [stores[0]] and from_tensor(parent.value, scope, depth + 1)
+        return (
+            isinstance(parent, ast.Assign)
+            and parent.targets == [stores[0]]
+            and from_tensor(parent.value, scope, depth + 1)
+        )
     return False
 
 
 def _numpy_operand(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     value = scope.value(node)
-    return value.is_tensor and value.certain or from_tensor(node, scope, depth)
+    return (value.is_tensor and value.certain) or from_tensor(node, scope, depth)
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:
@@ -238,9 +336,12 @@ def _detached(node: ast.expr) -> bool:
 
 def _dtype_kept(source: ast.expr, short: str, scope: Scope) -> Iterator[Obstacle]:
     value = scope.value(source)
-    if value.dtype == "float" or value.dtype == "int" and short in KEEPS_INTEGERS:
+    if value.dtype == "float" or (value.dtype == "int" and short in KEEPS_INTEGERS):
         return
-    yield Obstacle(f"`{_short(source)}` is not proved to be floating: of integers NumPy makes float64, torch float32", "float32-result")
+    yield Obstacle(
+        f"`{_short(source)}` is not proved to be floating: NumPy makes float64 of integers, torch float32",
+        "float32-result",
+    )
 
 
 def _back_on_device(wrapper: ast.Call, scope: Scope) -> ast.expr | None:
@@ -256,17 +357,6 @@ def _back_on_device(wrapper: ast.Call, scope: Scope) -> ast.expr | None:
         if text.rpartition(".")[2].strip("_").endswith("device") or scope.value(argument).is_tensor:
             return argument
     return None
-
-
-def _flows_to_read(node: ast.expr, scope: Scope) -> bool:
-    """Whether the array is read as a number in the same expression: that is a finding of its own."""
-    for parent in scope.ancestors(node):
-        if isinstance(parent, ast.stmt):
-            return False
-        if isinstance(parent, ast.Call):
-            if scope.callee(parent) in _READS or isinstance(parent.func, ast.Attribute) and parent.func.attr in ("item", "tolist"):
-                return True
-    return False
 
 
 def _short(node: ast.AST) -> str:

@@ -1,15 +1,15 @@
-'''CF401: NumPy on Python numbers and shapes.
+"""CF401: NumPy on Python numbers and shapes.
 
 ## What it does
-Finds `np.sqrt`, `np.ceil`, `np.prod` and the like on shape integers and Python numbers, and computes the same with `math`
-and Python's own functions.
+Finds `np.sqrt`, `np.ceil`, `np.prod` and the like on shape integers and Python numbers, and computes the same with
+`math` and Python's own functions.
 
 ## Why is this bad
-Dynamo traces NumPy as tensor operations. A result of an integer type that is used as a Python integer (`int(np.prod(s))`),
-and one that decides a branch, is then a value read from a tensor: the graph breaks (GB0033, GB0170). A shape that goes
-through NumPy loses its symbol, so that the code is compiled again for every new size; the same in `math` is compiled
-twice. NumPy on constants that is only used beside tensors costs nothing and is not reported, and neither are `log`, `log10`
-and `exp` of a shape, which are compiled for every size with `math` as well.
+Dynamo traces NumPy as tensor operations. A result of an integer type that is used as a Python integer
+(`int(np.prod(s))`), and one that decides a branch, is then a value read from a tensor: the graph breaks (GB0033,
+GB0170). A shape that goes through NumPy loses its symbol, so that the code is compiled again for every new size; the
+same in `math` is compiled twice. NumPy on constants that is only used beside tensors costs nothing and is not
+reported, and neither are `log`, `log10` and `exp` of a shape, which are compiled for every size with `math` as well.
 
 ## Example
 ```python
@@ -24,15 +24,16 @@ features = x.reshape(x.shape[0], math.prod(x.shape[1:]))
 ```
 
 ## Fix safety
-A NumPy number acts as the Python number does beside a tensor: same dtype, same values. `sqrt`, `ceil`, `floor`, `prod`
-and the functions on integers give the same bits; `exp`, `log` and the trigonometric functions agree up to the last bit of
-double precision, and are declined where an integer or a branch is made of them (`log2` and `log10` of an integer were
-compared for all integers up to 2 million, and are not). NumPy gives NaN or inf where `math` raises: the argument must be
-proved to be in the domain, else the fix needs `math-errors`. Where the result leaves the arithmetic of the function, or an
-argument is not proved to be a Python number, it needs `static-shape-values`. `np.array` of a shape is declined.
+A NumPy number acts as the Python number does beside a tensor: same dtype, same values. `sqrt`, `ceil`, `floor`,
+`prod` and the functions on integers give the same bits; `exp`, `log` and the trigonometric functions agree up to the
+last bit of double precision, and are declined where an integer or a branch is made of them (`log2` and `log10` of an
+integer were compared for all integers up to 2 million, and are not). NumPy gives NaN or inf where `math` raises: the
+argument must be proved to be in the domain, else the fix needs `math-errors`. Where the result leaves the arithmetic
+of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`. `np.array` of a
+shape is declined.
 
 Graph breaks: GB0033, GB0170. torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ Domain = Literal["all", "nonnegative", "positive", "bounded"]
 Origin = Literal["size", "constant", "assumed"]
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-_DTYPE_FROM_VALUE = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "Tensor.new_tensor"})
+_DTYPE_FROM_VALUE = frozenset(
+    {"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "Tensor.new_tensor"}
+)
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _LARGEST_EXPONENT = 700.0
 
@@ -153,7 +156,7 @@ class NumpyStatic(Rule):
         use = _Use()
         integral = _integral(node, function, scope)
         _follow(node, scope, use, integral)
-        breaks = use.truth or use.integer and integral
+        breaks = use.truth or (use.integer and integral)
         if not breaks and ("size" not in origins or not function.symbolic):
             return
         effect: Effect = "break" if breaks else "recompile"
@@ -171,7 +174,9 @@ class NumpyStatic(Rule):
         uses_math = f"{_math(scope)}." in code
         imports = ("math",) if uses_math and scope.local_name("math") is None else ()
         edit = scope.edit(target, code, **template.parts)
-        yield self.fixed(scope, node, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb)
+        yield self.fixed(
+            scope, node, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
+        )
 
 
 def _math(scope: Scope) -> str:
@@ -228,7 +233,7 @@ def _origin(node: ast.expr, scope: Scope) -> Origin | None:
             return None
     if value.is_(Kind.SIZE):
         return "size"
-    if value.is_(Kind.STATIC) and value.dtype in ("bool", "int", "float") or value.ref in ("numpy.pi", "math.pi"):
+    if (value.is_(Kind.STATIC) and value.dtype in ("bool", "int", "float")) or value.ref in ("numpy.pi", "math.pi"):
         return "constant"
     if value.is_unknown and isinstance(node, ast.Attribute | ast.Name):
         return "assumed"
@@ -281,7 +286,7 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
     parent = scope.parents.get(node)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is node else parent.left
-        if scope.value(other).is_tensor:
+        if scope.value(other).is_tensor and scope.value(other).certain:
             return
         if _origin(other, scope) in (None, "assumed"):
             use.refuse(f"`{_short(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
@@ -289,14 +294,18 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
         _follow(parent, scope, use, integral)
     elif isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
         _follow(parent, scope, use, integral)
-    elif isinstance(parent, ast.Compare) and all(_origin(o, scope) for o in (parent.left, *parent.comparators) if o is not node):
+    elif isinstance(parent, ast.Compare) and all(
+        _origin(o, scope) for o in (parent.left, *parent.comparators) if o is not node
+    ):
         if _in_test(parent, scope):
             use.truth = True
         else:
             use.refuse(f"the result of `{_short(parent)}` is used as a NumPy bool", "static-shape-values")
-    elif isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node or isinstance(parent, ast.BoolOp | ast.UnaryOp):
+    elif (isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node) or isinstance(
+        parent, ast.BoolOp | ast.UnaryOp
+    ):
         use.truth = True
-    elif isinstance(parent, ast.Slice) or isinstance(parent, ast.Subscript) and parent.slice is node:
+    elif isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and parent.slice is node):
         use.integer = True
     elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         _follow_name(parent.targets[0].id, scope, use, integral)
@@ -307,15 +316,15 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
         if parent.attr == "astype" and _cast(node, scope) is None:
             use.refuse(f"`{_short(scope.parents.get(parent))}` needs a NumPy number")
     elif isinstance(parent, ast.Tuple | ast.List) and isinstance(scope.parents.get(parent), ast.Call):
-        _argument(scope.parents[parent], parent, scope, use, integral)
-    elif isinstance(parent, ast.Call) and node in parent.args or isinstance(parent, ast.keyword):
+        _argument(scope.parents[parent], scope, use, integral)
+    elif (isinstance(parent, ast.Call) and node in parent.args) or isinstance(parent, ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-        _argument(call, node, scope, use, integral)
+        _argument(call, scope, use, integral)
     else:
         use.refuse(f"the number leaves the arithmetic of this function in `{_short(parent)}`", "static-shape-values")
 
 
-def _argument(call: ast.AST | None, node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
+def _argument(call: ast.AST | None, scope: Scope, use: _Use, integral: bool) -> None:
     name = (scope.callee(call) or "") if isinstance(call, ast.Call) else ""
     assert isinstance(call, ast.Call)
     if name in ("int", "round", "range"):
@@ -334,7 +343,11 @@ def _argument(call: ast.AST | None, node: ast.expr, scope: Scope, use: _Use, int
 
 def _follow_name(name: str, scope: Scope, use: _Use, integral: bool) -> None:
     loads = scope.names(name)
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    everywhere = [
+        n
+        for n in ast.walk(scope.function.node)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
     if len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1:
         use.refuse(f"`{name}` is assigned in several places or used in a nested function", "static-shape-values")
     for load in loads:
@@ -367,7 +380,12 @@ def _cast(node: ast.expr, scope: Scope) -> ast.Call | None:
         return parent
     if isinstance(parent, ast.Attribute) and parent.attr == "astype":
         call = scope.parents.get(parent)
-        if isinstance(call, ast.Call) and call.func is parent and len(call.args) == 1 and ast.unparse(call.args[0]) in ("int", "np.int64", "numpy.int64"):
+        if (
+            isinstance(call, ast.Call)
+            and call.func is parent
+            and len(call.args) == 1
+            and ast.unparse(call.args[0]) in ("int", "np.int64", "numpy.int64")
+        ):
             return call
     return None
 
@@ -376,16 +394,22 @@ def _rewritten(node: ast.Call, function: Function, scope: Scope, template: Templ
     """The node to replace, and the code for it."""
     cast = _cast(node, scope)
     if (use.integer or use.truth) and not _stable(node, function, scope):
-        template.refuse([Obstacle(f"`{_short(node)}` may differ in the last bit, and an integer or a branch is made of it")])
+        template.refuse(
+            [Obstacle(f"`{_short(node)}` may differ in the last bit, and an integer or a branch is made of it")]
+        )
     if any(isinstance(n, ast.Name) and n.id == _math(scope) and isinstance(n.ctx, ast.Store) for n in scope.nodes):
         template.refuse([Obstacle(f"`{_math(scope)}` is the name of a local variable here")])
     code = _code(node, scope, template)
     if cast is None:
         parent = scope.parents.get(node)
-        if isinstance(parent, ast.Attribute) and parent.attr == "item" and isinstance(call := scope.parents.get(parent), ast.Call):
+        if (
+            isinstance(parent, ast.Attribute)
+            and parent.attr == "item"
+            and isinstance(call := scope.parents.get(parent), ast.Call)
+        ):
             return call, code if function.result != "whole" else _typed(node, function, code, scope, template)
         return node, _typed(node, function, code, scope, template)
-    if function.result == "float" or function.result == "same" and not _integral(node, function, scope):
+    if function.result == "float" or (function.result == "same" and not _integral(node, function, scope)):
         return cast, f"int({code})"
     if function.sequence and _may_be_empty(node.args[0], scope) and function.python.startswith(("max", "min")):
         template.refuse([Obstacle("the sequence may be empty: the error has another text", "math-errors")])
@@ -396,11 +420,20 @@ def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template
     """Code for a number of the type that NumPy gives, where nothing else fixes the type."""
     if function.result == "whole":
         value = scope.value(node.args[0])
-        if value.dtype == "float" or isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div):
+        if value.dtype == "float" or (isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div)):
             return f"float({code})"
-        template.refuse([Obstacle(f"`{_short(node)}` is a float in some releases of NumPy and an integer in others", "static-shape-values")])
+        template.refuse(
+            [
+                Obstacle(
+                    f"`{_short(node)}` is a float in some releases of NumPy and an integer in others",
+                    "static-shape-values",
+                )
+            ]
+        )
     elif function.sequence and function.python.startswith(("{m}", "sum")) and _may_be_empty(node.args[0], scope):
-        template.refuse([Obstacle(f"`{_short(node.args[0])}` may be empty, and NumPy then gives a float", "static-shape-values")])
+        template.refuse(
+            [Obstacle(f"`{_short(node.args[0])}` may be empty, and NumPy then gives a float", "static-shape-values")]
+        )
     return code
 
 
@@ -428,12 +461,20 @@ def _expression(node: ast.expr, scope: Scope, template: Template) -> str:
         use = _Use()
         _division(node, scope, use)
         template.refuse(use.obstacles)
-        return f"({_expression(node.left, scope, template)}) {_SYMBOLS[type(node.op)]} ({_expression(node.right, scope, template)})"
+        left, right = _expression(node.left, scope, template), _expression(node.right, scope, template)
+        return f"({left}) {_SYMBOLS[type(node.op)]} ({right})"
     template.refuse([Obstacle(f"`{_short(node)}` is not rewritten")])
     return template.use(node)
 
 
-_SYMBOLS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_SYMBOLS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
 
 
 def _domain(argument: ast.expr, function: Function, scope: Scope, template: Template) -> None:
@@ -446,9 +487,20 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
         const = scope.value(argument).const
         fits = const is not None and isinstance(const.value, int | float) and const.value < _LARGEST_EXPONENT
     else:
-        fits = function.domain == "all" or sign == "positive" or function.domain == "nonnegative" and sign == "nonnegative"
+        fits = (
+            function.domain == "all"
+            or sign == "positive"
+            or (function.domain == "nonnegative" and sign == "nonnegative")
+        )
     if not fits:
-        template.refuse([Obstacle(f"`{_short(argument)}` may be outside the domain: Python raises where NumPy gives NaN or inf", "math-errors")])
+        template.refuse(
+            [
+                Obstacle(
+                    f"`{_short(argument)}` may be outside the domain: Python raises where NumPy gives NaN or inf",
+                    "math-errors",
+                )
+            ]
+        )
 
 
 def _sign(node: ast.expr, scope: Scope, depth: int = 0) -> Literal["positive", "nonnegative"] | None:
@@ -463,7 +515,9 @@ def _sign(node: ast.expr, scope: Scope, depth: int = 0) -> Literal["positive", "
         if left is None or right is None:
             return None
         any_positive, both_positive = "positive" in (left, right), left == right == "positive"
-        positive = any_positive if isinstance(node.op, ast.Add) else both_positive and not isinstance(node.op, ast.FloorDiv)
+        positive = (
+            any_positive if isinstance(node.op, ast.Add) else both_positive and not isinstance(node.op, ast.FloorDiv)
+        )
         return "positive" if positive else "nonnegative"
     if isinstance(node, ast.Name):
         stores = scope.names(node.id, stores=True)

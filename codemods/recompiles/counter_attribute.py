@@ -1,13 +1,13 @@
-'''CF602: an integer attribute of a module that counts calls.
+"""CF602: an integer attribute of a module that counts calls.
 
 ## What it does
-Finds `self.step += 1` in compiled code, where `step` is a Python integer of an `nn.Module`; also a class attribute or a
-global that counts.
+Finds `self.step += 1` in compiled code, where `step` is a Python integer of an `nn.Module`; also a class attribute or
+a global that counts.
 
 ## Why is this bad
-Integers of modules are constants to Dynamo: each new value is a new compilation. After eight it gives up on the function
-and runs it in eager for good. Floats, and integers of objects that are no modules, are compiled twice and then reused; they
-are not reported.
+Integers of modules are constants to Dynamo: each new value is a new compilation. After eight it gives up on the
+function and runs it in eager for good. Floats, and integers of objects that are no modules, are compiled twice and
+then reused; they are not reported.
 
 ## Example
 ```python
@@ -20,14 +20,15 @@ def forward(self, x):
 ```python
 self.register_buffer("step", torch.zeros((), dtype=torch.long), persistent=False)   # in __init__
 ```
-or count where the compiled module is called, or set
-`torch._dynamo.config.allow_unspec_int_on_nn_module = True` (two compilations; indexing a list with the number still counts).
+
+Count where the compiled module is called instead, or set `torch._dynamo.config.allow_unspec_int_on_nn_module = True`
+(two compilations; indexing a list with the number still counts).
 
 ## Fix safety
 This rule has no fix: a buffer is a tensor to everybody who reads the attribute, and moves with the module.
 
 Graph breaks: none (the recompile limit). torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class CounterAttribute(Rule):
             else:
                 continue
             seen.add(text)
-            message = f"`{text}` is a constant to Dynamo and changes with every call: the code is compiled again until the limit"
+            message = f"`{text}` is a constant to Dynamo and changes with every call: each value is compiled anew"
             yield self.declined(scope, node, message, reason)
 
 
@@ -83,7 +84,11 @@ def _counted(node: ast.AST, scope: Scope) -> ast.expr | None:
         return node.target if _is_integer(node.value, scope) else None
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.BinOp):
         target, value = node.targets[0], node.value
-        if isinstance(value.op, ast.Add | ast.Sub) and ast.unparse(target) == ast.unparse(value.left) and _is_integer(value.right, scope):
+        if (
+            isinstance(value.op, ast.Add | ast.Sub)
+            and ast.unparse(target) == ast.unparse(value.left)
+            and _is_integer(value.right, scope)
+        ):
             return target
     return None
 
@@ -103,14 +108,19 @@ def _owner_class(scope: Scope) -> Class | None:
 def _is_module_integer(target: ast.Attribute, scope: Scope) -> bool:
     """Whether the target is an attribute of this module that `__init__` makes an integer."""
     cls = _owner_class(scope)
-    if cls is None or not isinstance(target.value, ast.Name) or not scope.function.parameters or target.value.id != scope.function.parameters[0].arg:
+    if (
+        cls is None
+        or not isinstance(target.value, ast.Name)
+        or not scope.function.parameters
+        or target.value.id != scope.function.parameters[0].arg
+    ):
         return False
     project = scope.legality.inference.project
     if not project.is_module_class(cls):
         return False
     for owner in project.ancestors(cls):
         if isinstance(owner, Class) and "__init__" in owner.methods:
-            values = [v for v in _assigned(owner.methods["__init__"].node, target.attr)]
+            values = list(_assigned(owner.methods["__init__"].node, target.attr))
             if values:
                 return all(isinstance(v, ast.Constant) and type(v.value) is int for v in values)
     return _is_class_constant(cls, target.attr)
@@ -118,12 +128,12 @@ def _is_module_integer(target: ast.Attribute, scope: Scope) -> bool:
 
 def _assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
     for part in ast.walk(node):
-        targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
-        for target in targets:
-            if isinstance(target, ast.Attribute) and target.attr == attribute and isinstance(target.value, ast.Name) and target.value.id == "self":
-                value = part.value  # type: ignore[attr-defined]
-                if value is not None:
-                    yield value
+        if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
+            continue
+        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+            own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+            if own and isinstance(target, ast.Attribute) and target.attr == attribute:
+                yield part.value
 
 
 def _is_class_integer(target: ast.Attribute, scope: Scope) -> bool:
@@ -136,10 +146,11 @@ def _is_class_integer(target: ast.Attribute, scope: Scope) -> bool:
 
 def _is_class_constant(cls: Class, attribute: str) -> bool:
     for node in cls.node.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if any(isinstance(t, ast.Name) and t.id == attribute for t in targets):
-            value = node.value  # type: ignore[union-attr]
-            return isinstance(value, ast.Constant) and type(value.value) is int
+            return isinstance(node.value, ast.Constant) and type(node.value.value) is int
     return False
 
 
@@ -153,5 +164,9 @@ def _is_reset(target: ast.expr, node: ast.AST, scope: Scope) -> bool:
     """Whether the function itself sets the counter to a constant: then every call sees the same values."""
     text = ast.unparse(target)
     return any(
-        isinstance(n, ast.Assign) and n is not node and isinstance(n.value, ast.Constant) and any(ast.unparse(t) == text for t in n.targets) for n in scope.nodes
+        isinstance(n, ast.Assign)
+        and n is not node
+        and isinstance(n.value, ast.Constant)
+        and any(ast.unparse(t) == text for t in n.targets)
+        for n in scope.nodes
     )

@@ -1,12 +1,12 @@
-'''CF603: a list of a module that grows with every call.
+"""CF603: a list of a module that grows with every call.
 
 ## What it does
-Finds `self.history.append(value)` (also `extend`, `+= [...]`, `insert`, `add` of a set) in compiled code, where the container
-is made in `__init__` and nothing in the function empties it.
+Finds `self.history.append(value)` (also `extend`, `+= [...]`, `insert`, `add` of a set) in compiled code, where the
+container is made in `__init__` and nothing in the function empties it.
 
 ## Why is this bad
-The length of the list is a guard: each call finds it longer, and the code is compiled again. After eight times Dynamo gives
-up on the function and runs it in eager for good.
+The length of the list is a guard: each call finds it longer, and the code is compiled again. After eight times Dynamo
+gives up on the function and runs it in eager for good.
 
 ## Example
 ```python
@@ -17,14 +17,14 @@ def forward(self, x):
 ```
 
 ## Use instead
-Return the value and append it where the compiled module is called; or empty the list at the start of the call, or keep the
-last value only (`self.last = y.detach()`), which is compiled once.
+Return the value and append it where the compiled module is called; or empty the list at the start of the call, or
+keep the last value only (`self.last = y.detach()`), which is compiled once.
 
 ## Fix safety
 This rule has no fix: who reads the list, and when, stands outside the function.
 
 Graph breaks: none (the recompile limit). torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ from compilefix.source.index import Class
 
 _GROWS = frozenset({"append", "extend", "insert", "add"})
 _SHRINKS = frozenset({"clear", "pop", "popleft", "remove"})
-_ADVICE = "return the value and append it where the compiled code is called, or empty the container at the start of the call"
+_ADVICE = (
+    "return the value and append it where the compiled code is called, or empty the container at the start of the call"
+)
 
 
 class GrowingList(Rule):
@@ -52,6 +54,8 @@ class GrowingList(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Containers of `self` that are only added to."""
         seen: set[str] = set()
+        if _registers(scope):
+            return
         for node in scope.nodes:
             container = _grown(node)
             if container is None or not isinstance(container, ast.Attribute) or container.attr in seen:
@@ -59,14 +63,25 @@ class GrowingList(Rule):
             if not _is_own_container(container, scope) or _is_emptied(container, scope):
                 continue
             seen.add(container.attr)
-            message = f"`{ast.unparse(container)}` is longer at every call, and its length is a guard: the code is compiled again until the limit"
+            message = (
+                f"`{ast.unparse(container)}` is longer at every call, and its length is a guard: each is compiled anew"
+            )
             yield self.declined(scope, node, message, _ADVICE)
+
+
+def _registers(scope: Scope) -> bool:
+    """Whether the function sets hooks up: it keeps their handles once, and is not part of every call."""
+    return any(isinstance(n, ast.Attribute) and n.attr.startswith("register_") for n in scope.nodes)
 
 
 def _grown(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWS and node.args:
         return node.func.value
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.List | ast.ListComp):
+    if (
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.List | ast.ListComp)
+    ):
         return node.target
     return None
 
@@ -74,7 +89,12 @@ def _grown(node: ast.AST) -> ast.expr | None:
 def _is_own_container(target: ast.Attribute, scope: Scope) -> bool:
     """Whether `__init__` of this class makes the attribute an empty list or set, or one written out."""
     function = scope.function
-    if function.cls is None or not function.parameters or not isinstance(target.value, ast.Name) or target.value.id != function.parameters[0].arg:
+    if (
+        function.cls is None
+        or not function.parameters
+        or not isinstance(target.value, ast.Name)
+        or target.value.id != function.parameters[0].arg
+    ):
         return False
     project = scope.legality.inference.project
     for owner in project.ancestors(function.cls):
@@ -88,27 +108,39 @@ def _is_own_container(target: ast.Attribute, scope: Scope) -> bool:
 
 def _assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
     for part in ast.walk(node):
-        targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
-        for target in targets:
-            if isinstance(target, ast.Attribute) and target.attr == attribute and isinstance(target.value, ast.Name) and target.value.id == "self":
-                value = part.value  # type: ignore[attr-defined]
-                if value is not None:
-                    yield value
+        if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
+            continue
+        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+            own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+            if own and isinstance(target, ast.Attribute) and target.attr == attribute:
+                yield part.value
 
 
 def _is_plain_container(node: ast.expr) -> bool:
     if isinstance(node, ast.List | ast.Set | ast.ListComp | ast.SetComp):
         return True
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "set") and not node.keywords
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("list", "set")
+        and not node.keywords
+    )
 
 
 def _is_emptied(target: ast.Attribute, scope: Scope) -> bool:
     text = ast.unparse(target)
     for node in scope.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SHRINKS and ast.unparse(node.func.value) == text:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _SHRINKS
+            and ast.unparse(node.func.value) == text
+        ):
             return True
         if isinstance(node, ast.Assign) and any(ast.unparse(t) == text for t in node.targets):
             return True
-        if isinstance(node, ast.Delete) and any(isinstance(t, ast.Subscript) and ast.unparse(t.value) == text for t in node.targets):
+        if isinstance(node, ast.Delete) and any(
+            isinstance(t, ast.Subscript) and ast.unparse(t.value) == text for t in node.targets
+        ):
             return True
     return False

@@ -1,13 +1,13 @@
-'''CF601: a branch on a shape.
+"""CF601: a branch on a shape.
 
 ## What it does
-Finds an `if` that compares a size of a tensor with something by `<`, `<=`, `>`, `>=` or by a remainder, and takes the `if`
-away where it only pads by an amount that may be zero.
+Finds an `if` that compares a size of a tensor with something by `<`, `<=`, `>`, `>=` or by a remainder, and takes the
+`if` away where it only pads by an amount that may be zero.
 
 ## Why is this bad
-It does not break the graph: Dynamo evaluates the test while it traces and guards on the outcome. Each side is compiled when
-it is first needed, and what was compiled for all sizes is compiled for one side of the test only. Tests for a rank, for
-None or for one exact size, and validations that only raise, are not reported.
+It does not break the graph: Dynamo evaluates the test while it traces and guards on the outcome. Each side is
+compiled when it is first needed, and what was compiled for all sizes is compiled for one side of the test only. Tests
+for a rank, for None or for one exact size, and validations that only raise, are not reported.
 
 ## Example
 ```python
@@ -23,12 +23,12 @@ x = F.pad(x, (0, rest))
 ```
 
 ## Fix safety
-Safe where the test is for zero of just the amounts that are padded: a pad of zero gives an equal copy. It is declined for
-`rest > 0` where `rest` may be negative, since a negative pad cuts off, and needs `no-aliasing` where somebody may see
-that the result is a copy.
+Safe where the test is for zero of just the amounts that are padded: a pad of zero gives an equal copy. It is declined
+for `rest > 0` where `rest` may be negative, since a negative pad cuts off, and needs `no-aliasing` where somebody may
+see that the result is a copy.
 
 Graph breaks: none (recompiles). torch: all supported versions.
-'''
+"""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ class ShapeBranch(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test orders sizes, or looks at a remainder."""
         for node in scope.nodes:
-            if isinstance(node, ast.If) and not _only_checks(node) and any(_on_size(part, scope) for part in _tests(node.test)):
+            if (
+                isinstance(node, ast.If)
+                and not _only_checks(node)
+                and any(_on_size(part, scope) for part in _tests(node.test))
+            ):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.If, scope: Scope) -> Finding:
@@ -66,7 +70,13 @@ class ShapeBranch(Rule):
         template = Template()
         statement = self._padding(node, scope, template)
         if statement is None or template.broken is not None:
-            return self.declined(scope, node, message, template.broken or "the sides compute different things; it costs one more compilation, not a graph break")
+            return self.declined(
+                scope,
+                node,
+                message,
+                template.broken
+                or "the sides compute different things; it costs one more compilation, not a graph break",
+            )
         edit = scope.edit(node, template.use(statement), **template.parts)
         return self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
@@ -75,7 +85,12 @@ class ShapeBranch(Rule):
         if len(node.body) != 1 or node.orelse or not isinstance(statement := node.body[0], ast.Assign):
             return None
         call, target = statement.value, statement.targets[0]
-        if not isinstance(call, ast.Call) or scope.callee(call) != _PAD or len(call.args) < 2 or not isinstance(target, ast.Name):
+        if (
+            not isinstance(call, ast.Call)
+            or scope.callee(call) != _PAD
+            or len(call.args) < 2
+            or not isinstance(target, ast.Name)
+        ):
             return None
         tensor, amounts = call.args[0], call.args[1]
         if not isinstance(tensor, ast.Name) or tensor.id != target.id or not isinstance(amounts, ast.Tuple | ast.List):
@@ -84,7 +99,9 @@ class ShapeBranch(Rule):
             template.refuse([Obstacle("a pad of another mode than `constant` may fail where the amount is zero")])
             return statement
         tested = {name for part in _tests(node.test) if (name := _tested_amount(part, scope, template)) is not None}
-        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) or len(tested) != len(list(_tests(node.test))):
+        if (isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)) or len(tested) != len(
+            list(_tests(node.test))
+        ):
             template.refuse([Obstacle("the test does not ask whether the padded amounts are zero")])
             return statement
         for amount in amounts.elts:
@@ -114,17 +131,35 @@ def _on_size(test: ast.expr, scope: Scope) -> bool:
     """Whether a test orders sizes or looks at a remainder of one."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         sides = (test.left, test.comparators[0])
-        if not any(_is_size(s, scope) for s in sides) or not all(scope.value(s).is_(Kind.SIZE, Kind.STATIC) or scope.value(s).is_unknown for s in sides):
+        if not any(_is_size(s, scope) for s in sides) or not all(
+            scope.value(s).is_(Kind.SIZE, Kind.STATIC) or scope.value(s).is_unknown for s in sides
+        ):
             return False
         if isinstance(test.ops[0], _ORDER):
-            return True
+            return not _is_settled(test, scope)
         return isinstance(test.ops[0], ast.Eq | ast.NotEq) and any(_is_remainder(s, scope) for s in sides)
     return _is_remainder(test, scope)
 
 
+def _is_settled(test: ast.Compare, scope: Scope) -> bool:
+    """Whether the test separates at most 0 and 1 from the other sizes: Dynamo compiles those two sizes apart anyway."""
+    left, right = test.left, test.comparators[0]
+    if not isinstance(left, ast.Subscript | ast.Call | ast.Name):
+        return False
+    const = scope.value(right).const
+    limit = const.value if const is not None else None
+    if not isinstance(limit, int) or _is_remainder(left, scope):
+        return False
+    return limit <= 2 if isinstance(test.ops[0], ast.Lt | ast.GtE) else limit <= 1
+
+
 def _is_remainder(node: ast.expr, scope: Scope) -> bool:
     definition = _definition(node, scope)
-    return isinstance(definition, ast.BinOp) and _is_size(node, scope) and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(definition))
+    return (
+        isinstance(definition, ast.BinOp)
+        and _is_size(node, scope)
+        and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(definition))
+    )
 
 
 def _definition(node: ast.expr, scope: Scope) -> ast.expr:
@@ -144,7 +179,9 @@ def _is_size(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         return scope.value(node.value).ref == "torch.Size"
     if isinstance(node, ast.Call):
         name = scope.callee(node) or ""
-        return name in ("Tensor.size", "Tensor.numel") or name == "len" and bool(node.args) and scope.value(node.args[0]).is_tensor
+        return name in ("Tensor.size", "Tensor.numel") or (
+            name == "len" and bool(node.args) and scope.value(node.args[0]).is_tensor
+        )
     if isinstance(node, ast.BinOp):
         return _is_size(node.left, scope, depth + 1) or _is_size(node.right, scope, depth + 1)
     if isinstance(node, ast.UnaryOp):
@@ -182,7 +219,9 @@ def _nonnegative(node: ast.expr, scope: Scope) -> bool:
     """A remainder has the sign of the divisor; `max(0, n)` is none below zero."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         const = scope.value(node.right).const
-        return const is not None and isinstance(const.value, int) and const.value > 0 or scope.value(node.right).is_(Kind.SIZE)
+        return (const is not None and isinstance(const.value, int) and const.value > 0) or scope.value(node.right).is_(
+            Kind.SIZE
+        )
     if isinstance(node, ast.Call) and scope.callee(node) == "max":
         return any(isinstance(a, ast.Constant) and a.value == 0 for a in node.args)
     return False
@@ -190,14 +229,19 @@ def _nonnegative(node: ast.expr, scope: Scope) -> bool:
 
 def _is_constant_mode(call: ast.Call) -> bool:
     mode = call.args[2] if len(call.args) > 2 else next((k.value for k in call.keywords if k.arg == "mode"), None)
-    return mode is None or isinstance(mode, ast.Constant) and mode.value == "constant"
+    return mode is None or (isinstance(mode, ast.Constant) and mode.value == "constant")
 
 
 def _only_checks(node: ast.If) -> bool:
     """Whether the `if` raises, warns or does nothing: a validation."""
     for statement in node.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
-        warns = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("warn", "warning", "warning_once", "print")
+        warns = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in (
+            "warn",
+            "warning",
+            "warning_once",
+            "print",
+        )
         if not isinstance(statement, ast.Raise | ast.Pass) and not warns:
             return False
     return not node.orelse

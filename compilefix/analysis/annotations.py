@@ -73,7 +73,8 @@ def named(name: str, project: Project) -> Value:
     if isinstance(found, str) and found != name:
         return named(found, project)
     if name.startswith("torch.nn.") or name.startswith("torch.distributions."):
-        return Value(frozenset({Kind.OBJECT}), ref=name)
+        # An annotation does not say whether the module writes in place.
+        return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
     return values.UNKNOWN
 
 

@@ -135,6 +135,10 @@ class EffectAnalysis:
         module = torch_api.module(name)
         if module is not None and facts.value(node.func).is_(Kind.OBJECT):
             effects = self._of_api(module, text, node)
+            if facts.value(node.func).inplace:
+                effects = replace(effects, mutates=f"`{text}` writes in place")
+            elif module.mutates_training:
+                effects = replace(effects, mutates=f"`{text}` updates running statistics in training")
             return replace(effects, random=f"`{text}` draws random numbers in training" if module.random_training or module.random else None)
         if name in ("torch.finfo", "torch.iinfo") and not self._fits(node, "float" if name == "torch.finfo" else "int", facts):
             return Effects(raises=f"`{ast.unparse(node)}` raises for other dtypes")
@@ -160,7 +164,7 @@ class EffectAnalysis:
     def _of_api(self, api: torch_api.Api | None, text: str, node: ast.Call) -> Effects:
         if api is None:
             return Effects(unknown=f"`{text}` is not in the table of the torch API")
-        writes = api.mutates or any(k.arg == "out" for k in node.keywords)
+        writes = api.mutates or api.mutates_training or any(k.arg == "out" for k in node.keywords)
         writes = writes or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
         draws = api.random or api.random_training and not any(
             k.arg == "training" and isinstance(k.value, ast.Constant) and k.value.value is False for k in node.keywords

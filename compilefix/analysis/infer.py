@@ -24,8 +24,15 @@ _NEW_RESULT = ("Linear", "Conv", "Norm", "Pool", "Attention", "Embedding", "Soft
 _FLOAT_ONLY = ("Linear", "Conv", "LayerNorm", "BatchNorm", "GroupNorm", "InstanceNorm", "RMSNorm", "MultiheadAttention", "LSTM", "GRU")
 _FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
-    for name in ("linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention", "mse_loss",
-                 "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+    for name in ("linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention")
+)
+_DIM_SECOND = frozenset(
+    {"sum", "nansum", "mean", "nanmean", "prod", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin", "logsumexp", "median",
+     "nanmedian", "mode", "count_nonzero"}
+)
+INPLACE_MODULES = frozenset(
+    {"ReLU", "ReLU6", "SiLU", "Mish", "Hardswish", "Hardsigmoid", "Hardtanh", "LeakyReLU", "ELU", "CELU", "SELU", "RReLU", "Threshold",
+     "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"}
 )
 
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
@@ -1190,6 +1197,7 @@ class Interpreter:
         if name.startswith("numpy."):
             return self._call_numpy(name, args)
         if name in _FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
+            # These take no tensor without dimensions either.
             self.facts.float_only.append((node, args[0]))
         api = torch_api.function(name)
         if api is not None:
@@ -1209,7 +1217,9 @@ class Interpreter:
                 source = args[0] if args else values.UNKNOWN
                 return tensor(dtype="float", rank=source.rank if source.is_tensor else None, storage=frozenset({self._fresh(node)}))
             known = None if any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential") else tuple(args)
-            return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=known)
+            inplace = any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
+            inplace = inplace or name.rpartition(".")[2] in INPLACE_MODULES and any(v.const is None or v.const.value is True for v in args)
+            return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=known, inplace=inplace)
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if name.endswith(".apply"):
@@ -1372,6 +1382,10 @@ class Interpreter:
                 return 0
             dim = keywords.get("dim", args[1] if len(args) > 1 else values.UNKNOWN)
             keep = keywords.get("keepdim", args[2] if len(args) > 2 else static(False))
+            if len(args) > 1 and name.rpartition(".")[2] not in _DIM_SECOND:
+                return None  # `norm(2)`, `std(False)`: what comes second is no dimension
+            if dim.elements == ():
+                return 0 if keep.const is not None and keep.const.value is False else rank
             if dim.kinds == values.NONE.kinds and keep.const is not None and keep.const.value is False:
                 return 0
             if rank is not None and keep.const is not None and keep.const.value is True:
@@ -1393,6 +1407,8 @@ class Interpreter:
             if sizes and sizes[0].is_(Kind.CONTAINER):
                 return None if sizes[0].elements is None else len(sizes[0].elements)
             starred = any(isinstance(a, ast.Starred) for a in node.args)
+            if len(sizes) == 1 and sizes[0].is_unknown:
+                return None  # it may be a tuple
             return len(sizes) if sizes and not starred and all(s.is_(Kind.SIZE, Kind.STATIC, Kind.NUMBER) or s.is_unknown for s in sizes) else None
         return None
 

@@ -8,7 +8,7 @@ that receive gradients, and a derivative that stays finite on the side not taken
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis import torch_api
@@ -69,6 +69,10 @@ class Legality:
         """A shape error is an error that the other side's inputs may have been spared."""
         for part in ast.walk(node):
             operands: list[ast.expr] = []
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub | ast.Invert) and facts.value(part.operand).is_tensor:
+                if facts.value(part.operand).dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
+                    yield Obstacle(f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
+                continue
             if isinstance(part, ast.BinOp):
                 if isinstance(part.op, ast.MatMult):
                     yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
@@ -89,10 +93,21 @@ class Legality:
                     if not reductions and api.rank != "same":
                         yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
                     continue
+            yield from self._dtype_allowed(part, operands, facts)
             tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
             ids = {v.shape_id for v in tensors if v.rank != 0}
             if len(ids) > 1 or None in ids and len(tensors) > 1:
                 yield Obstacle(f"the shapes in `{_short(part)}` are not proved to fit", "branches-total")
+
+    def _dtype_allowed(self, part: ast.AST, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Many operations refuse some dtype: `-x` fails on bool, `sigmoid` on nothing but floats is known to work."""
+        if isinstance(part, ast.Compare) or isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Mult):
+            return
+        name = (facts.callee(part) or "") if isinstance(part, ast.Call) else ""
+        if name.rpartition(".")[2] in _ANY_DTYPE:
+            return
+        if any(v.is_tensor and v.dtype not in ("float", "int") for v in map(facts.value, operands)):
+            yield Obstacle(f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
@@ -201,14 +216,15 @@ class Legality:
             others = sorted(n for n, v in env.items() if n not in names and v.storage & value.storage and v.may_be(Kind.TENSOR) and _read_later(n, statement, facts))
             if not outside and not others:
                 continue
-            writer = self._writer(value.storage, names, facts)
+            writer = self.writer(value.storage, names, facts)
             if writer is not None:
                 yield Obstacle(f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing")
             escape = self._escape(names, frozenset(outside), facts) if outside else None
             if escape is not None:
                 yield Obstacle(f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing")
 
-    def _writer(self, storage: frozenset[str], names: set[str], facts: FunctionFacts) -> ast.AST | None:
+    def writer(self, storage: frozenset[str], names: Collection[str], facts: FunctionFacts) -> ast.AST | None:
+        """A place in the function that writes in place into this memory, or into a tensor under one of these names."""
         for node in live_nodes(facts):
             target: ast.expr | None = None
             if isinstance(node, ast.AugAssign):
@@ -235,7 +251,7 @@ class Legality:
             if keyword.arg == "out":
                 return keyword.value
         api = torch_api.function(name)
-        inplace = any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
+        inplace = facts.value(node.func).inplace or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
         if (api is not None and api.mutates or inplace) and node.args:
             return node.args[0]
         callee = facts.calls.get(node)
@@ -254,6 +270,13 @@ class Legality:
             if value is not None and any(n.id in names and facts.value(n).storage & outside for n in _handed_on(value)):
                 return node
         return None
+
+
+_ANY_DTYPE = frozenset(
+    {"where", "isnan", "isinf", "isfinite", "eq", "ne", "masked_fill", "nan_to_num", "add", "mul", "zeros_like", "ones_like", "clone",
+     "detach", "float", "half", "double", "bool", "int", "long", "to", "any", "all", "view", "reshape", "logical_and", "logical_or",
+     "logical_not", "logical_xor"}
+)
 
 
 def _handed_on(node: ast.expr) -> Iterator[ast.Name]:

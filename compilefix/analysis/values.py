@@ -38,6 +38,7 @@ class Value:
     rank: number of dimensions of a tensor.
     has_dims: whether a tensor is proved to have at least one dimension, where the rank is not known.
     certain: False where the kind rests on how the code looks and not on an annotation or a type rule.
+    inplace: whether a module may write its argument in place.
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
     ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of.
@@ -54,6 +55,7 @@ class Value:
     element: Value | None = None
     elements: tuple[Value, ...] | None = None
     ref: str | None = None
+    inplace: bool = False
     storage: frozenset[str] = frozenset()
     leaves: frozenset[str] = frozenset()
 
@@ -185,6 +187,7 @@ def join(a: Value, b: Value) -> Value:
         element=element,
         elements=elements,
         ref=a.ref if a.ref == b.ref else None,
+        inplace=a.inplace or b.inplace,
         storage=a.storage | b.storage,
         leaves=a.leaves | b.leaves,
     )

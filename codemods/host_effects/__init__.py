@@ -1,0 +1,1 @@
+"""Effects on the host that end the graph: prints, log lines, warnings."""

@@ -1,0 +1,606 @@
+"""Turning a print or a log line into one that is carried out at the compile boundary.
+
+`logger.info("norm %.3f", x.norm().item())` becomes `emit(lambda x_norm: logger.info("norm %.3f", x_norm.item()), x.norm())`:
+what the call needs from the function is computed where it stood and passed on, and the text is made when the call is
+carried out. Reading a tensor's value goes into the lambda, so that nothing waits for the device inside the graph.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from compilefix.analysis.infer import FunctionFacts
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.finding import Edit, Fix
+from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
+
+_READS = frozenset({"item", "tolist"})
+_TO_HOST = frozenset({"cpu", "numpy", "detach"})
+_CASTS = frozenset({"float", "int", "bool"})
+_LATE_BUILTINS = frozenset({"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *_CASTS})
+_FRESH = frozenset({"mean", "sum", "norm", "max", "min", "abs", "exp", "log", "sqrt", "std", "var", "any", "all", "pow", "amax", "amin", "prod"})
+_LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "fatal", "log"})
+_CONVERSION = re.compile(r"%(?:\((?P<key>\w+)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<type>[a-zA-Z%])")
+_REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
+
+
+class Refused(Exception):
+    """The call cannot be moved to the boundary; the text says why."""
+
+
+@dataclass
+class _Plan:
+    """One call on its way into a lambda: what is passed to it, and what is taken on trust."""
+
+    scope: Scope
+    captured: dict[str, str] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    reads: dict[str, ast.expr] = field(default_factory=dict)
+    inlined: set[str] = field(default_factory=set)
+
+
+def kind_of(node: ast.Call, scope: Scope) -> str | None:
+    """What a call does on the host: `print`, `log` or `warn`; None for every other call."""
+    name = scope.callee(node) or ""
+    if name == "print":
+        return "print"
+    if name == "warnings.warn":
+        return "warn"
+    owner, _, method = name.rpartition(".")
+    if owner in ("logging.Logger", "logging") and (method in _LEVELS or method == "exception" or method.endswith("_once")):
+        return "log"
+    return None
+
+
+def effects(scope: Scope, kind: str) -> Iterator[ast.Call]:
+    """The calls of one kind that the function itself makes; those in a lambda run when the lambda does."""
+    for node in scope.nodes:
+        if isinstance(node, ast.Call) and kind_of(node, scope) == kind:
+            if not any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(node)):
+                yield node
+
+
+def where_to_wrap(scope: Scope) -> str:
+    """What the user has to add for the boundary to be there, as the end of a message; empty where the fix adds it."""
+    root = scope.compiled.reached_by[0]
+    if root.startswith(("torch.compile(", "@torch.compile")):
+        return ""
+    if root.endswith(".compile()"):
+        return f"; with the fix, add `boundary({root.removesuffix('.compile()')})` after `{root}`"
+    return "; with the fix, wrap the compiled callable: `boundary(torch.compile(...))`"
+
+
+def deferred(call: ast.Call, scope: Scope) -> Fix:
+    """The fix that moves a call to the boundary, with the calls that share a number read from a tensor with it.
+
+    Raises:
+        Refused: a part of the call cannot be moved.
+    """
+    _check_function(scope)
+    calls, plans = [call], []
+    edits: list[Edit] = []
+    reads: dict[str, ast.expr] = {}
+    for item in calls:
+        plan = _Plan(scope)
+        text = _emitted(item, plan)
+        plans.append(plan)
+        edits.append(_edit(item, text, scope))
+        for name, read in plan.reads.items():
+            if name not in reads:
+                reads[name] = read
+                calls.extend(other for other in _calls_with(name, scope) if other not in calls)
+    for read in reads.values():
+        edits.append(scope.edit(read, _escaped(_kept(read, scope))))
+    reasons = ("the text appears when the compiled call returns", *(reason for plan in plans for reason in plan.reasons))
+    return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys((*reasons, *_unresolved_checkpoint(scope)))), boundary=True)
+
+
+def _check_function(scope: Scope) -> None:
+    function = scope.function
+    project = scope.legality.inference.project
+    if function.cls is not None and project.is_autograd_function(function.cls):
+        raise Refused("the function is a custom derivative, which must not leave anything behind outside its results")
+    if function in _checkpointed(scope):
+        raise Refused("the function runs under `torch.utils.checkpoint`, which runs it again in the backward pass and prints again")
+    module = function.module
+    taken = module.imports.get("emit", "")
+    local = any(isinstance(n, ast.Name) and n.id == "emit" and not isinstance(n.ctx, ast.Load) for n in ast.walk(function.node))
+    if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns or local or taken and "boundary" not in taken:
+        raise Refused("the file uses the name `emit` for something else")
+
+
+# -- one call
+
+
+def _emitted(call: ast.Call, plan: _Plan) -> str:
+    scope = plan.scope
+    if not isinstance(scope.parents.get(call), ast.Expr):
+        raise Refused("the result of the call is used")
+    for parent in scope.ancestors(call):
+        if isinstance(parent, ast.With) and any(name in ast.unparse(item.context_expr) for item in parent.items for name in _REDIRECTS):
+            raise Refused("a `with` block around the call redirects it")
+    for part in ast.walk(call):
+        if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
+            raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
+    kind = kind_of(call, scope)
+    arguments = _log_arguments(call, plan) if kind == "log" else [_argument(a, plan, raw=True) for a in call.args]
+    arguments += [_keyword(k, kind, plan) for k in call.keywords]
+    body = f"{_function(call.func, plan)}({', '.join(arguments)})"
+    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
+    return f"emit({', '.join([head + body, *plan.captured])})"
+
+
+def _function(func: ast.expr, plan: _Plan) -> str:
+    """What is called: a name of the module stays, a logger of the object or of the function is passed on."""
+    if isinstance(func, ast.Attribute):
+        return f"{_inline_or_captured(func.value, plan)}.{func.attr}"
+    return _inline_or_captured(func, plan)
+
+
+def _inline_or_captured(node: ast.expr, plan: _Plan) -> str:
+    if _is_global(node, plan.scope):
+        plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        return _source(node, plan.scope)
+    return _capture(node, plan, checked=False)
+
+
+def _argument(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
+    if isinstance(node, ast.Starred):
+        if not plan.scope.value(node.value).is_(Kind.CONTAINER):
+            raise Refused(f"`{ast.unparse(node)}` is not known to be a list or tuple")
+        return "*" + _late(node.value, plan, raw=raw)
+    return _late(node, plan, raw=raw)
+
+
+def _keyword(node: ast.keyword, kind: str | None, plan: _Plan) -> str:
+    if node.arg is None:
+        raise Refused(f"`**{ast.unparse(node.value)}` cannot be judged")
+    if kind == "log" and node.arg in ("exc_info", "stack_info") and not (isinstance(node.value, ast.Constant) and not node.value.value):
+        raise Refused(f"`{node.arg}` shows where the program is, which is elsewhere at the boundary")
+    if node.arg == "stacklevel" and not (isinstance(node.value, ast.Constant) and node.value.value == 1):
+        raise Refused("`stacklevel` names a caller, which is gone at the boundary")
+    if node.arg == "source":
+        raise Refused("`source` ties the warning to an object")
+    if node.arg == "file" and not isinstance(node.value, ast.Constant) and not _is_global(node.value, plan.scope):
+        raise Refused(f"`{ast.unparse(node.value)}` is not known to be `sys.stdout` or `sys.stderr`")
+    return f"{node.arg}={_late(node.value, plan, raw=node.arg not in ('file', 'flush', 'sep', 'end'))}"
+
+
+def _log_arguments(call: ast.Call, plan: _Plan) -> list[str]:
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "exception":
+        raise Refused("`exception` shows the exception that is being handled, which is gone at the boundary")
+    first = 1 if isinstance(call.func, ast.Attribute) and call.func.attr == "log" else 0
+    arguments = [_argument(a, plan, raw=True) for a in call.args[: first + 1]]
+    values = call.args[first + 1 :]
+    message = call.args[first] if len(call.args) > first else None
+    types = _conversions(message, len(values))
+    return arguments + [_argument(a, plan, raw=t not in "diouxXeEfFgG") for a, t in zip(values, types, strict=True)]
+
+
+def _conversions(message: ast.expr | None, count: int) -> list[str]:
+    """The type of the % conversion that each value goes through; `s` where that is not known."""
+    if isinstance(message, ast.Constant) and isinstance(message.value, str):
+        found = [m for m in _CONVERSION.finditer(message.value) if m["type"] != "%"]
+        if len(found) == count and not any(m["key"] or m["width"] == "*" or m["precision"] == "*" for m in found):
+            return [m["type"] for m in found]
+    return ["s"] * count
+
+
+# -- expressions in the lambda
+
+
+def _late(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
+    """The text of an expression in the lambda. `raw` says that its value is shown by `str` or `repr`."""
+    scope = plan.scope
+    if isinstance(node, ast.Constant):
+        return _source(node, scope)
+    if isinstance(node, ast.JoinedStr):
+        return _replaced(node, _fields(node), plan)
+    if _is_global(node, scope):
+        return _inline_or_captured(node, plan)
+    if isinstance(node, ast.Name) and (read := _bound_read(node, scope)) is not None:
+        plan.reads[node.id] = read
+        return _read_text(read, _capture(node, plan, checked=False))
+    chain = _host_chain(node, scope)
+    if chain is not None:
+        tensor, suffix = chain
+        if raw and not suffix:
+            _check_text(node, scope.value(node), plan)
+        return _capture(tensor, plan, checked=False) + suffix
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CASTS and len(node.args) == 1 and not node.keywords:
+        if scope.callee(node) == node.func.id and scope.value(node.args[0]).is_tensor:
+            return f"{node.func.id}({_capture(_peeled(node.args[0], scope), plan, checked=False)})"
+    if _needs_text(node, scope):
+        children = _late_children(node, scope)
+        if children is not None:
+            return _replaced(node, [(child, raw and not isinstance(node, ast.BinOp | ast.Compare)) for child in children], plan)
+        if any(isinstance(p, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda) for p in ast.walk(node)):
+            raise Refused(f"`{_short(node)}` reads tensors in a comprehension")
+    return _capture(node, plan, checked=True, raw=raw)
+
+
+def _fields(node: ast.JoinedStr) -> list[tuple[ast.expr, bool]]:
+    """The expressions in an f-string, those in format specs included, and whether each is shown by `str` or `repr`."""
+    found: list[tuple[ast.expr, bool]] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            found.append((part.value, part.conversion != -1 or part.format_spec is None))
+            if isinstance(part.format_spec, ast.JoinedStr):
+                found.extend((inner, False) for inner, _ in _fields(part.format_spec))
+    return found
+
+
+def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
+    """The parts of an expression that is computed in the lambda from its parts; None for one that must not be."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Tuple | ast.List):
+        return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
+    if isinstance(node, ast.Dict):
+        return None if None in node.keys else [k for k in (*node.keys, *node.values) if k is not None]
+    if isinstance(node, ast.Call) and not any(isinstance(a, ast.Starred) for a in node.args) and all(k.arg for k in node.keywords):
+        name = scope.callee(node) or ""
+        operands = [*node.args, *(k.value for k in node.keywords)]
+        if name in _LATE_BUILTINS or name.startswith("math."):
+            return operands
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr):
+            return [node.func.value, *operands]
+    return None
+
+
+def _needs_text(node: ast.expr, scope: Scope) -> bool:
+    """Whether the expression reads a tensor's value or makes text of one: neither may happen in the graph."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.JoinedStr):
+            return True
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and _bound_read(part, scope) is not None:
+            return True
+        if isinstance(part, ast.Call):
+            if _read_of(part, scope) is not None:
+                return True
+            name = scope.callee(part) or ""
+            textual = name in ("str", "repr", "format") or isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Constant)
+            if textual:
+                return True
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and isinstance(part.left, ast.Constant) and isinstance(part.left.value, str):
+            return True
+    return False
+
+
+def _host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
+    """`x.detach().cpu().item()` as the tensor that is passed on and what is left to do at the boundary."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords):
+        return None
+    method, base = node.func.attr, node.func.value
+    if method not in _READS | _TO_HOST or not scope.value(base).is_tensor:
+        inner = _host_chain(base, scope) if method in _READS else None
+        return None if inner is None else (inner[0], f"{inner[1]}.{method}()")
+    inner = _host_chain(base, scope)
+    tensor, suffix = inner if inner is not None else (base, "")
+    if method == "detach":
+        return tensor, suffix
+    if method in _READS:
+        suffix = suffix.removesuffix(".cpu()")
+    return tensor, f"{suffix}.{method}()"
+
+
+def _peeled(node: ast.expr, scope: Scope) -> ast.expr:
+    """The tensor without the moves to the host that reading its value does anyway."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("cpu", "detach") and not node.args:
+        if not scope.value(node.func.value).is_tensor:
+            break
+        node = node.func.value
+    return node
+
+
+def _read_of(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The tensor whose value an expression reads as Python numbers."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS and not node.args and scope.value(node.func.value).is_tensor:
+        return _peeled(node.func.value, scope)
+    if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
+        return _peeled(node.args[0], scope) if scope.value(node.args[0]).is_tensor else None
+    return None
+
+
+def _read_text(read: ast.expr, tensor: str) -> str:
+    assert isinstance(read, ast.Call)
+    return f"{tensor}.{read.func.attr}()" if isinstance(read.func, ast.Attribute) else f"{ast.unparse(read.func)}({tensor})"
+
+
+# -- numbers that are read before the call: `loss = total.item()`
+
+
+def _bound_read(node: ast.Name, scope: Scope) -> ast.expr | None:
+    """The read that a name is bound to, when only prints and log lines use the name."""
+    stores = scope.names(node.id, stores=True)
+    if len(stores) != 1:
+        return None
+    read = _assigned(stores[0], scope)
+    if read is None or _read_of(read, scope) is None:
+        return None
+    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load)]
+    loads = scope.names(node.id)
+    if len(everywhere) != len(loads) or any(_effect_around(load, scope) is None for load in loads):
+        return None
+    return read
+
+
+def _assigned(store: ast.Name, scope: Scope) -> ast.expr | None:
+    parent = scope.parents.get(store)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        return parent.value
+    if isinstance(parent, ast.Tuple):
+        assign = scope.parents.get(parent)
+        if isinstance(assign, ast.Assign) and len(assign.targets) == 1 and isinstance(assign.value, ast.Tuple):
+            if len(assign.value.elts) == len(parent.elts) and not any(isinstance(e, ast.Starred) for e in (*parent.elts, *assign.value.elts)):
+                return assign.value.elts[parent.elts.index(store)]
+    return None
+
+
+def _effect_around(node: ast.AST, scope: Scope) -> ast.Call | None:
+    found: ast.Call | None = None
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.Lambda):
+            return None
+        if isinstance(parent, ast.Call) and kind_of(parent, scope) is not None:
+            found = parent
+        if isinstance(parent, ast.stmt):
+            return found if isinstance(parent, ast.Expr) and parent.value is found else None
+    return None
+
+
+def _calls_with(name: str, scope: Scope) -> list[ast.Call]:
+    return list(dict.fromkeys(call for load in scope.names(name) if (call := _effect_around(load, scope)) is not None))
+
+
+def _kept(read: ast.expr, scope: Scope) -> str:
+    """The tensor in the place of the number that was read from it: a copy, where later code could write into it."""
+    tensor = _read_of(read, scope)
+    assert tensor is not None
+    text = _operand(tensor, scope)
+    fresh = isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _FRESH and not tensor.args
+    return text if fresh or isinstance(tensor, ast.BinOp) else f"{text}.detach().clone()"
+
+
+# -- what is passed to the lambda
+
+
+def _capture(node: ast.expr, plan: _Plan, *, checked: bool, raw: bool = False) -> str:
+    scope = plan.scope
+    text = _source(node, scope)
+    if checked:
+        _check(node, scope.value(node), plan, raw=raw)
+    if text not in plan.captured:
+        plan.captured[text] = _parameter(node, plan)
+    return plan.captured[text]
+
+
+def _check(node: ast.expr, value: Value, plan: _Plan, *, raw: bool) -> None:
+    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
+        return
+    if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):
+        raise Refused(f"`{_short(node)}` is an object, which may have changed when it is shown")
+    if value.is_(Kind.CONTAINER) and value.ref == "torch.Size":
+        return
+    parts = [value, *([] if value.element is None else [value.element])]
+    if raw and any(Kind.TENSOR in part.kinds for part in parts):
+        for part in parts:
+            _check_text(node, part, plan)
+        return
+    if value.is_unknown or value.is_(Kind.CONTAINER):
+        plan.reasons.append(f"`{_short(node)}` is not known to be a number, a text or a tensor without gradient: what it shows could change until the call returns")
+
+
+def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
+    """The text of a tensor names its gradient function, which a detached copy has not."""
+    if Kind.TENSOR not in value.kinds or value.dtype in ("bool", "int"):
+        return
+    if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
+        raise Refused(f"the text of `{_short(node)}` shows whether it requires a gradient: show `{_short(node)}.detach()`, or a number")
+
+
+def _parameter(node: ast.expr, plan: _Plan) -> str:
+    words = [w for w in _words(node) if w != "self"]
+    name = "_".join(words)
+    if not name.isidentifier() or len(name) > 24:
+        name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
+    taken = {*plan.captured.values(), *plan.inlined, *dir(builtins), "emit"}
+    taken |= {n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name)} - ({node.id} if isinstance(node, ast.Name) else set())
+    base, number = name, 1
+    while name in taken or keyword.iskeyword(name):
+        number += 1
+        name = f"{base}_{number}"
+    return name
+
+
+def _words(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [*_words(node.value), node.attr]
+    if isinstance(node, ast.Call):
+        return _words(node.func)
+    if isinstance(node, ast.Subscript):
+        index = [str(node.slice.value)] if isinstance(node.slice, ast.Constant) else []
+        return [*_words(node.value), *index]
+    return []
+
+
+def _is_global(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression means the same in the lambda as here: a builtin, or something that the module imports or defines."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    name, module = root.id, scope.function.module
+    bound = {a.arg for a in ast.walk(scope.function.node) if isinstance(a, ast.arg)}
+    bound |= {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    owner = scope.function.parent
+    while owner is not None:
+        bound |= {n.id for n in ast.walk(owner.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)} | {a.arg for a in ast.walk(owner.node) if isinstance(a, ast.arg)}
+        owner = owner.parent
+    if name in bound:
+        return False
+    if name in module.top_level_imports.values() or name in module.functions or name in module.classes:
+        return True
+    if name in module.assigns:
+        return scope.value(root).ref == "logging.Logger"
+    return name not in module.imports and hasattr(builtins, name)
+
+
+# -- checkpoint
+
+
+def _checkpointed(scope: Scope) -> set[Function]:
+    """The functions that `torch.utils.checkpoint` runs, as far as its calls show them."""
+    inference = scope.legality.inference
+    reached: set[Function] = set()
+    for call, facts in _checkpoint_calls(scope):
+        value = facts.value(call.args[0])
+        target = inference.project.resolve(value.ref) if value.ref is not None else None
+        pending: list[Function] = []
+        if isinstance(target, Function):
+            pending.append(target)
+        elif target is not None and not isinstance(target, str) and hasattr(target, "methods"):
+            pending.extend(m for name in ("forward", "__call__") if (m := inference.project.method(target, name)) is not None)
+        while pending:
+            function = pending.pop()
+            if function not in reached:
+                reached.add(function)
+                pending.extend(inference.facts(function).calls.values())
+    return reached
+
+
+def _unresolved_checkpoint(scope: Scope) -> Iterator[str]:
+    inference = scope.legality.inference
+    for call, facts in _checkpoint_calls(scope):
+        value = facts.value(call.args[0])
+        if value.ref is None or isinstance(inference.project.resolve(value.ref), str):
+            yield f"`{_short(call)}` is taken not to run this function: under a checkpoint, a line appears once instead of twice"
+
+
+def _checkpoint_calls(scope: Scope) -> Iterator[tuple[ast.Call, FunctionFacts]]:
+    inference = scope.legality.inference
+    for module in inference.project.modules.values():
+        if "checkpoint" not in module.file.text:
+            continue
+        for function in module.all_functions:
+            for node in ast.walk(function.node):
+                if isinstance(node, ast.Call) and node.args and (module.qualified(node.func) or "").startswith("torch.utils.checkpoint."):
+                    yield node, inference.facts(function)
+
+
+# -- text
+
+
+def _replaced(node: ast.expr, parts: Sequence[tuple[ast.expr, bool]], plan: _Plan) -> str:
+    """The source of a node with some of its parts as they are in the lambda."""
+    scope = plan.scope
+    new = [(part, _late(part, plan, raw=raw)) for part, raw in parts]
+    whole = _segment(node, scope)
+    places = [_offset(node, part, scope) for part, _ in new]
+    if whole is None or None in places:
+        return _unparsed(node, dict(new))
+    text = whole
+    for place, text_of_part in sorted(zip(places, (t for _, t in new), strict=True), reverse=True, key=lambda item: item[0] or (0, 0)):
+        assert place is not None
+        text = text[: place[0]] + text_of_part + text[place[1] :]
+    return text
+
+
+def _segment(node: ast.expr, scope: Scope) -> str | None:
+    """The source of a node, if it is really that: inside f-strings, Python before 3.12 can give a wrong place."""
+    text = ast.get_source_segment(scope.file.text, node)
+    if text is None:
+        return None
+    try:
+        same = ast.dump(ast.parse(f"({text}\n)", mode="eval").body) == ast.dump(node)
+    except SyntaxError:
+        return None
+    return text if same else None
+
+
+def _offset(whole: ast.expr, part: ast.expr, scope: Scope) -> tuple[int, int] | None:
+    """Where a part stands in the source of the whole, in code points."""
+    text = _segment(part, scope)
+    if text is None:
+        return None
+    start = _position(part.lineno, part.col_offset, scope) - _position(whole.lineno, whole.col_offset, scope)
+    return start, start + len(text)
+
+
+def _position(line: int, column: int, scope: Scope) -> int:
+    lines = scope.file.text.splitlines(keepends=True)
+    return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode(errors="ignore"))
+
+
+def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
+    class Put(ast.NodeTransformer):
+        def visit(self, item: ast.AST) -> ast.AST:
+            if isinstance(item, ast.expr) and item in new:
+                return ast.parse(new[item], mode="eval").body
+            return super().visit(item)
+
+    copied = _rebuilt(node, new)
+    return ast.unparse(Put().visit(copied))
+
+
+def _rebuilt(node: ast.expr, new: dict[ast.expr, str]) -> ast.expr:
+    """A copy in which the replaced parts are still the same objects, so that they can be found; the rest is free to change."""
+
+    def copy(item: ast.AST) -> ast.AST:
+        if isinstance(item, ast.expr) and item in new:
+            return item
+        fields = {}
+        for name, value in ast.iter_fields(item):
+            if isinstance(value, list):
+                fields[name] = [copy(v) if isinstance(v, ast.AST) else v for v in value]
+            else:
+                fields[name] = copy(value) if isinstance(value, ast.AST) else value
+        return type(item)(**fields)
+
+    result = copy(node)
+    assert isinstance(result, ast.expr)
+    return result
+
+
+def _source(node: ast.expr, scope: Scope) -> str:
+    text = _segment(node, scope)
+    if text is None:
+        return ast.unparse(node)
+    return text if "\n" not in text or isinstance(node, ast.Constant | ast.JoinedStr) else ast.unparse(node)
+
+
+def _operand(node: ast.expr, scope: Scope) -> str:
+    text = _source(node, scope)
+    return text if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text})"
+
+
+def _edit(call: ast.Call, text: str, scope: Scope) -> Edit:
+    statement = scope.statement(call)
+    lines = scope.function.module.lines
+    span = scope.span(statement)
+    alone = not lines[span.line - 1][: span.column].strip() and lines[span.end_line - 1][span.end_column :].split("#")[0].strip() == ""
+    return scope.edit(statement if alone else call, _escaped(text))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node).splitlines()[0]
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,78 @@
+"""CF302: a log line in compiled code.
+
+## What it does
+Finds calls of a logger (`logger.info`, `self.logger.debug`, `logging.warning`, `logger.warning_once`) in a compiled
+function and carries them out at the compile boundary: the values are computed where the call stood, and the record is
+made when the compiled call returns.
+
+## Why is this bad
+Dynamo ends the graph at the call (GB0291; GB4841 for the functions of the `logging` module), also when the level is
+switched off: `logger.debug` costs nothing in eager code and a graph break in compiled code. So does
+`logger.isEnabledFor`. With a tensor among the arguments, Dynamo goes on to trace into `logging` and breaks there again.
+
+## Example
+```python
+logger.info("layer %d norm %.1f", self.index, x.norm().item())
+```
+
+## Use instead
+```python
+emit(lambda index, x_norm: logger.info("layer %d norm %.1f", index, x_norm.item()), self.index, x.norm())
+```
+
+`emit` comes from a small helper module that `apply` writes into the project. The compiled callable is wrapped with the
+helper's `boundary`, which makes the records, in order, when the call returns or fails:
+`model = boundary(torch.compile(model))`. Without a boundary, `emit` acts at once.
+
+## Fix safety
+Under `log-late`: the records have the same level, text, file and function and come in the same order, but after the
+compiled call has ended; their time is the later one. Levels and filters are asked at the boundary. The values are
+computed on every call, whether or not the level is on. When the running graph itself fails (an index out of range),
+what it had noted is lost. A number that is only logged (`loss = total.item()`) becomes the tensor, and is read at the
+boundary.
+
+Declined: `logger.exception` and `exc_info` (the exception is gone at the boundary), `stack_info` and `stacklevel` (the
+callers are gone), and the cases that CF301 declines.
+
+Graph breaks: GB0291, GB4841. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_effects.deferral import Refused, deferred, effects, where_to_wrap
+from compilefix.codemods.rule import Rule, Scope
+
+_LEVEL_TESTS = ("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel")
+
+
+class LoggingInGraph(Rule):
+    """Log line in compiled code."""
+
+    code = "CF302"
+    name = "logging-in-graph"
+    summary = "log line in compiled code"
+    gb = ("GB0291", "GB4841")
+    hints = ("log",)
+    assumptions = ("log-late",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls of loggers and of the functions of `logging`, and questions for a logger's level."""
+        for call in effects(scope, "log"):
+            yield self._judge(call, scope)
+        for node in scope.nodes:
+            if isinstance(node, ast.Call) and scope.callee(node) in _LEVEL_TESTS:
+                reason = "drop the test where it only guards a log line: the level is asked again at the boundary"
+                yield self.declined(scope, node, f"`{ast.unparse(node)}` breaks the graph", reason, gb=("GB0291",))
+
+    def _judge(self, call: ast.Call, scope: Scope) -> Finding:
+        gb = ("GB4841",) if (scope.callee(call) or "").count(".") == 1 else ("GB0291",)
+        message = f"`{ast.unparse(call.func)}` breaks the graph, even with its level switched off"
+        try:
+            fix = deferred(call, scope)
+        except Refused as reason:
+            return self.declined(scope, call, message, str(reason), gb=gb)
+        return self.fixed(scope, call, message + where_to_wrap(scope), fix, gb=gb)
