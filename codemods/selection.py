@@ -95,10 +95,26 @@ def decides(node: ast.AST, scope: Scope) -> bool:
 
 
 def split_static(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr]]:
-    """The conjuncts of a condition that Dynamo evaluates when it traces, and those that are tensors."""
+    """The conjuncts of a condition that Dynamo evaluates when it traces, and those that are tensors.
+
+    A fixed conjunct that stands behind a tensor is evaluated before it after the rewrite: see `order_kept`.
+    """
     conjuncts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     fixed = [c for c in conjuncts if not is_tensor_test(c, scope)]
     return fixed, [c for c in conjuncts if is_tensor_test(c, scope)]
+
+
+def order_kept(test: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the fixed conjuncts may be evaluated before the tensors."""
+    fixed, tests = split_static(test, scope)
+    if not tests or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return
+    first = test.values.index(tests[0])
+    for part in fixed:
+        if test.values.index(part) > first:
+            if not scope.value(part).is_static:
+                yield Obstacle(f"`{ast.unparse(part)}` stands behind a tensor and is not known to be fixed")
+            yield from scope.legality.both_evaluated([part], scope.facts)
 
 
 def condition(tests: Sequence[ast.expr], scope: Scope, template: Template) -> str | None:
@@ -144,6 +160,8 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return None
     template.refuse(scope.legality.condition(test, scope.facts))
     reshape = ".reshape(())" if value.rank != 0 else ""
+    if any(token.startswith(("param:", "self.", "global.")) for token in value.storage) and value.dtype == "bool":
+        reshape += ".clone()"  # torch.where keeps its condition for the backward pass
     if value.dtype == "bool":
         return template.use(test, operand=operand or bool(reshape)) + reshape
     code = f"{template.use(test, operand=True)}{reshape} != 0"
@@ -167,8 +185,8 @@ def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, oper
     if symbol is None:
         template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
         return None
-    constants = [v.const.value for v in map(scope.value, sides) if v.const is not None]
-    exact = any(isinstance(c, int | float) and exact(c) for c in constants)
+    reads = [source for side in sides if (source := read_of(side, scope)) is not None]
+    convert = _common_precision([scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template)
     codes: list[str] = []
     for side in sides:
         source = read_of(side, scope)
@@ -184,8 +202,23 @@ def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, oper
             template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
         template.refuse(scope.legality.condition(source, scope.facts))
         code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
-        codes.append(code if exact else f"{code}.double()")
+        codes.append(code + convert)
     return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
+
+
+def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
+    """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
+    constants = [v.const.value for v in others if v.const is not None]
+    small = len(constants) == len(others) == 1 and exact(constants[0]) and 0 <= constants[0] <= 127  # type: ignore[operator]
+    if small:
+        return ""  # every dtype holds it
+    kinds = {*reads, *(v.dtype for v in others)}
+    if kinds <= {"int", "bool"}:
+        return ".long()"
+    if kinds == {"float"} or kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others):
+        return "" if constants and all(exact(c) for c in constants) else ".double()"
+    template.refuse([Obstacle("integers and floats are compared: above 2**53 a tensor rounds where Python does not", "float32-rounding")])
+    return ".double()"
 
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -284,16 +317,17 @@ def exact(number: object) -> bool:
 
 
 def selected(
-    then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], scope: Scope
+    then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], scope: Scope, at: ast.AST, kept: str | None = None
 ) -> Iterator[Obstacle]:
-    """What stands in the way of computing both sides and selecting one."""
+    """What stands in the way of computing both sides and selecting one. `kept` is the name that a missing side keeps."""
     sides = [side for side in (then, orelse) if side is not None]
     yield from scope.legality.both_evaluated(sides, scope.facts)
     yield from scope.legality.same_type(*values)
     for side in sides:
         if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "contiguous":
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
-    yield from scope.legality.gradients(then, orelse, values, scope.facts)
+    yield from scope.legality.gradients(then, orelse, values, scope.facts, frozenset({kept}) if kept else frozenset())
+    yield from scope.legality.saved(sides, scope.statement(at), scope.facts)
 
 
 def is_number(value: Value) -> bool:

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, selected, split_static, where
+from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, order_kept, selected, split_static, where
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class TensorIf(Rule):
         if arms is None:
             return None
         fixed, tests = split_static(node.test, scope)
+        template.refuse(order_kept(node.test, scope))
         if fixed and len(arms) > 1:
             template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that has an `else`")])
             return None
@@ -142,7 +143,7 @@ class TensorIf(Rule):
         else:
             last = len(sides) - 1
             for index in range(last):
-                template.refuse(selected(sides[index], sides[last], (known[index], known[last]), scope))
+                template.refuse(selected(sides[index], sides[last], (known[index], known[last]), scope, node, name))
             kept = [v for side, v in zip(sides, known, strict=True) if side is None or isinstance(side, ast.Name | ast.Attribute | ast.Subscript)]
             template.refuse(scope.legality.aliasing([name], kept, node, scope.facts))
         code = self._side(sides[-1], name, template)
@@ -251,8 +252,11 @@ def _hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) -
 def _live_after(name: str, node: ast.If, scope: Scope) -> bool:
     """Whether the name may be read after the statement, in a later turn of a loop or by a nested function."""
     in_loop = any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(node))
+    live = set(scope.nodes)
     for use in scope.function.nodes:
         if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and not _inside(use, node):
+            if use not in live:
+                return True  # a nested function reads it whenever it is called
             if in_loop or use.lineno > (node.end_lineno or 0):
                 return True
     return False

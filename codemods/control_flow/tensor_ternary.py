@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, selected, split_static, where
+from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, order_kept, selected, split_static, where
 
 
 class TensorTernary(Rule):
@@ -60,6 +60,7 @@ class TensorTernary(Rule):
         message = f"`{ast.unparse(node.test)}` is a tensor: the conditional expression on it breaks the graph"
         fixed, tests = split_static(node.test, scope)
         template = Template()
+        template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
         if test is None:
             return self.declined(scope, node, message, template.broken or "the condition cannot be written as one tensor")
@@ -71,7 +72,7 @@ class TensorTernary(Rule):
             template.refuse(obstacles)
         else:
             suffix = ""
-            template.refuse(selected(node.body, node.orelse, sides, scope))
+            template.refuse(selected(node.body, node.orelse, sides, scope, node))
             kept = [v for side, v in zip((node.body, node.orelse), sides, strict=True) if isinstance(side, ast.Name | ast.Attribute | ast.Subscript)]
             template.refuse(scope.legality.aliasing(_targets(node, scope), kept, scope.statement(node), scope.facts))
         code = f"{where(scope)}({test}, {template.use(node.body)}, {template.use(node.orelse)}){suffix}"

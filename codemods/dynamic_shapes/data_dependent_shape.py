@@ -33,7 +33,6 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
 
@@ -103,11 +102,32 @@ def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     if not scope.value(node.value).is_tensor:
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return next((part for part in parts if _is_mask(scope.value(part))), None)
+    return next((part for part in parts if _is_mask(part, scope)), None)
 
 
-def _is_mask(value: Value) -> bool:
-    return value.is_tensor and value.dtype == "bool"
+def _is_mask(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
+
+
+def _is_index(node: ast.expr, scope: Scope) -> bool:
+    """Whether the tensor is one of the indices that `torch.where(condition)` gives, whatever its argument is."""
+    if isinstance(node, ast.Subscript):
+        return _is_index(node.value, scope)
+    if isinstance(node, ast.Call):
+        return scope.callee(node) == "torch.where" and len(node.args) == 1 and not node.keywords
+    if not isinstance(node, ast.Name):
+        return False
+    for store in scope.names(node.id, stores=True):
+        target = scope.parents.get(store)
+        statement = scope.parents.get(target) if isinstance(target, ast.Tuple | ast.List) else target
+        if isinstance(statement, ast.Assign) and statement.value is not node and _is_where(statement.value, scope):
+            return True
+    return False
+
+
+def _is_where(node: ast.expr, scope: Scope) -> bool:
+    return isinstance(node, ast.Call | ast.Subscript) and _is_index(node, scope)
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:

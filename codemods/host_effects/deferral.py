@@ -18,10 +18,10 @@ from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.index import Class, Function, Module, Project
 
 _READS = frozenset({"item", "tolist"})
-_TO_HOST = frozenset({"cpu", "numpy", "detach"})
+_TO_HOST = frozenset({"cpu", "numpy"})
 _CASTS = frozenset({"float", "int", "bool"})
 _LATE_BUILTINS = frozenset({"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *_CASTS})
 _FRESH = frozenset({"mean", "sum", "norm", "max", "min", "abs", "exp", "log", "sqrt", "std", "var", "any", "all", "pow", "amax", "amin", "prod"})
@@ -109,10 +109,21 @@ def _check_function(scope: Scope) -> None:
     if function in _checkpointed(scope):
         raise Refused("the function runs under `torch.utils.checkpoint`, which runs it again in the backward pass and prints again")
     module = function.module
-    taken = module.imports.get("emit", "")
-    local = any(isinstance(n, ast.Name) and n.id == "emit" and not isinstance(n.ctx, ast.Load) for n in ast.walk(function.node))
-    if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns or local or taken and "boundary" not in taken:
+    if _binds_emit(module, function) or "emit" in module.imports and not _is_helper(module.imports["emit"], module, project):
         raise Refused("the file uses the name `emit` for something else")
+
+
+def _binds_emit(module: Module, function: Function) -> bool:
+    if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
+        return True
+    names = {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return "emit" in names | {a.arg for a in ast.walk(function.node) if isinstance(a, ast.arg)}
+
+
+def _is_helper(imported: str, module: Module, project: Project) -> bool:
+    """Whether an imported `emit` is that of a helper module that an earlier run wrote."""
+    source = project.modules.get(imported.rpartition(".")[0])
+    return "boundary" in imported or "emit(lambda" in module.file.text or source is not None and "HELPER_VERSION" in source.file.text
 
 
 # -- one call
@@ -210,7 +221,7 @@ def _late(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
     chain = _host_chain(node, scope)
     if chain is not None:
         tensor, suffix = chain
-        if raw and not suffix:
+        if raw and suffix == ".cpu()":
             _check_text(node, scope.value(node), plan)
         return _capture(tensor, plan, checked=False) + suffix
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CASTS and len(node.args) == 1 and not node.keywords:
@@ -278,19 +289,16 @@ def _needs_text(node: ast.expr, scope: Scope) -> bool:
 
 
 def _host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
-    """`x.detach().cpu().item()` as the tensor that is passed on and what is left to do at the boundary."""
+    """`x.cpu().numpy()` as the tensor that is passed on and what is left to do at the boundary."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords):
         return None
     method, base = node.func.attr, node.func.value
     if method not in _READS | _TO_HOST or not scope.value(base).is_tensor:
         inner = _host_chain(base, scope) if method in _READS else None
         return None if inner is None else (inner[0], f"{inner[1]}.{method}()")
-    inner = _host_chain(base, scope)
-    tensor, suffix = inner if inner is not None else (base, "")
-    if method == "detach":
-        return tensor, suffix
     if method in _READS:
-        suffix = suffix.removesuffix(".cpu()")
+        return _peeled(base, scope), f".{method}()"
+    tensor, suffix = _host_chain(base, scope) or (base, "")
     return tensor, f"{suffix}.{method}()"
 
 
@@ -412,12 +420,12 @@ def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
 
 
 def _parameter(node: ast.expr, plan: _Plan) -> str:
-    words = [w for w in _words(node) if w != "self"]
+    words = [w for w in _words(node) if w not in ("self", "detach")]
     name = "_".join(words)
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
     taken = {*plan.captured.values(), *plan.inlined, *dir(builtins), "emit"}
-    taken |= {n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name)} - ({node.id} if isinstance(node, ast.Name) else set())
+    taken |= {n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and _is_global(n, plan.scope)}
     base, number = name, 1
     while name in taken or keyword.iskeyword(name):
         number += 1
@@ -474,7 +482,7 @@ def _checkpointed(scope: Scope) -> set[Function]:
         pending: list[Function] = []
         if isinstance(target, Function):
             pending.append(target)
-        elif target is not None and not isinstance(target, str) and hasattr(target, "methods"):
+        elif isinstance(target, Class):
             pending.extend(m for name in ("forward", "__call__") if (m := inference.project.method(target, name)) is not None)
         while pending:
             function = pending.pop()
@@ -512,13 +520,13 @@ def _replaced(node: ast.expr, parts: Sequence[tuple[ast.expr, bool]], plan: _Pla
     new = [(part, _late(part, plan, raw=raw)) for part, raw in parts]
     whole = _segment(node, scope)
     places = [_offset(node, part, scope) for part, _ in new]
-    if whole is None or None in places:
+    if whole is None or not all(place is not None and 0 <= place[0] and place[1] <= len(whole) for place in places):
         return _unparsed(node, dict(new))
     text = whole
     for place, text_of_part in sorted(zip(places, (t for _, t in new), strict=True), reverse=True, key=lambda item: item[0] or (0, 0)):
         assert place is not None
         text = text[: place[0]] + text_of_part + text[place[1] :]
-    return text
+    return _on_one_line(text)
 
 
 def _segment(node: ast.expr, scope: Scope) -> str | None:
@@ -579,9 +587,19 @@ def _rebuilt(node: ast.expr, new: dict[ast.expr, str]) -> ast.expr:
 
 def _source(node: ast.expr, scope: Scope) -> str:
     text = _segment(node, scope)
-    if text is None:
-        return ast.unparse(node)
-    return text if "\n" not in text or isinstance(node, ast.Constant | ast.JoinedStr) else ast.unparse(node)
+    return ast.unparse(node) if text is None else _on_one_line(text)
+
+
+def _on_one_line(text: str) -> str:
+    """Code that came on several lines, where it means the same on one: a text in triple quotes does not."""
+    if "\n" not in text:
+        return text
+    flat = re.sub(r"\s*\n\s*", " ", text)
+    try:
+        same = ast.dump(ast.parse(flat, mode="eval")) == ast.dump(ast.parse(f"({text}\n)", mode="eval"))
+    except SyntaxError:
+        return text
+    return flat if same else text
 
 
 def _operand(node: ast.expr, scope: Scope) -> str:

@@ -107,8 +107,7 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
     if value.rank != 0:
-        if value.rank is not None:
-            template.refuse([Obstacle("a tensor with dimensions is read as one number", "condition-one-element")])
+        template.refuse([Obstacle(f"`{_short(source)}` is not proved to be without dimensions: with more than one element another error is raised", "condition-one-element")])
         code += ".reshape(())"
     if cast == "bool":
         return code if value.dtype == "bool" else f"({code} != 0)"
@@ -170,6 +169,8 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
         call, tensor = clamp
         if len([k for k in call.keywords if k.arg in ("min", "max")]) > 1:
             flow.clamps.append((call, node))
+        if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != read.dtype_id:
+            flow.refuse(f"a bound that does not fit the dtype of `{_short(tensor)}` raises as a number and not as a tensor", "number-to-tensor")
         _met(tensor, read.dtype, scope, flow)
     elif _in_log(node, scope):
         flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")

@@ -318,7 +318,7 @@ def _tensor_methods() -> frozenset[str]:
 
 
 def _on_cpu(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """The tensor on the device in `x.cpu()`, `x.detach().cpu()`, `x.cpu().detach()`; None without a copy to the host."""
+    """The tensor that `x.cpu()` or `x.detach().cpu()` copies to the host; None without a copy."""
     copied = False
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
         if node.func.attr == "cpu":

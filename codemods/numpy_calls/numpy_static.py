@@ -452,17 +452,23 @@ def _code(node: ast.Call, scope: Scope, template: Template) -> str:
     return function.python.format(*parts, m=_math(scope))
 
 
-def _expression(node: ast.expr, scope: Scope, template: Template) -> str:
+def _expression(node: ast.expr, scope: Scope, template: Template, *, operand: bool = False) -> str:
+    if isinstance(node, ast.Tuple) and node.elts:
+        # Written out: the parentheses of a tuple are no part of its place in the file.
+        items = ", ".join(_expression(item, scope, template) for item in node.elts)
+        return f"({items},)" if len(node.elts) == 1 else f"({items})"
     if not any(_function(n, scope) for n in ast.walk(node)):
-        return template.use(node)
+        return template.use(node, operand=operand)
     if isinstance(node, ast.Call) and (function := _function(node, scope)) is not None:
         return _typed(node, function, _code(node, scope, template), scope, template)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
         use = _Use()
         _division(node, scope, use)
         template.refuse(use.obstacles)
-        left, right = _expression(node.left, scope, template), _expression(node.right, scope, template)
-        return f"({left}) {_SYMBOLS[type(node.op)]} ({right})"
+        left = _expression(node.left, scope, template, operand=True)
+        right = _expression(node.right, scope, template, operand=True)
+        code = f"{left} {_SYMBOLS[type(node.op)]} {right}"
+        return f"({code})" if operand else code
     template.refuse([Obstacle(f"`{_short(node)}` is not rewritten")])
     return template.use(node)
 

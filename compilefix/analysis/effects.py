@@ -77,6 +77,8 @@ class EffectAnalysis:
     def _of_node(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         if isinstance(node, ast.Call):
             return self._of_call(node, facts)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            return self._of_attribute(node, facts)
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return Effects(mutates=f"the assignment to `{ast.unparse(node)}`")
         if isinstance(node, ast.AugAssign) and facts.value(node.target).may_be(Kind.TENSOR):
@@ -89,6 +91,17 @@ class EffectAnalysis:
             return self._of_subscript(node, facts)
         if isinstance(node, ast.BinOp):
             return self._of_operator(node, facts)
+        return PURE
+
+    def _of_attribute(self, node: ast.Attribute, facts: FunctionFacts) -> Effects:
+        """Reading a property runs its getter."""
+        base = facts.value(node.value)
+        cls = self.inference.project.resolve(base.ref) if base.ref is not None and base.may_be(Kind.OBJECT) else None
+        if isinstance(cls, Class):
+            method = self.inference.project.method(cls, node.attr)
+            if method is not None and method.is_property:
+                effects = self.of_function(method)
+                return replace(effects, **{k: f"the property `{ast.unparse(node)}`: {v}" for k, v in vars(effects).items() if v is not None})
         return PURE
 
     def _of_subscript(self, node: ast.Subscript, facts: FunctionFacts) -> Effects:

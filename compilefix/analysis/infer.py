@@ -19,6 +19,9 @@ Env = dict[str, Value]
 
 _SHAPE_METHODS = {"size": values.SHAPE, "dim": values.SIZE, "numel": values.SIZE, "nelement": values.SIZE, "ndimension": values.SIZE}
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
+_RESHAPES_IN_PLACE = frozenset(
+    {"unsqueeze_", "squeeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
+)
 _SIZED = frozenset({"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"})
 _NEW_RESULT = ("Linear", "Conv", "Norm", "Pool", "Attention", "Embedding", "Softmax", "GELU", "Sigmoid", "Tanh", "Softplus", "Upsample", "LSTM", "GRU", "RNN", "Loss")
 _FLOAT_ONLY = ("Linear", "Conv", "LayerNorm", "BatchNorm", "GroupNorm", "InstanceNorm", "RMSNorm", "MultiheadAttention", "LSTM", "GRU")
@@ -195,7 +198,7 @@ class Inference:
     def _owned(self, value: Value, name: str) -> Value:
         """The value as an attribute: outside callers can reach its memory, and another call may have replaced it."""
         leaves = frozenset({f"self.{name}"}) if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int") else frozenset[str]()
-        return replace(value, dtype_id=None, shape_id=None if value.rank != 0 else "()", storage=frozenset({f"self.{name}"}), leaves=leaves)
+        return replace(value, origin=True, dtype_id=None, shape_id=None if value.rank != 0 else "()", storage=frozenset({f"self.{name}"}), leaves=leaves)
 
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
@@ -259,6 +262,9 @@ class Interpreter:
         self.self_name = self._self_name()
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
+        self.grad_modes = 0
+        self.reshaped: set[str] = set()
+        self.unstable = _rebound_elsewhere(function)
 
     def _self_name(self) -> str | None:
         owner: Function | None = self.function
@@ -321,6 +327,7 @@ class Interpreter:
                 value = replace(value, dtype=value.dtype or "float", has_dims=True)
             value = replace(
                 value,
+                origin=True,
                 dtype_id=f"dtype of {name}",
                 shape_id="()" if value.rank == 0 else f"shape of {name}",
                 storage=frozenset({f"param:{arg.arg}"}),
@@ -358,8 +365,11 @@ class Interpreter:
         return env
 
     def _expr_statement(self, node: ast.Expr, env: Env) -> Env | None:
-        self.eval(node.value, env)
+        value = self.eval(node.value, env)
         self._registered(node.value)
+        for key in self.reshaped & set(env):
+            env[key] = value if value.is_tensor else values.UNKNOWN
+        self.reshaped.clear()
         if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
             call = node.value.func
             if call.attr == "append" and isinstance(call.value, ast.Name) and node.value.args:
@@ -426,7 +436,7 @@ class Interpreter:
     def bind(self, target: ast.expr, value: Value, env: Env) -> None:
         """Give a target its value."""
         if isinstance(target, ast.Name):
-            env[target.id] = value
+            env[target.id] = values.UNKNOWN if target.id in self.unstable else value
             self.facts.values[target] = value
         elif isinstance(target, ast.Tuple | ast.List):
             parts = self._unpack(value, len(target.elts), target)
@@ -520,7 +530,7 @@ class Interpreter:
                     if name not in entry:
                         merged[name] = value.stripped()
                     elif entry[name] is not value:
-                        merged[name] = join(state[name], value.stripped()) if state[name] != value else value
+                        merged[name] = _either(name, state[name], value.stripped()) if state[name] != value else value
             if merged == state:
                 break
             state = merged
@@ -537,11 +547,17 @@ class Interpreter:
         return None
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Env) -> Env | None:
+        entered = self.grad_modes
         for item in node.items:
             value = self.eval(item.context_expr, env)
+            called = self.facts.refs.get(item.context_expr, "")
+            if called.rpartition(".")[2] in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
+                self.grad_modes += 1
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
-        return self.block(node.body, env)
+        after = self.block(node.body, env)
+        self.grad_modes = entered
+        return after
 
     def _try(self, node: ast.Try, env: Env) -> Env | None:
         start = dict(env)
@@ -694,6 +710,9 @@ class Interpreter:
                 if isinstance(child, ast.expr):
                     self.eval(child, env)
             value = values.UNKNOWN
+        if self.grad_modes and isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) and value.leaves:
+            # Whether gradients are recorded here is not the same as outside.
+            value = replace(value, leaves=value.leaves | {f"?{self._fresh(node)}"})
         old = self.facts.values.get(node)
         self.facts.values[node] = value if old is None else _revisited(old, value)
         return value
@@ -954,7 +973,7 @@ class Interpreter:
         decided = self._compile_time(node.test)
         if decided is not None:
             return body if decided else orelse
-        return join(body, orelse)
+        return _either(self._fresh(node), body, orelse)
 
     def _named_expr(self, node: ast.NamedExpr, env: Env) -> Value:
         value = self.eval(node.value, env)
@@ -1033,7 +1052,7 @@ class Interpreter:
             return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords)
         found = self.project.resolve(name)
         if isinstance(found, Function):
-            return self._call_function(node, found, operands)
+            return self._call_function(node, found, operands, env)
         if isinstance(found, Class):
             return self._construct(found, operands)
         if isinstance(found, str):
@@ -1052,9 +1071,13 @@ class Interpreter:
         storage = frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
         return replace(values.UNKNOWN, storage=storage, leaves=frozenset({f"?{self._fresh(node)}"}).union(*(v.leaves for v in operands)))
 
-    def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value]) -> Value:
+    def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
-        return self._from_summary(node, self.inference.summary(found), operands)
+        if found.cls is not None and self.self_name is not None:
+            # A method may assign any attribute.
+            for key in [k for k in env if k.startswith(f"{self.self_name}.")]:
+                del env[key]
+        return self._from_summary(node, self.inference.summary(found), operands, passed=_passed(node, found, operands))
 
     def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
         floats = self.inference.float_parameters(method)
@@ -1063,9 +1086,16 @@ class Interpreter:
             if parameter.arg in floats and arg.is_tensor:
                 self.facts.float_only.append((node, arg))
 
-    def _from_summary(self, node: ast.AST, summary: Value, operands: Sequence[Value], extra: frozenset[str] = frozenset()) -> Value:
+    def _from_summary(self, node: ast.AST, summary: Value, operands: Sequence[Value], extra: frozenset[str] = frozenset(), passed: Mapping[str, Value] | None = None
+    ) -> Value:
         """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here."""
-        storage = frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
+        shared: list[Value] = list(operands)
+        held: frozenset[str] = frozenset()
+        if passed is not None:
+            tokens = _all_storage(summary)
+            shared = [v for name, v in passed.items() if f"param:{name}" in tokens]
+            held = frozenset(f"self.{self._fresh(node)}" for t in tokens if t.startswith(("self.", "global.")))
+        storage = frozenset({self._fresh(node)}).union(held, *(v.storage for v in shared))
         leaves = extra | frozenset({f"?{self._fresh(node)}"}).union(*(v.leaves for v in operands))
 
         def adopt(value: Value, position: str) -> Value:
@@ -1100,7 +1130,7 @@ class Interpreter:
                     self.facts.calls[node] = method
                     summary = self.inference.summary(method)
                     self._float_arguments(node, method, args)
-                    return self._from_summary(node, summary, operands, extra)
+                    return self._from_summary(node, summary, operands, extra, passed=_passed(node, method, operands))
             return self._opaque(node, operands)
         self._narrow_arguments(node.args[:1], env)
         if callee.ref == "torch.nn.Sequential" and callee.elements and len(args) == 1:
@@ -1343,7 +1373,8 @@ class Interpreter:
             storage = first.storage
         elif api.maybe_view:
             storage = storage | first.storage
-        leaves = frozenset() if name in ("detach", "torch.detach") or api.dtype == "arg" and name not in ("torch.tensor", "torch.as_tensor") else frozenset[str]().union(*(v.leaves for v in operands))
+        bare = name.rpartition(".")[2]
+        leaves = frozenset() if not api.differentiable or bare in ("detach", "detach_") or bare.endswith("_like") or bare.startswith("new_") or api.dtype == "arg" and name not in ("torch.tensor", "torch.as_tensor") else frozenset[str]().union(*(v.leaves for v in operands))
         if api.dtype in ("promote", "promote_float", "bool") and api.pointwise or binary or api.rank == "broadcast":
             rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
             result = self._elementwise(operands, node, rule)
@@ -1363,6 +1394,10 @@ class Interpreter:
         )
         if api.mutates and name.endswith("_") and first.is_tensor:
             result = replace(first, leaves=first.leaves | leaves)
+            if bare in _RESHAPES_IN_PLACE:
+                result = replace(result, rank=None, has_dims=False, shape_id=self._fresh(node))
+                if isinstance(node.func, ast.Attribute) and (key := self._key(node.func.value)) is not None:
+                    self.reshaped.add(key)
         return self._shaped(returns, result)
 
     def _rank(self, api: torch_api.Api, node: ast.Call, name: str, first: Value, args: Sequence[Value], keywords: Mapping[str | None, Value], dim_given: bool) -> int | None:
@@ -1485,6 +1520,22 @@ class Evidence:
         return None
 
 
+def _passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mapping[str, Value] | None:
+    """The arguments of a call by the callee's parameters; None where stars or surplus arguments hide which is which."""
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return None
+    parameters = [p.arg for p in callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]]
+    if len(node.args) > len(parameters):
+        return None
+    names = [*parameters[: len(node.args)], *(k.arg for k in node.keywords if k.arg is not None)]
+    return dict(zip(names, operands, strict=False))
+
+
+def _all_storage(value: Value) -> frozenset[str]:
+    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
+    return value.storage.union(*(_all_storage(p) for p in parts))
+
+
 def _float_parameters(facts: FunctionFacts) -> frozenset[str]:
     """Parameters of unknown dtype that are passed, on every run that ends normally, to what takes only floats.
 
@@ -1535,13 +1586,28 @@ def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
                 pending.extend(ast.iter_child_nodes(node))
 
 
+def _either(place: str, a: Value, b: Value) -> Value:
+    """The join of two values of a name. Where they hang on other tensors, on which of them is decided at run time."""
+    result = join(a, b)
+    return result if a.leaves == b.leaves else replace(result, leaves=result.leaves | {f"?either {place}"})
+
+
+def _rebound_elsewhere(function: Function) -> frozenset[str]:
+    """Names that a nested function or a global statement may give another value at any call."""
+    names: set[str] = set()
+    for node in function.nodes:
+        if isinstance(node, ast.Nonlocal | ast.Global):
+            names.update(node.names)
+    return frozenset(names)
+
+
 def _join_env(a: Env | None, b: Env | None) -> Env | None:
     if a is None or b is None:
         return b if a is None else a
     result: Env = {}
     for name in {**a, **b}:
         if name in a and name in b:
-            result[name] = a[name] if a[name] is b[name] else join(a[name], b[name])
+            result[name] = a[name] if a[name] is b[name] else _either(name, a[name], b[name])
         else:
             # Bound on one way only: reading it may raise, so nothing that rests on it is certain.
             only = a[name] if name in a else b[name]

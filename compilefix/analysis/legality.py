@@ -53,6 +53,9 @@ class Legality:
     def both_evaluated(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether expressions that ran only on one side may be evaluated always."""
         for node in expressions:
+            for atom in _atoms(node):
+                if isinstance(atom, ast.Name) and not facts.value(atom).certain:
+                    yield Obstacle(f"`{atom.id}` may have no value, or is not proved to be a tensor", "branches-total")
             effects = self.effects.of(node, facts)
             for reason in (effects.random, effects.mutates):
                 if reason is not None:
@@ -126,7 +129,8 @@ class Legality:
         if then.dtype_id is None or then.dtype_id != orelse.dtype_id:
             yield Obstacle("the two sides are not proved to have the same dtype", "same-shape-dtype")
 
-    def gradients(self, then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], facts: FunctionFacts) -> Iterator[Obstacle]:
+    def gradients(self, then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], facts: FunctionFacts, kept: frozenset[str] = frozenset()
+    ) -> Iterator[Obstacle]:
         """Whether the same tensors receive the same gradients when both sides are computed and one is selected."""
         first, second = values
         if first.dtype in ("bool", "int"):
@@ -135,9 +139,19 @@ class Legality:
             only = sorted(n for n in first.leaves ^ second.leaves if not n.startswith("?"))
             what = ", ".join(f"`{n}`" for n in only) or "a value of unknown origin"
             yield Obstacle(f"{what} takes part on one side only: its gradient would be zeros instead of None", "gradient-zeros")
-        for side in (then, orelse):
+        sides = (then, orelse)
+        for side, other in zip(sides, reversed(sides), strict=True):
             if side is not None:
                 yield from self._finite_derivative(side, facts)
+                shared = {ast.unparse(a) for a in _atoms(other)} if other is not None else kept
+                for atom in _atoms(side):
+                    value = facts.value(atom)
+                    # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
+                    if value.leaves and value.may_be(Kind.TENSOR) and not value.origin and ast.unparse(atom) not in shared:
+                        yield Obstacle(
+                            f"`{ast.unparse(atom)}` was computed before and is used on one side only: a gradient of zero would flow back through it",
+                            "finite-derivative",
+                        )
 
     def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""
@@ -201,6 +215,20 @@ class Legality:
         # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
         return value.is_(Kind.STATIC, Kind.SIZE) and (value.const is None or isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf"))
 
+    def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether what both sides keep for the backward pass stays as it is.
+
+        A side that was not taken kept nothing. Now it does, and a later write in place makes backward raise.
+        """
+        for side in sides:
+            for atom in _atoms(side):
+                value = facts.value(atom)
+                if not value.may_be(Kind.TENSOR) or value.is_unknown:
+                    continue
+                writer = self.writer(value.storage, (), facts)
+                if writer is not None and getattr(writer, "lineno", 0) >= statement.lineno:
+                    yield Obstacle(f"`{_short(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need", "no-aliasing")
+
     def aliasing(self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether a side that hands on an existing tensor may become a new tensor.
 
@@ -219,90 +247,96 @@ class Legality:
             writer = self.writer(value.storage, names, facts)
             if writer is not None:
                 yield Obstacle(f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing")
-            escape = self._escape(names, frozenset(outside), facts) if outside else None
+            escape = self._escape(frozenset(outside), statement, facts) if outside else None
             if escape is not None:
                 yield Obstacle(f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing")
 
     def writer(self, storage: frozenset[str], names: Collection[str], facts: FunctionFacts) -> ast.AST | None:
         """A place in the function that writes in place into this memory, or into a tensor under one of these names."""
         for node in live_nodes(facts):
-            target: ast.expr | None = None
+            targets: Sequence[ast.expr] = ()
             if isinstance(node, ast.AugAssign):
-                target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+                targets = [node.target.value if isinstance(node.target, ast.Subscript) else node.target]
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                target = node.value
+                targets = [node.value]
             elif isinstance(node, ast.Call):
-                target = self._written(node, facts)
-            if target is None:
-                continue
-            value = facts.value(target)
-            if value.may_be(Kind.TENSOR) and (value.storage & storage or isinstance(target, ast.Name) and target.id in names):
-                return node
+                targets = self._written(node, facts)
+            for target in targets:
+                value = facts.value(target)
+                if value.may_be(Kind.TENSOR) and (value.storage & storage or isinstance(target, ast.Name) and target.id in names):
+                    return node
         return None
 
-    def _written(self, node: ast.Call, facts: FunctionFacts) -> ast.expr | None:
-        """The argument that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
+    def _written(self, node: ast.Call, facts: FunctionFacts) -> Sequence[ast.expr]:
+        """The arguments that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
         only where it is a module of torch or a function in the API table."""
         name = facts.callee(node) or ""
         if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute):
             api = torch_api.method(name.removeprefix("Tensor."))
-            return node.func.value if api is not None and api.mutates else None
+            return [node.func.value] if api is not None and api.mutates else []
         for keyword in node.keywords:
             if keyword.arg == "out":
-                return keyword.value
+                return [keyword.value]
         api = torch_api.function(name)
         inplace = facts.value(node.func).inplace or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
         if (api is not None and api.mutates or inplace) and node.args:
-            return node.args[0]
+            return node.args[:1]
         callee = facts.calls.get(node)
         if callee is not None and self.effects.of_function(callee).mutates is not None:
-            return next((a for a in node.args if facts.value(a).may_be(Kind.TENSOR)), None)
-        return None
+            return [a for a in (*node.args, *(k.value for k in node.keywords)) if facts.value(a).may_be(Kind.TENSOR)]
+        return []
 
-    def _escape(self, names: set[str], outside: frozenset[str], facts: FunctionFacts) -> ast.AST | None:
-        """Where a tensor under one of these names that may be one of the outside is returned or stored as it is."""
+    def _escape(self, outside: frozenset[str], statement: ast.AST, facts: FunctionFacts) -> ast.AST | None:
+        """Where, from the statement on, a tensor that may be one of the outside leaves the function or is compared by identity."""
+        start = getattr(statement, "lineno", 0)
         for node in live_nodes(facts):
-            value: ast.expr | None = None
-            if isinstance(node, ast.Return | ast.Yield):
-                value = node.value
+            if getattr(node, "lineno", start) < start:
+                continue
+            handed: Sequence[ast.expr] = ()
+            if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
+                handed = [node.value]
             elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets):
-                value = node.value
-            if value is not None and any(n.id in names and facts.value(n).storage & outside for n in _handed_on(value)):
+                handed = [node.value]
+            elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
+                handed = [] if _is_none(node.comparators[0]) else [node.left, *node.comparators]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:
+                handed = node.args
+            if any(_storage(facts.value(h)) & outside for h in handed):
                 return node
         return None
 
 
+def _storage(value: Value) -> frozenset[str]:
+    """The memory that a value or something in it may share."""
+    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
+    return value.storage.union(*(_storage(p) for p in parts))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _atoms(node: ast.expr) -> Iterator[ast.expr]:
+    """The names and attributes that an expression is made of."""
+    if isinstance(node, ast.Name | ast.Attribute) and not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call | ast.Subscript | ast.BinOp)):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Call) and child is node.func:
+            if isinstance(child, ast.Attribute):
+                yield from _atoms(child.value)
+        elif isinstance(child, ast.expr):
+            yield from _atoms(child)
+        elif isinstance(child, ast.keyword):
+            yield from _atoms(child.value)
+
+
+_COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
 _ANY_DTYPE = frozenset(
     {"where", "isnan", "isinf", "isfinite", "eq", "ne", "masked_fill", "nan_to_num", "add", "mul", "zeros_like", "ones_like", "clone",
      "detach", "float", "half", "double", "bool", "int", "long", "to", "any", "all", "view", "reshape", "logical_and", "logical_or",
      "logical_not", "logical_xor"}
 )
-
-
-def _handed_on(node: ast.expr) -> Iterator[ast.Name]:
-    """Names whose tensor an expression hands on unchanged."""
-    if isinstance(node, ast.Name):
-        yield node
-    elif isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _handed_on(item)
-    elif isinstance(node, ast.Dict):
-        for item in node.values:
-            yield from _handed_on(item)
-    elif isinstance(node, ast.IfExp):
-        yield from _handed_on(node.body)
-        yield from _handed_on(node.orelse)
-    elif isinstance(node, ast.Call):
-        # A view or an unknown call may hand its argument on.
-        if isinstance(node.func, ast.Attribute):
-            api = torch_api.method(node.func.attr)
-            if api is not None and (api.view or api.maybe_view):
-                yield from _handed_on(node.func.value)
-        elif isinstance(node.func, ast.Name):
-            for item in (*node.args, *(k.value for k in node.keywords)):
-                yield from _handed_on(item)
-    elif isinstance(node, ast.Subscript):
-        yield from _handed_on(node.value)
 
 
 def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:

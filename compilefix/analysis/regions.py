@@ -111,6 +111,11 @@ def _reach(
     return reached
 
 
+def reached_from(functions: Iterable[Function], inference: Inference) -> frozenset[Function]:
+    """The functions and all that they call, as far as these run compiled."""
+    return frozenset(_reach(((function, "") for function in functions), inference))
+
+
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     alive = set(live_nodes(facts))
     for node, callee in facts.calls.items():

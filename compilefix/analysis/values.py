@@ -38,6 +38,7 @@ class Value:
     rank: number of dimensions of a tensor.
     has_dims: whether a tensor is proved to have at least one dimension, where the rank is not known.
     certain: False where the kind rests on how the code looks and not on an annotation or a type rule.
+    origin: whether a tensor is an argument or attribute as it came, so that its gradient goes nowhere else.
     inplace: whether a module may write its argument in place.
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
@@ -56,6 +57,7 @@ class Value:
     elements: tuple[Value, ...] | None = None
     ref: str | None = None
     inplace: bool = False
+    origin: bool = False
     storage: frozenset[str] = frozenset()
     leaves: frozenset[str] = frozenset()
 
@@ -188,6 +190,7 @@ def join(a: Value, b: Value) -> Value:
         elements=elements,
         ref=a.ref if a.ref == b.ref else None,
         inplace=a.inplace or b.inplace,
+        origin=a.origin and b.origin,
         storage=a.storage | b.storage,
         leaves=a.leaves | b.leaves,
     )

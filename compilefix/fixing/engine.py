@@ -17,6 +17,7 @@ from compilefix.analysis.legality import Legality
 from compilefix.analysis.regions import CompiledFunction, compiled_functions
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.patchset import FileChange, PatchSet
 from compilefix.source.config import Config
 from compilefix.source.files import SourceError, SourceFile
@@ -71,12 +72,18 @@ def run(
             continue
         pending = [f for f in _find(list(current.values()), config, rules, frozenset(changed), []) if wanted(f)]
     originals = {file.path: file for file in files}
+    created: tuple[FileChange, ...] = ()
+    helper: str | None = None
+    users = [path for path, fixes in applied.items() if any(f.fix is not None and f.fix.boundary for f in fixes)]
+    if users:
+        completed = add_boundary(current, users, config)
+        current, created, helper = dict(completed.files), completed.helpers, completed.module
     changes = tuple(
-        FileChange(path, originals[path].module, originals[path].text, current[path].text, tuple(sorted(fixes, key=_order)))
-        for path, fixes in sorted(applied.items())
-        if current[path].text != originals[path].text
+        FileChange(path, originals[path].module, originals[path].text, file.text, tuple(sorted(applied.get(path, ()), key=_order)))
+        for path, file in sorted(current.items())
+        if file.text != originals[path].text
     )
-    return Outcome(findings, PatchSet(changes), tuple(errors))
+    return Outcome(findings, PatchSet((*created, *changes), helper), tuple(errors))
 
 
 def _find(

@@ -1,0 +1,68 @@
+"""The rule for shapes that depend on values, against the breaks that Dynamo really has."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+
+from compilefix.codemods.dynamic_shapes.data_dependent_shape import DataDependentShape
+from compilefix.fixing.engine import run
+from compilefix.measuring.breaks import BreakCollector
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+_LINES = [
+    "return x[x > 0] * 2",
+    "return x[:, (x > 0).all(0)]",
+    "return x[(x > 0).any(1), 0]",
+    "return x[x > 0].sum()",
+    "y = x.clone()\n    y[x > 0] = 0\n    return y",
+    "y = x.clone()\n    y[x > 0] = x[x > 0] * 2\n    return y",
+    "y = x.clone()\n    y[x > 0] *= 2\n    return y",
+    "return x[x.argmax(0)]",
+    "return x.nonzero()",
+    "return torch.nonzero(x, as_tuple=True)[0]",
+    "return torch.nonzero_static(x, size=2)",
+    "return torch.where(x > 0)[0]",
+    "rows, columns = torch.where(x > 0)\n    return x[rows, columns]",
+    "return torch.where(x > 0, x, 0)",
+    "return torch.argwhere(x)",
+    "return torch.unique(x)",
+    "return x.unique(return_inverse=True)[1]",
+    "return torch.unique_consecutive(x)",
+    "return torch.masked_select(x, x > 0)",
+    "return x.masked_fill(x > 0, 0)",
+    "return torch.bincount(x.argmax(1))",
+    "return torch.bincount(x.argmax(1), minlength=9)",
+    "return F.one_hot(x.argmax(1))",
+    "return F.one_hot(x.argmax(1), -1)",
+    "return F.one_hot(x.argmax(1), 6)",
+    "return F.one_hot(x.argmax(1), num_classes=6)",
+    "return x.repeat_interleave(2, dim=0)",
+    "return x.repeat_interleave(x.argmax(1), dim=0)",
+    "return torch.repeat_interleave(x, x.argmax(1), dim=0)",
+    "return torch.repeat_interleave(x.argmax(1))",
+    "return torch.repeat_interleave(x, x.argmax(1), dim=0, output_size=int(x.shape[0]))",
+    "return torch.count_nonzero(x)",
+]
+_X = torch.tensor([[1.0, -2.0, 0.5], [3.0, -1.0, 0.25], [-1.0, 4.0, 0.125], [0.5, 1.0, 0.0625]])
+
+
+@pytest.mark.parametrize("line", _LINES)
+def test_reported_are_the_lines_that_break(line: str, tmp_path: Path) -> None:
+    text = f"import torch\nimport torch.nn.functional as F\ndef f(x: torch.Tensor):\n    {line}\n"
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    space: dict[str, object] = {}
+    exec(compile(text, str(path), "exec"), space)
+    torch._dynamo.reset()
+    with BreakCollector() as collector:
+        torch.compile(space["f"], backend="eager")(_X)  # type: ignore[call-overload]
+    torch._dynamo.reset()
+    broken = {site.line for site in collector.break_sites}
+    found = run([SourceFile(path, "program", text, ast.parse(text))], Config(root=tmp_path), rules=[DataDependentShape])
+    assert {f.span.line for f in found.findings} == broken
+    assert all(f.declined for f in found.findings)

@@ -1,0 +1,243 @@
+"""The tables of the NumPy rules against NumPy, math, torch and Dynamo, and what the rules leave alone."""
+
+from __future__ import annotations
+
+import ast
+import math
+import random
+import textwrap
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.numpy_calls.host_random import HostRandom
+from compilefix.codemods.numpy_calls.numpy_on_tensor import KEEPS_INTEGERS, POINTWISE, UNSUPPORTED, NumpyOnTensor
+from compilefix.codemods.numpy_calls.numpy_static import FUNCTIONS, NumpyStatic
+from compilefix.codemods.rule import Rule
+from compilefix.fixing.engine import run
+from compilefix.measuring.breaks import BreakCollector
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+_REALS = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.7, 10.0, 99.99, 1234.5678, 1e6 + 0.5]
+_SEQUENCES = [(), (3,), (2, 3), (7, 1, 5), (64, 64, 3, 2), (0, 4)]
+
+
+def _python(name: str) -> Callable[..., Any]:
+    function = FUNCTIONS[name]
+    names = [f"a{i}" for i in range(function.arity)]
+    code = f"lambda {', '.join(names)}: " + function.python.format(*names, m="math")
+    result: Callable[..., Any] = eval(code, {"math": math})
+    return result
+
+
+def _close(a: float, b: float) -> bool:
+    return a == b or abs(a - b) <= 4 * math.ulp(max(abs(a), abs(b)))
+
+
+@pytest.mark.parametrize("name", [n for n, f in FUNCTIONS.items() if f.arity == 1 and not f.sequence])
+def test_functions_of_one_number_agree_with_numpy(name: str) -> None:
+    function, python = FUNCTIONS[name], _python(name)
+    for value in [*_REALS, *range(1, 400)]:
+        if (function.domain == "positive" and value <= 0) or (function.domain == "bounded" and value > 700):
+            continue
+        ours, theirs = python(value), getattr(np, name)(value)
+        assert float(ours) == float(theirs) if function.exact else _close(float(ours), float(theirs))
+
+
+@pytest.mark.parametrize("name", [n for n, f in FUNCTIONS.items() if f.sequence])
+def test_functions_of_sequences_agree_with_numpy(name: str) -> None:
+    python = _python(name)
+    for sizes in _SEQUENCES:
+        if sizes or name in ("prod", "sum"):
+            assert python(torch.Size(sizes)) == int(getattr(np, name)(torch.Size(sizes)))
+
+
+@pytest.mark.parametrize("name", [n for n, f in FUNCTIONS.items() if f.arity == 2])
+def test_functions_of_two_integers_agree_with_numpy(name: str) -> None:
+    python = _python(name)
+    for a in (-3, 0, 5):
+        for b in (-7, 0, 5, 11):
+            assert python(a, b) == int(getattr(np, name)(a, b))
+
+
+@pytest.mark.parametrize("name", ["log2", "log10"])
+def test_whole_logarithms_of_integers_are_the_same(name: str) -> None:
+    python = _python(name)
+    powers = [2**k for k in range(1, 45)] + [10**k for k in range(1, 14)]
+    near = [n for power in powers for n in (power - 1, power, power + 1)]
+    for n in [*range(1, 5000), *near]:
+        theirs = getattr(np, name)(n)
+        assert (int(python(n)), math.ceil(python(n))) == (int(theirs), math.ceil(theirs))
+
+
+@pytest.mark.parametrize("tensor", [torch.ones(2), torch.ones(2).half(), torch.ones(2, dtype=torch.int64), torch.tensor(2.0), torch.tensor(2)])
+@pytest.mark.parametrize("scalar", [np.float64(1.5), np.int64(3)])
+def test_a_numpy_number_beside_a_tensor_acts_like_a_python_number(tensor: torch.Tensor, scalar: Any) -> None:
+    plain = scalar.item()
+    for with_numpy, with_python in (
+        (tensor * scalar, tensor * plain),
+        (scalar * tensor, plain * tensor),
+        (tensor / scalar, tensor / plain),
+        (scalar - tensor, plain - tensor),
+        (tensor // scalar, tensor // plain),
+    ):
+        assert type(with_numpy) is torch.Tensor
+        assert with_numpy.dtype == with_python.dtype
+        assert torch.equal(with_numpy, with_python)
+
+
+@pytest.mark.parametrize("name", sorted(POINTWISE))
+def test_pointwise_functions_keep_float32_and_agree_with_torch(name: str) -> None:
+    x = torch.tensor([0.25, 1.0, 3.5, 40.0])
+    theirs, ours = torch.from_numpy(getattr(np, name)(x.numpy())), getattr(torch, name)(x)
+    assert ours.dtype == theirs.dtype == torch.float32
+    torch.testing.assert_close(ours, theirs, rtol=3e-7, atol=0)
+
+
+@pytest.mark.parametrize("name", sorted(KEEPS_INTEGERS))
+def test_functions_said_to_keep_integers_do(name: str) -> None:
+    x = torch.tensor([-3, 0, 7])
+    theirs, ours = torch.from_numpy(getattr(np, name)(x.numpy())), getattr(torch, name)(x)
+    assert ours.dtype == theirs.dtype == torch.int64
+    assert torch.equal(ours, theirs)
+
+
+def test_unsupported_functions_are_unknown_to_torch() -> None:
+    import torch._numpy as torch_numpy
+
+    assert [n for n in UNSUPPORTED if hasattr(torch_numpy, n)] == []
+
+
+def _findings(rule: type[Rule], body: str, *, allowed: frozenset[str] | None = frozenset()) -> tuple[tuple[Finding, ...], str]:
+    text = textwrap.dedent(body)
+    path = Path("/nowhere/program.py")
+    outcome = run([SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=[rule], allowed=allowed)
+    changed = [c.after for c in outcome.patchset]
+    return outcome.findings, changed[0] if changed else text
+
+
+def _function(lines: str, header: str = "import numpy as np\nimport random\nimport torch\n") -> str:
+    return header + "def f(x: torch.Tensor, n: int, y: torch.Tensor):\n" + textwrap.indent(lines, "    ")
+
+
+def _graphs(function: Callable[[torch.Tensor], Any], sizes: range) -> int:
+    count = 0
+
+    def backend(module: torch.fx.GraphModule, _: Any) -> Any:
+        nonlocal count
+        count += 1
+        return module.forward
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=backend)
+    for size in sizes:
+        compiled(torch.ones(size, 6))
+    torch._dynamo.reset()
+    return count
+
+
+@pytest.mark.parametrize(
+    ("numpy_form", "python_form"),
+    [
+        (lambda x: x / np.sqrt(x.shape[0]), lambda x: x / math.sqrt(x.shape[0])),
+        (lambda x: x[: int(np.ceil(x.shape[0] / 3))], lambda x: x[: math.ceil(x.shape[0] / 3)]),
+        (lambda x: x * int(np.log2(x.shape[0])), lambda x: x * int(math.log2(x.shape[0]))),
+    ],
+)
+def test_numpy_on_a_shape_is_compiled_for_every_size_and_math_is_not(numpy_form: Any, python_form: Any) -> None:
+    # Sizes between two powers of two, so that log2 has one outcome.
+    assert _graphs(numpy_form, range(9, 14)) == 5
+    assert _graphs(python_form, range(9, 14)) == 2
+
+
+def test_constants_beside_tensors_are_not_reported() -> None:
+    findings, _ = _findings(NumpyStatic, _function("return x * np.sqrt(5) / np.log(n) + np.pi\n"))
+    assert findings == ()
+
+
+def test_integers_made_of_constants_are_rewritten() -> None:
+    findings, after = _findings(NumpyStatic, _function("return x.view(int(np.prod((2, 3))))\n"))
+    assert [f.effect for f in findings] == ["break"]
+    assert "x.view(math.prod((2, 3)))" in after
+    assert "import math" in after
+
+
+def test_nested_calls_are_rewritten_as_one() -> None:
+    body = "return x * int(np.ceil(np.sqrt(x.shape[0]) / 2))\n"
+    findings, after = _findings(NumpyStatic, _function(body))
+    assert len(findings) == 1
+    assert "math.ceil(math.sqrt(x.shape[0]) / 2)" in after
+
+
+@pytest.mark.parametrize(
+    ("line", "assumption"),
+    [
+        ("return x * np.sqrt(x.shape[0] - 4)", "math-errors"),
+        ("return x * np.log2(x.shape[0])", "math-errors"),
+        ("return x * (np.sqrt(x.shape[0]) / n)", "math-errors"),
+        ("return np.sqrt(x.shape[0])", "static-shape-values"),
+        ("return x * np.ceil(x.shape[0])", "static-shape-values"),
+    ],
+)
+def test_what_is_not_proved_needs_an_assumption(line: str, assumption: str) -> None:
+    findings, after = _findings(NumpyStatic, _function(line + "\n"))
+    fix = findings[0].fix
+    assert fix is not None
+    assert fix.assumptions == (assumption,)
+    assert after == _function(line + "\n")
+
+
+def test_a_local_variable_called_math_is_not_taken_for_the_module() -> None:
+    findings, _ = _findings(NumpyStatic, _function("math = 2\nreturn x * np.sqrt(x.shape[0]) * math\n"))
+    assert findings[0].declined == "`math` is the name of a local variable here"
+
+
+def test_tensors_are_left_to_the_other_rule() -> None:
+    findings, _ = _findings(NumpyStatic, _function("return np.sqrt(x) + np.maximum(x.sum().item(), 2)\n"))
+    assert findings == ()
+
+
+def test_a_method_of_a_tensor_on_a_numpy_result_is_rewritten() -> None:
+    body = _function("z = x.float()\nreturn np.abs(z).unsqueeze(0)\n")
+    findings, after = _findings(NumpyOnTensor, body)
+    assert findings[0].fix is not None
+    assert "torch.abs(z).unsqueeze(0)" in after
+
+
+def test_arrays_that_stay_arrays_are_not_reported() -> None:
+    body = "a = x.numpy()\nb = np.exp(a) * a.shape[0]\nreturn torch.from_numpy(b) + len(a)\n"
+    findings, _ = _findings(NumpyOnTensor, _function(body))
+    assert findings == ()
+
+
+
+@pytest.mark.parametrize(
+    ("line", "draw"),
+    [
+        ("x * random.random()", lambda x: x * random.random()),
+        ("x * random.choice([1, 2])", lambda x: x * random.choice([1, 2])),
+        ("x * random.gauss(0, 1)", lambda x: x * random.gauss(0, 1)),
+        ("x * random.uniform(0, 1)", lambda x: x * random.uniform(0, 1)),
+        ("x * 2 if random.uniform(0, 1) < 0.5 else x + 1", lambda x: x * 2 if random.uniform(0, 1) < 0.5 else x + 1),
+        ("x * np.random.rand()", lambda x: x * np.random.rand()),
+        ("x * np.random.uniform(0, 1)", lambda x: x * np.random.uniform(0, 1)),
+        ("x * np.random.beta(1.0, 1.0)", lambda x: x * np.random.beta(1.0, 1.0)),
+        ("x * torch.from_numpy(np.random.rand(3))", lambda x: x * torch.from_numpy(np.random.rand(3))),
+        ("x * torch.from_numpy(np.random.normal(0, 1, 3))", lambda x: x * torch.from_numpy(np.random.normal(0, 1, 3))),
+    ],
+)
+def test_draws_are_reported_exactly_where_they_break(line: str, draw: Callable[[torch.Tensor], Any]) -> None:
+    findings, _ = _findings(HostRandom, _function(f"return {line}\n"))
+    torch._dynamo.reset()
+    with BreakCollector() as collector, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.compile(draw, backend="eager")(torch.ones(3))
+    torch._dynamo.reset()
+    assert len(findings) == min(len(collector.break_sites), 1)
