@@ -79,6 +79,8 @@ class TensorTernary(Rule):
         if fixed:
             joined = " and ".join(template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed)
             code = f"{code} if {joined} else {template.use(node.orelse)}"
+        if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
+            return self.declined(scope, node, message, "the text of a tensor names the operation that made it")
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)

@@ -293,19 +293,27 @@ def _host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords):
         return None
     method, base = node.func.attr, node.func.value
-    if method not in _READS | _TO_HOST or not scope.value(base).is_tensor:
-        inner = _host_chain(base, scope) if method in _READS else None
-        return None if inner is None else (inner[0], f"{inner[1]}.{method}()")
     if method in _READS:
-        return _peeled(base, scope), f".{method}()"
+        inner = _host_chain(base, scope)
+        if inner is not None and inner[1].endswith(".numpy()"):
+            return inner[0], f"{inner[1]}.{method}()"
+        return (_peeled(base, scope), f".{method}()") if _is_read(base, scope) else None
+    if method not in _TO_HOST or not scope.value(base).is_tensor:
+        return None
     tensor, suffix = _host_chain(base, scope) or (base, "")
     return tensor, f"{suffix}.{method}()"
+
+
+def _is_read(base: ast.expr, scope: Scope) -> bool:
+    """Whether `.item()` or `.tolist()` reads a tensor here: nothing else in compiled code has these methods."""
+    value = scope.value(base)
+    return value.is_tensor or value.is_unknown
 
 
 def _peeled(node: ast.expr, scope: Scope) -> ast.expr:
     """The tensor without the moves to the host that reading its value does anyway."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("cpu", "detach") and not node.args:
-        if not scope.value(node.func.value).is_tensor:
+        if not _is_read(node.func.value, scope):
             break
         node = node.func.value
     return node
@@ -315,7 +323,7 @@ def _read_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     """The tensor whose value an expression reads as Python numbers."""
     if not isinstance(node, ast.Call):
         return None
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS and not node.args and scope.value(node.func.value).is_tensor:
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS and not node.args and _is_read(node.func.value, scope):
         return _peeled(node.func.value, scope)
     if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
         return _peeled(node.args[0], scope) if scope.value(node.args[0]).is_tensor else None

@@ -53,7 +53,8 @@ class _Flow:
 
     arithmetic: bool = False
     bounds: list[ast.Call] = field(default_factory=list)
-    clamps: list[tuple[ast.Call, ast.expr]] = field(default_factory=list)
+    clamps: list[ast.Call] = field(default_factory=list)
+    swaps: list[ast.BinOp] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
 
     def refuse(self, reason: str, assumption: str | None = None) -> None:
@@ -156,6 +157,12 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
             _follow(parent, source, scope, flow)
         else:
             _met(other, read.dtype, scope, flow)
+            if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
+                # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x` does not.
+                if isinstance(parent.right, ast.Name | ast.Attribute):
+                    flow.swaps.append(parent)
+                else:
+                    flow.refuse(f"`{_short(parent)}` would round the number to the precision of a half tensor", "float32-rounding")
             if isinstance(parent.op, ast.Div) and parent.left is node:
                 flow.refuse(f"`{_short(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise", "float32-rounding")
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
@@ -168,7 +175,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
     elif (clamp := _clamp(node, scope)) is not None:
         call, tensor = clamp
         if len([k for k in call.keywords if k.arg in ("min", "max")]) > 1:
-            flow.clamps.append((call, node))
+            flow.clamps.append(call)
         if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != read.dtype_id:
             flow.refuse(f"a bound that does not fit the dtype of `{_short(tensor)}` raises as a number and not as a tensor", "number-to-tensor")
         _met(tensor, read.dtype, scope, flow)
@@ -254,13 +261,13 @@ def _in_log(node: ast.AST, scope: Scope) -> bool:
 def _edits(node: ast.Call, code: str, template: Template, flow: _Flow, scope: Scope) -> tuple[Edit, ...]:
     """One edit for the read, and one for each `min`/`max` or clamp that must change with it; nested ones as one."""
     codes: dict[ast.AST, str] = {node: code}
-    outer: list[ast.Call] = []
+    outer: list[ast.expr] = []
     for call in flow.bounds:
         bound = "min" if scope.callee(call) == "max" else "max"
         inner = _render(call.args[0], codes, template)
         codes[call] = f"{inner}.clamp({bound}={template.use(call.args[1])})"
         outer.append(call)
-    for call, use in flow.clamps:
+    for call in flow.clamps:
         tensor = call.args[0] if call.args else call.func.value  # type: ignore[attr-defined]
         method = "clamp_" if isinstance(call.func, ast.Attribute) and call.func.attr == "clamp_" else "clamp"
         chained = template.use(tensor, operand=True)
@@ -270,7 +277,10 @@ def _edits(node: ast.Call, code: str, template: Template, flow: _Flow, scope: Sc
                     chained += f".{method}({name}={_render(keyword.value, codes, template)})"
         codes[call] = chained
         outer.append(call)
-        del use
+    for product in flow.swaps:
+        symbol = "*" if isinstance(product.op, ast.Mult) else "+"
+        codes[product] = f"{template.use(product.right)} {symbol} {_render(product.left, codes, template)}"
+        outer.append(product)
     tops = [n for n in [node, *outer] if not any(n is not o and n in set(ast.walk(o)) for o in outer)]
     return tuple(scope.edit(top, codes[top], **_used(codes[top], template)) for top in tops)
 

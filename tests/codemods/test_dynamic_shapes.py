@@ -45,7 +45,7 @@ _LINES = [
     "return x.repeat_interleave(x.argmax(1), dim=0)",
     "return torch.repeat_interleave(x, x.argmax(1), dim=0)",
     "return torch.repeat_interleave(x.argmax(1))",
-    "return torch.repeat_interleave(x, x.argmax(1), dim=0, output_size=int(x.shape[0]))",
+    "return torch.repeat_interleave(x, x.argmax(1), dim=0, output_size=2)",
     "return torch.count_nonzero(x)",
 ]
 _X = torch.tensor([[1.0, -2.0, 0.5], [3.0, -1.0, 0.25], [-1.0, 4.0, 0.125], [0.5, 1.0, 0.0625]])

@@ -77,7 +77,10 @@ def test_whole_logarithms_of_integers_are_the_same(name: str) -> None:
         assert (int(python(n)), math.ceil(python(n))) == (int(theirs), math.ceil(theirs))
 
 
-@pytest.mark.parametrize("tensor", [torch.ones(2), torch.ones(2).half(), torch.ones(2, dtype=torch.int64), torch.tensor(2.0), torch.tensor(2)])
+@pytest.mark.parametrize(
+    "tensor",
+    [torch.ones(2), torch.ones(2).half(), torch.ones(2, dtype=torch.int64), torch.tensor(2.0), torch.tensor(2)],
+)
 @pytest.mark.parametrize("scalar", [np.float64(1.5), np.int64(3)])
 def test_a_numpy_number_beside_a_tensor_acts_like_a_python_number(tensor: torch.Tensor, scalar: Any) -> None:
     plain = scalar.item()
@@ -115,10 +118,14 @@ def test_unsupported_functions_are_unknown_to_torch() -> None:
     assert [n for n in UNSUPPORTED if hasattr(torch_numpy, n)] == []
 
 
-def _findings(rule: type[Rule], body: str, *, allowed: frozenset[str] | None = frozenset()) -> tuple[tuple[Finding, ...], str]:
+def _findings(
+    rule: type[Rule], body: str, *, allowed: frozenset[str] | None = frozenset()
+) -> tuple[tuple[Finding, ...], str]:
     text = textwrap.dedent(body)
     path = Path("/nowhere/program.py")
-    outcome = run([SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=[rule], allowed=allowed)
+    outcome = run(
+        [SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=[rule], allowed=allowed
+    )
     changed = [c.after for c in outcome.patchset]
     return outcome.findings, changed[0] if changed else text
 
@@ -215,7 +222,6 @@ def test_arrays_that_stay_arrays_are_not_reported() -> None:
     body = "a = x.numpy()\nb = np.exp(a) * a.shape[0]\nreturn torch.from_numpy(b) + len(a)\n"
     findings, _ = _findings(NumpyOnTensor, _function(body))
     assert findings == ()
-
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,9 @@ def _graphs(function: Callable[..., Any], inputs: list[torch.Tensor]) -> int:
         ("None", "self.kept = x.sum()", GrowingList, False),
     ],
 )
-def test_state_is_reported_exactly_where_every_call_compiles(start: str, body: str, rule: type[Rule], grows: bool) -> None:
+def test_state_is_reported_exactly_where_every_call_compiles(
+    start: str, body: str, rule: type[Rule], grows: bool
+) -> None:
     text = _module(start, body)
     space: dict[str, Any] = {}
     exec(compile(text, "<program>", "exec"), space)
