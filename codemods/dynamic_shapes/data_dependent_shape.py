@@ -3,7 +3,8 @@
 ## What it does
 Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where`
 with one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave`
-with a tensor of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported.
+with a tensor of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported, unless the
+mask has no dimension: such an index is read as a Python number (GB0033).
 
 ## Why is this bad
 Dynamo cannot know the shape while it traces, so the graph ends there (GB0036), and on a GPU the program waits for the
@@ -24,7 +25,7 @@ This rule has no fix: the rewrite depends on what the result is used for. The fi
 the shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the
 graph (not `one_hot`, and not `bincount` with `minlength`).
 
-Graph breaks: GB0036, GB0246. torch: all supported versions.
+Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class DataDependentShape(Rule):
     code = "CF501"
     name = "data-dependent-shape"
     summary = "operation whose result has a shape that depends on values"
-    gb = ("GB0036",)
+    gb = ("GB0033", "GB0036", "GB0246")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the API table, and indexing with a boolean mask."""
@@ -77,7 +78,7 @@ class DataDependentShape(Rule):
             return
         if method and isinstance(node.func, ast.Attribute) and not scope.value(node.func.value).is_tensor:
             return
-        gb = ("GB0246",) if short == "one_hot" else self.gb
+        gb = ("GB0246",) if short == "one_hot" else ("GB0036",)
         reason = _ADVICE.get(short, "the number of results depends on values")
         if short not in ("one_hot", "repeat_interleave", "lstsq"):
             reason = f"{reason}; {_CAPTURE}"
@@ -91,10 +92,15 @@ class DataDependentShape(Rule):
             return
         parent = scope.parents.get(node)
         in_place = isinstance(parent, ast.AugAssign) and parent.target is node
+        if scope.value(mask).rank == 0:
+            message = f"`{_short(mask)}` has no dimension: as an index its value is read, and the graph breaks"
+            reason = f"write `torch.where({_short(mask)}, <new value>, {_short(node.value)})`"
+            yield self.declined(scope, node, message, reason, gb=("GB0033",))
+            return
         if isinstance(node.ctx, ast.Store) and not in_place:
             return
         message = f"`{_short(node)}` has as many elements as `{_short(mask)}` has true values: the graph breaks"
-        yield self.declined(scope, node, message, _advice(node, mask, in_place, scope))
+        yield self.declined(scope, node, message, _advice(node, mask, in_place, scope), gb=("GB0036",))
 
 
 def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:

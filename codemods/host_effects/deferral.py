@@ -26,6 +26,7 @@ _CASTS = frozenset({"float", "int", "bool"})
 _LATE_BUILTINS = frozenset({"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *_CASTS})
 _FRESH = frozenset({"mean", "sum", "norm", "max", "min", "abs", "exp", "log", "sqrt", "std", "var", "any", "all", "pow", "amax", "amin", "prod"})
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "fatal", "log"})
+_LITERAL = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 _CONVERSION = re.compile(r"%(?:\((?P<key>\w+)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<type>[a-zA-Z%])")
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
@@ -83,22 +84,58 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
         Refused: a part of the call cannot be moved.
     """
     _check_function(scope)
-    calls, plans = [call], []
+    calls, texts = [call], {}
     edits: list[Edit] = []
+    reasons = ["the text appears when the compiled call returns"]
     reads: dict[str, ast.expr] = {}
     for item in calls:
         plan = _Plan(scope)
-        text = _emitted(item, plan)
-        plans.append(plan)
-        edits.append(_edit(item, text, scope))
+        texts[item] = _escaped(_emitted(item, plan))
+        reasons.extend(plan.reasons)
+        related = _calls_under(guard, scope) if (guard := level_guard(item, scope)) is not None else []
         for name, read in plan.reads.items():
-            if name not in reads:
-                reads[name] = read
-                calls.extend(other for other in _calls_with(name, scope) if other not in calls)
+            reads[name] = read
+            related += _calls_with(name, scope)
+        calls.extend(other for other in dict.fromkeys(related) if other not in calls)
+    for item, text in texts.items():
+        guard = level_guard(item, scope)
+        if guard is None:
+            edits.append(_edit(item, text, scope))
+        elif item is _calls_under(guard, scope)[0]:
+            edits.append(scope.edit(guard, "\n".join(texts[other] for other in _calls_under(guard, scope))))
     for read in reads.values():
         edits.append(scope.edit(read, _escaped(_kept(read, scope))))
-    reasons = ("the text appears when the compiled call returns", *(reason for plan in plans for reason in plan.reasons))
-    return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys((*reasons, *_unresolved_checkpoint(scope)))), boundary=True)
+    reasons.extend(_unresolved_checkpoint(scope))
+    return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys(reasons)), boundary=True)
+
+
+def level_guard(node: ast.AST, scope: Scope) -> ast.If | None:
+    """The `if logger.isEnabledFor(logging.DEBUG):` around log lines that ask for nothing else themselves.
+
+    The test is not needed where all that it guards are lines of the same logger and level, without side effects.
+    """
+    guard = next((parent for parent in scope.ancestors(node) if isinstance(parent, ast.If)), None)
+    if guard is None or guard.orelse or not isinstance(guard.test, ast.Call) or not isinstance(guard.test.func, ast.Attribute):
+        return None
+    test = guard.test
+    if scope.callee(test) != "logging.Logger.isEnabledFor" or len(test.args) != 1 or isinstance(scope.parents.get(guard), ast.If):
+        return None
+    level = (scope.function.module.qualified(test.args[0]) or "").removeprefix("logging.").lower()
+    calls = _calls_under(guard, scope)
+    if level not in _LEVELS or len(calls) != len(guard.body):
+        return None
+    for call in calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != level or ast.dump(call.func.value) != ast.dump(guard.test.func.value):
+            return None
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            does = scope.legality.effects.of(argument, scope.facts)
+            if does.mutates or does.random or does.raises or does.unknown:
+                return None
+    return guard
+
+
+def _calls_under(guard: ast.If, scope: Scope) -> list[ast.Call]:
+    return [s.value for s in guard.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and kind_of(s.value, scope) == "log"]
 
 
 def _check_function(scope: Scope) -> None:
@@ -140,9 +177,10 @@ def _emitted(call: ast.Call, plan: _Plan) -> str:
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
     kind = kind_of(call, scope)
+    function = _function(call.func, plan)
     arguments = _log_arguments(call, plan) if kind == "log" else [_argument(a, plan, raw=True) for a in call.args]
     arguments += [_keyword(k, kind, plan) for k in call.keywords]
-    body = f"{_function(call.func, plan)}({', '.join(arguments)})"
+    body = f"{function}({', '.join(arguments)})"
     head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
     return f"emit({', '.join([head + body, *plan.captured])})"
 
@@ -209,7 +247,7 @@ def _conversions(message: ast.expr | None, count: int) -> list[str]:
 def _late(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
     """The text of an expression in the lambda. `raw` says that its value is shown by `str` or `repr`."""
     scope = plan.scope
-    if isinstance(node, ast.Constant):
+    if all(isinstance(part, _LITERAL) for part in ast.walk(node)):
         return _source(node, scope)
     if isinstance(node, ast.JoinedStr):
         return _replaced(node, _fields(node), plan)

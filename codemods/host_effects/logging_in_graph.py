@@ -3,7 +3,8 @@
 ## What it does
 Finds calls of a logger (`logger.info`, `self.logger.debug`, `logging.warning`, `logger.warning_once`) in a compiled
 function and carries them out at the compile boundary: the values are computed where the call stood, and the record is
-made when the compiled call returns.
+made when the compiled call returns. `if logger.isEnabledFor(logging.DEBUG):` round lines of that logger and level goes
+away: the level is asked at the boundary.
 
 ## Why is this bad
 Dynamo ends the graph at the call (GB0291; GB4841 for the functions of the `logging` module), also when the level is
@@ -43,7 +44,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.host_effects.deferral import Refused, deferred, effects, where_to_wrap
+from compilefix.codemods.host_effects.deferral import Refused, deferred, effects, level_guard, where_to_wrap
 from compilefix.codemods.rule import Rule, Scope
 
 _LEVEL_TESTS = ("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel")
@@ -65,8 +66,22 @@ class LoggingInGraph(Rule):
             yield self._judge(call, scope)
         for node in scope.nodes:
             if isinstance(node, ast.Call) and scope.callee(node) in _LEVEL_TESTS:
-                reason = "drop the test where it only guards a log line: the level is asked again at the boundary"
-                yield self.declined(scope, node, f"`{ast.unparse(node)}` breaks the graph", reason, gb=("GB0291",))
+                yield self._judge_test(node, scope)
+
+    def _judge_test(self, node: ast.Call, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(node)}` breaks the graph"
+        reason = "it guards more than lines of its own logger and level: drop the test, or make it outside the compiled code"
+        guard = level_guard(node, scope)
+        if guard is None or guard.test is not node:
+            return self.declined(scope, node, message, reason, gb=("GB0291",))
+        first = guard.body[0]
+        assert isinstance(first, ast.Expr)
+        assert isinstance(first.value, ast.Call)
+        try:
+            fix = deferred(first.value, scope)
+        except Refused as refused:
+            return self.declined(scope, node, message, str(refused), gb=("GB0291",))
+        return self.fixed(scope, node, message + where_to_wrap(scope), fix, gb=("GB0291",))
 
     def _judge(self, call: ast.Call, scope: Scope) -> Finding:
         gb = ("GB4841",) if (scope.callee(call) or "").count(".") == 1 else ("GB0291",)

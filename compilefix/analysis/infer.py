@@ -1104,7 +1104,7 @@ class Interpreter:
             number_only = value.dtype in ("bool", "int")
             return replace(
                 value,
-                dtype_id=f"{position} dtype" if value.dtype_id else None,
+                dtype_id=f"{position} dtype" if value.dtype_id or value.is_tensor else None,
                 shape_id="()" if value.rank == 0 else f"{position}" if value.may_be(Kind.TENSOR) else None,
                 storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
                 leaves=frozenset() if number_only else leaves,

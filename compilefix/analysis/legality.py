@@ -147,11 +147,27 @@ class Legality:
                 for atom in _atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
-                    if value.leaves and value.may_be(Kind.TENSOR) and not value.origin and ast.unparse(atom) not in shared:
+                    if value.leaves and value.may_be(Kind.TENSOR) and ast.unparse(atom) not in shared and not self._passes_zero(atom, facts, set()):
                         yield Obstacle(
                             f"`{ast.unparse(atom)}` was computed before and is used on one side only: a gradient of zero would flow back through it",
                             "finite-derivative",
                         )
+
+    def _passes_zero(self, atom: ast.expr, facts: FunctionFacts, seen: set[str]) -> bool:
+        """Whether a gradient of zero stays zero on its way from a name back to the arguments and attributes."""
+        value = facts.value(atom)
+        if value.origin or not value.leaves:
+            return True
+        if not isinstance(atom, ast.Name):
+            return False
+        if atom.id in seen:
+            return True
+        seen.add(atom.id)
+        stores = [n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.id == atom.id and isinstance(n.ctx, ast.Store)]
+        sources = [n.value for n in live_nodes(facts) if isinstance(n, ast.Assign) and len(n.targets) == 1 and n.targets[0] in stores]
+        return len(sources) == len(stores) > 0 and all(
+            self._derivative_culprit(source, facts) is None and all(self._passes_zero(a, facts, seen) for a in _atoms(source)) for source in sources
+        )
 
     def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""

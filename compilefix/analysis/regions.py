@@ -214,9 +214,10 @@ def _entries(target: Function | Class | Module | None, project: Project) -> Iter
 
 def _module_function(module: Module) -> Function:
     """The top level of a module as a function, so that what it calls can be looked at like any other code."""
-    tree = module.file.tree
+    # What the module defines is found through the index; in a function it would count as a local name.
+    body = [s for s in module.file.tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     node = ast.FunctionDef(
-        name="<module>", args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]), body=tree.body, decorator_list=[]
+        name="<module>", args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]), body=body, decorator_list=[]
     )
     node.lineno, node.col_offset, node.returns = 1, 0, None
     return Function("<module>", node, module)

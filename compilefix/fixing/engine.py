@@ -83,7 +83,7 @@ def run(
         for path, file in sorted(current.items())
         if file.text != originals[path].text
     )
-    return Outcome(findings, PatchSet((*created, *changes), helper), tuple(errors))
+    return Outcome(findings, PatchSet((*changes, *created), helper), tuple(errors))
 
 
 def _find(

@@ -46,7 +46,7 @@ def emit(effect: Callable[..., Any], *values: Any) -> None:
     """
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
     if _noted.effects is None:
-        effect(*values)
+        _named(effect)(*values)
     else:
         _noted.effects.append((effect, [_snapshot(value) for value in values]))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import builtins
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compilefix.codemods.finding import Span
 
+_BRANCHES = (ast.If, ast.IfExp, ast.While)
 HOOK = "__compilefix_branch__"
 
 
@@ -34,14 +36,14 @@ class BranchCounts:
         return value
 
 
-def branch_lines(source: str, spans: Iterable[Span]) -> tuple[int, ...]:
-    """The lines of the conditions inside the spans, in order. Empty for source that does not parse."""
-    return tuple(sorted({test.lineno for test in _tests(source, spans)}))
+def branch_lines(source: str, after: str, spans: Iterable[Span]) -> tuple[int, ...]:
+    """The lines of the conditions inside the spans that `after` has no more. Empty for source that does not parse."""
+    return tuple(sorted({test.lineno for test in _tests(source, after, spans)}))
 
 
-def instrumented(source: str, spans: Iterable[Span], path: str) -> str:
-    """The source with each condition inside the spans reported under the key `path:line`."""
-    tests = _tests(source, spans)
+def instrumented(source: str, after: str, spans: Iterable[Span], path: str) -> str:
+    """The source with each condition that was rewritten reported under the key `path:line`."""
+    tests = _tests(source, after, spans)
     lines = [line.encode("utf-8") for line in io.StringIO(source, newline="")]
     # From the back, so that positions before stay true; an inner condition comes after the outer one that holds it.
     marks: list[tuple[int, int, int, bytes]] = []
@@ -56,15 +58,25 @@ def instrumented(source: str, spans: Iterable[Span], path: str) -> str:
     return b"".join(lines).decode("utf-8")
 
 
-def _tests(source: str, spans: Iterable[Span]) -> list[ast.expr]:
+def _tests(source: str, after: str, spans: Iterable[Span]) -> list[ast.expr]:
     wanted = list(spans)
     try:
         tree = ast.parse(source)
+        # A fixed condition inside a rewritten branch stays a condition: only those that are gone count.
+        kept = Counter(ast.dump(node.test) for node in ast.walk(ast.parse(after)) if isinstance(node, _BRANCHES))
     except (SyntaxError, ValueError):
         return []
-    return [
-        node.test
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.If, ast.IfExp, ast.While))
-        and any(span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted)
-    ]
+    tests: list[ast.expr] = []
+    inside: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, _BRANCHES):
+            near = any(span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted)
+            (inside if near else tests).append(node.test)
+    kept.subtract(Counter(ast.dump(test) for test in tests))
+    gone: list[ast.expr] = []
+    for test in inside:
+        if kept[ast.dump(test)] > 0:
+            kept[ast.dump(test)] -= 1
+        else:
+            gone.append(test)
+    return gone

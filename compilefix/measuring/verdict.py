@@ -157,9 +157,9 @@ class _Measurement:
             spans = [fix.span for fix in change.fixes]
             if change.before is None or not spans:
                 continue
-            for line in branch_lines(change.before, spans):
+            for line in branch_lines(change.before, change.after, spans):
                 branches.append((change.path, line))
-                sources[change.path.resolve()] = instrumented(change.before, spans, str(change.path))
+                sources[change.path.resolve()] = instrumented(change.before, change.after, spans, str(change.path))
         if not branches:
             if any(change.fixes for change in self.patchset):
                 return (), "no branch was rewritten"

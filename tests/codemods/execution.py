@@ -93,7 +93,7 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
     torch.manual_seed(1)
     error: Any = None
     result: Any = None
-    shares: Any = None
+    shares: Any = []
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             result = called(*arguments)

@@ -47,6 +47,8 @@ _LINES = [
     "return torch.repeat_interleave(x.argmax(1))",
     "return torch.repeat_interleave(x, x.argmax(1), dim=0, output_size=2)",
     "return torch.count_nonzero(x)",
+    "return x[x.sum() > 0]",
+    "y = x * 2\n    y[y.sum() > 0] = 0\n    return y",
 ]
 _X = torch.tensor([[1.0, -2.0, 0.5], [3.0, -1.0, 0.25], [-1.0, 4.0, 0.125], [0.5, 1.0, 0.0625]])
 

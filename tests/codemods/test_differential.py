@@ -1,0 +1,298 @@
+"""Random small programs: after the safe fixes each does bit for bit what it did before."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(Path(__file__).parent))
+import execution  # noqa: E402
+
+settings.register_profile("ci", max_examples=200)
+settings.register_profile("nightly", max_examples=2000)
+PROFILE = settings.get_profile("nightly" if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else "ci")
+
+HEAD = """import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def helper(t: torch.Tensor):
+    return t * 0.5 + 1.0
+
+
+def bump(first: torch.Tensor, second: torch.Tensor):
+    second.add_(1)
+    return first
+
+
+class Program(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.p = nn.Parameter(torch.tensor([0.5, -1.5]))
+        self.s = nn.Parameter(torch.tensor(0.75))
+        self.lin = nn.Linear(2, 2)
+        self.act = nn.ReLU(inplace=True)
+        self.register_buffer("b", torch.tensor(2.0))
+        self.register_buffer("on", torch.tensor(True))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, n: torch.Tensor, flag: bool):
+"""
+
+TAIL = """
+
+def workload():
+    nan, inf = float("nan"), float("inf")
+    return Program(), {inputs}
+"""
+
+DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "bool", "uint8")
+VALUES = (
+    ("1.5", "-0.1", "nan", "0.0", "300.0", "inf"),
+    ("[1.0, 2.0]", "[-1.0, -2.5]", "[nan, 1.0]", "[inf, -inf]", "[0.0, 0.0]", "[0.1, 3.3]", "[300.0, 2.0]", "[0.0, -1.0]", "[]", "[2.0]"),
+    ("[[1.0, -1.0]]", "[[0.3, 0.7], [5.0, -4.0]]", "[[-0.3, nan], [0.0, 0.0]]", "[[0.0, -9.0]]", "[[], []]"),
+)
+"""Values by the number of dimensions."""
+
+
+@dataclass
+class Writer:
+    """Builds the body of a function; `names` are tensors that are bound, `numbers` Python numbers.
+
+    `kin` maps a tensor to the one that it was made from without a change of shape or dtype: a selection between two
+    of a kin is one that a rule can prove.
+    """
+
+    random: Random
+    lines: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=lambda: ["x", "y"])
+    numbers: list[str] = field(default_factory=list)
+    kin: dict[str, str] = field(default_factory=dict)
+    depth: int = 2
+    count: int = 0
+
+    def put(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def pick(self, *options: str) -> str:
+        return self.random.choice(options)
+
+    def name(self) -> str:
+        return self.random.choice(self.names[-4:])
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def operand(self) -> str:
+        return self.pick(self.name(), self.name(), "2.0", "0.1", "-1", "3", "self.p", "self.s", "self.b", *self.numbers)
+
+    def expression(self, about: str | None = None) -> str:
+        a = about or self.name()
+        return self.pick(
+            f"{a} * {self.operand()}", f"{a} + {self.operand()}", f"{a} - {self.operand()}", f"{a} * 0.5", f"{a} + 1.0",
+            f"{self.operand()} * {a}", f"{self.operand()} - {a}", f"{a} / {self.operand()}", f"{self.operand()} / {a}",
+            f"-{a}", a, f"{a}.detach()", f"{a}.clone()", f"{a}.relu()", f"F.relu({a})", f"torch.nan_to_num({a})",
+            f"{a}.clamp(min=-1.0, max=1.0)", f"torch.zeros_like({a})", f"torch.sqrt({a})", f"{a}.abs()", f"{a}.exp()",
+            f"{a}.sum()", f"{a}[0]", f"{a}.float()", f"{a}.double()", f"helper({a})", f"{a}.t()", f"{a}.view(-1)",
+            f"torch.tanh({a})", f"{a}.masked_fill({a} > 1, 0.0)", f"torch.where({a} > 0, {a}, {a} * 2)", f"self.lin({a})",
+            f"F.dropout({a}, 0.5)", f"{a} * torch.rand(())", f"self.act({a})", f"{a}.mean()", f"{a} ** 2", f"{a} * {a}",
+            f"{a} > 0", f"{a}.long()", f"bump({a}, {self.name()})",
+        )  # fmt: skip
+
+    def same_sort(self, a: str) -> str:
+        """Expressions that keep shape and dtype: two of these are what a safe fix selects from."""
+        relatives = [n for n in self.names if n != a and self.kin.get(n, n) == self.kin.get(a, a)]
+        if relatives and self.random.random() < 0.3:
+            return self.random.choice(relatives)
+        return self.pick(
+            f"{a} * 2.0", f"{a} * 0.5", f"{a} + 1.0", f"-{a}", f"{a}.relu()", f"torch.nan_to_num({a})", f"{a}.clamp(min=-1.0, max=1.0)",
+            f"{a} - 0.25", f"torch.zeros_like({a})", f"torch.sqrt({a})", f"{a}", f"{a}.detach()", f"{a}.tanh()", f"{a} / 4.0",
+            f"{a} * self.s", f"{a} * self.b",
+        )  # fmt: skip
+
+    def condition(self) -> str:
+        a, b = self.name(), self.name()
+        plain = self.pick(
+            f"{a}.sum() > 0", f"{a}.sum() > 0", f"({a} > 0).any()", f"torch.isnan({a}).any()", f"({a} <= 1).all()", f"{a}.max() > 1", "self.on", "n.sum()",
+            f"{a}.mean() < {b}.mean()", f"{a}.sum().item() > 0.1", f"float({a}.sum()) > {b}.sum().item()", "n.sum().item() == 3", "n.max().item() > 200",
+            f"bool({a}.any())", f"self.b > {self.pick('1', '2.5')}",
+        )  # fmt: skip
+        form = self.pick("{0}", "{0}", "{0}", "{0}", "not {0}", "{0} and {1}", "{0} or {1}", "flag and {0}", "{0} and flag", "{0} and 1 / len(x) > 0.4")
+        return form.format(plain, f"{b}.sum() < 5")
+
+    def read(self) -> str:
+        a = self.name()
+        return self.pick(
+            f"{a}.sum().item()", f"float({a}.sum())", "self.b.item()", "self.s.item()", "n.sum().item()", f"max({a}.sum().item(), 0.1)", f"min({a}.sum().item(), 1.0)",
+            f"{a}.abs().max().item()", f"{a}.sum().item() * 0.1 + 3", "int(n.sum())", f"bool({a}.any())", f"1.0 / {a}.sum().item()", f"{a}.detach().mul(self.s).sum().item()",
+            f"{a}.item()", "n.sum().item() / 7",
+        )  # fmt: skip
+
+    def statement(self, level: int) -> None:
+        kind = self.pick("assign", "derive", "derive", "select", "select", "select", "ternary", "ternary", "number", "number", "read", "read", "write", "alias", "loop", "static", "no_grad")
+        getattr(self, f"_{kind}")(level)
+
+    def _assign(self, level: int) -> None:
+        self.put(f"{(name := self.fresh())} = {self.expression()}")
+        self.names.append(name)
+
+    def _derive(self, level: int) -> None:
+        a = self.name()
+        self.put(f"{(name := self.fresh())} = {self.same_sort(a)}")
+        self.names.append(name)
+        self.kin[name] = self.kin.get(a, a)
+
+    def _alias(self, level: int) -> None:
+        self.put(f"{(name := self.fresh())} = {self.name()}")
+        self.names.append(name)
+
+    def _select(self, level: int) -> None:
+        a = self.name()
+        two = self.pick("", "", "", self.name())
+        self.put(f"if {self.condition()}:")
+        if self.pick("no", "no", "temporary") == "temporary":
+            self.put(f"    t = {self.same_sort(a)}")
+            self.put(f"    {a} = {self.same_sort('t')}")
+        else:
+            self.put(f"    {a} = {self.pick(self.same_sort(a), self.same_sort(a), self.expression(a), self.expression())}")
+        if two and two != a:
+            self.put(f"    {two} = {self.same_sort(two)}")
+        shape = self.pick("if", "if", "else", "elif")
+        if shape == "elif":
+            self.put(f"elif {self.condition()}:")
+            self.put(f"    {a} = {self.same_sort(a)}")
+        if shape in ("else", "elif"):
+            self.put("else:")
+            self.put(f"    {a} = {self.same_sort(a)}")
+
+    def _ternary(self, level: int) -> None:
+        a = self.name()
+        name = self.pick(self.fresh(), a)
+        self.put(f"{name} = {self.same_sort(a)} if {self.condition()} else {self.pick(self.same_sort(a), self.expression())}")
+        if name not in self.names:
+            self.names.append(name)
+
+    def _number(self, level: int) -> None:
+        name = self.fresh()
+        one, two = self.pick("1.0", "0.5", "2", "0.1"), self.pick("2.0", "255.0", "3", "0.3")
+        self.put(f"{name} = {one} if {self.condition()} else {two}")
+        self.names.append(out := self.fresh())
+        self.put(f"{out} = {self.pick(f'{self.name_but(out)} * {name}', f'{self.name_but(out)} / {name}', f'{name} / {self.name_but(out)}', f'{name} - {self.name_but(out)}')}")
+
+    def name_but(self, last: str) -> str:
+        return self.random.choice([n for n in self.names if n != last])
+
+    def _read(self, level: int) -> None:
+        a = self.name()
+        if self.pick("inline", "named") == "named":
+            self.put(f"{(number := self.fresh())} = {self.read()}")
+        else:
+            number = self.read()
+        name = self.fresh()
+        use = self.pick(
+            "{a} * {k}", "{a} + {k}", "{a} - {k}", "{a} / {k}", "{k} * {a}", "{k} / {a}", "{k} - {a}", "{a} > {k}", "{a} == {k}", "{a}.clamp(min={k})", "{a}.clamp(max={k})",
+            "{a} * ({k} + 1)",
+        )  # fmt: skip
+        self.put(f"{name} = {use.format(a=a, k=number)}")
+        self.names.append(name)
+
+    def _write(self, level: int) -> None:
+        a = self.name()
+        self.put(
+            self.pick(
+                f"{a}.mul_(2)", f"{a} += 1", f"{a}.add_(0.5)", "self.b += 1", "self.b.mul_(0.5)", "self.on.logical_not_()", f"{a}.unsqueeze_(0)", f"{a}.zero_()",
+                f"{a} /= {a}.sum().item()", f"self.act({a})", f"bump({self.name()}, {a})", "self.last = x", f"print({a}.dtype)",
+            )  # fmt: skip
+        )
+
+    def _loop(self, level: int) -> None:
+        if level >= 2:
+            return
+        self.put(f"for i in range({self.pick('2', '3')}):")
+        self.block(level)
+
+    def _static(self, level: int) -> None:
+        if level >= 2:
+            return
+        self.put(self.pick("if flag:", "if x.dim() > 1:", "if x.dtype == torch.float16:"))
+        self.block(level)
+
+    def _no_grad(self, level: int) -> None:
+        if level >= 2:
+            return
+        self.put("with torch.no_grad():")
+        self.block(level)
+
+    def block(self, level: int) -> None:
+        self.depth += 1
+        # Half of the names that a block binds are used after it: they may then be unbound.
+        before, numbers = list(self.names), list(self.numbers)
+        self.put("pass")
+        for _ in range(self.random.randint(1, 3)):
+            self.statement(level + 1)
+        self.depth -= 1
+        if self.pick("keep", "drop", "drop") == "drop":
+            self.names, self.numbers = before, numbers
+
+
+def program(random: Random) -> str:
+    writer = Writer(random)
+    rank = random.choice((0, 1, 1, 1, 2, 2))
+    # Most rules prove something only of tensors whose dtype or rank the code shows.
+    unpack = ["x = x.float()", "(size,) = x.shape", "rows, columns = x.shape"][rank]
+    casts = ["x = x.float()", "x = x.float() * 1", "x = x.double()", "y = y.float()", "x = x.half()", "x = x.bfloat16() + 0", "x = x * 1", "x = self.lin(x.float())"]
+    for line in (unpack, random.choice(casts), random.choice(casts))[random.randint(0, 2) :]:
+        writer.put(line)
+    for _ in range(random.randint(2, 6)):
+        writer.statement(0)
+    returned = random.sample(writer.names[-4:], k=min(2, len(writer.names)))
+    writer.put(random.choice([f"return {', '.join(returned)}", f"return {returned[0]}", f"return [{returned[0]} * 2, {returned[-1]} + 1]"]))
+    inputs = []
+    for _ in range(3):
+        value, dtype = random.choice(VALUES[rank]), random.choice((*DTYPES, "float32", "float32", "float32", "float32"))
+        floating = dtype.startswith(("float", "bfloat"))
+        if not floating:
+            value = value.replace("nan", "3").replace("-inf", "4").replace("inf", "5")
+        other = random.choice(["x0 * 2 + 1", "x0", "x0.flip(-1)" if rank else "x0"])
+        gradient = ".requires_grad_()" if floating and random.random() < 0.6 else ""
+        n = random.choice(["torch.tensor([1, 2])", "torch.tensor(3)", "torch.tensor([44, 3], dtype=torch.uint8)", "torch.tensor([2**53 + 1])"])
+        inputs.append(f"(lambda x0: (x0, ({other}).detach(), {n}, {random.random() < 0.5}))(torch.tensor({value}).to(torch.{dtype}){gradient})")
+    return HEAD + "\n".join(writer.lines) + "\n" + TAIL.format(inputs=f"[{', '.join(inputs)}]")
+
+
+def test_random_programs_keep_their_results() -> None:
+    seen = {"programs": 0, "rewritten": 0, "fixes": 0}
+
+    @settings(PROFILE, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32).map(Random).map(program))
+    def check(text: str) -> None:
+        seen["programs"] += 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outcome = execution.rewritten(Path("program.py"), text)
+            result = execution.after(outcome, text)
+            if result == text:
+                return
+            seen["rewritten"] += 1
+            seen["fixes"] += len(outcome.patchset.fixes)
+            note(outcome.patchset.diff(Path.cwd()))
+            before = execution.observe(execution.execute(text, "before")["workload"])
+            after = execution.observe(execution.execute(result, "after")["workload"])
+        found = execution.differences(before, after)
+        assert not found, "\n".join(found[:3])
+
+    check()
+    # Without this, a rule that declines everything would look like one that is right about everything.
+    assert seen["rewritten"] > seen["programs"] // 10, seen

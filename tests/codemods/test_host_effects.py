@@ -1,0 +1,330 @@
+"""The rules for prints, log lines and warnings: what calls become, what they refuse, and the text at run time."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.util
+import io
+import itertools
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from compilefix.codemods import registry
+from compilefix.codemods.finding import Finding
+from compilefix.fixing.engine import Outcome, run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+torch = pytest.importorskip("torch")
+testing = pytest.importorskip("torch._dynamo.testing")
+
+RULES = [rule for code, rule in registry.load().items() if code in ("CF301", "CF302", "CF303")]
+MODELS = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "models").glob("*.py"))
+HEAD = """\
+import logging
+import sys
+import warnings
+
+import torch
+from torch import nn
+
+logger = logging.getLogger("compilefix.program")
+
+
+class Model(nn.Module):
+    def __init__(self, index: int = 4):
+        super().__init__()
+        self.index: int = index
+        self.logger = logging.getLogger("compilefix.program.own")
+        self.register_buffer("count", torch.zeros((), dtype=torch.long))
+        self.names = ["a", "b"]
+
+    def forward(self, x: torch.Tensor, verbose: bool = True):
+        x = x * 2.0
+        total = x.sum()
+"""
+
+_numbers = itertools.count()
+
+
+def rewritten(body: str, *, head: str = HEAD, allowed: frozenset[str] | None = frozenset({"log-late"})) -> tuple[str, Outcome]:
+    """What the body of `forward` becomes, as it is written between its first lines and its end."""
+    text = head + "".join(f"        {line}\n" for line in body.splitlines()) + "        return x.relu()\n"
+    path = Path("/nowhere/program.py")
+    outcome = run([SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=RULES, allowed=allowed)
+    new = next((change.after for change in outcome.patchset if change.path == path), text)
+    _, _, rest = new.partition("        total = x.sum()\n")
+    lines = rest.removesuffix("        return x.relu()\n").splitlines()
+    return "\n".join(line.removeprefix("        ") for line in lines), outcome
+
+
+def only(outcome: Outcome) -> Finding:
+    (finding,) = outcome.findings
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("print()", "emit(lambda: print())"),
+        ("print('a', 1, flush=True)", "emit(lambda: print('a', 1, flush=True))"),
+        ("print('to', file=sys.stderr)", "emit(lambda: print('to', file=sys.stderr))"),
+        ("print(total.item())", "emit(lambda total: print(total.item()), total)"),
+        ("print(total.detach().cpu().item())", "emit(lambda total: print(total.item()), total)"),
+        ("print(x.detach().cpu().numpy())", "emit(lambda x: print(x.cpu().numpy()), x.detach())"),
+        ("print(f'{total:.3f} {self.index:>4d}')", "emit(lambda total, index: print(f'{total:.3f} {index:>4d}'), total, self.index)"),
+        ('print(f"{{}} {float(total)!r:>{self.index}}")', 'emit(lambda total, index: print(f"{{}} {float(total)!r:>{index}}"), total, self.index)'),
+        ("print('%.2f' % total.item())", "emit(lambda total: print('%.2f' % total.item()), total)"),
+        ("print('{} {}'.format(total.item(), self.index))", "emit(lambda total, index: print('{} {}'.format(total.item(), index)), total, self.index)"),
+        ("print([round(x.max().item(), 2), {'n': 3}])", "emit(lambda x_max: print([round(x_max.item(), 2), {'n': 3}]), x.max())"),
+        ("print(x.mean().item() / x.shape[0] * 100)", "emit(lambda x_mean, x_shape_0: print(x_mean.item() / x_shape_0 * 100), x.mean(), x.shape[0])"),
+        ("print(x.shape, x.dtype)", "emit(lambda x_shape, x_dtype: print(x_shape, x_dtype), x.shape, x.dtype)"),
+        ("print(total.item(), total.item())", "emit(lambda total: print(total.item(), total.item()), total)"),
+        ("print(x > 0)", "emit(lambda value: print(value), x > 0)"),
+        ("print(self.count)", "emit(lambda count: print(count), self.count)"),
+        ("x = x + 1; print('late')", "x = x + 1; emit(lambda: print('late'))"),
+        ("if verbose: print('v')", "if verbose: emit(lambda: print('v'))"),
+        ("print('why')  # because", "emit(lambda: print('why'))  # because"),
+        ("logger.info('%d %.1f', self.index, total)", "emit(lambda index, total: logger.info('%d %.1f', index, total), self.index, total)"),
+        ("logger.debug('x')", "emit(lambda: logger.debug('x'))"),
+        ("logger.warning_once('x')", "emit(lambda: logger.warning_once('x'))"),
+        ("self.logger.error('%s', self.index)", "emit(lambda logger, index: logger.error('%s', index), self.logger, self.index)"),
+        ("logging.info(f'{total.item()}')", "emit(lambda total: logging.info(f'{total.item()}'), total)"),
+        ("logger.log(logging.INFO, 'x', extra={'a': 1})", "emit(lambda: logger.log(logging.INFO, 'x', extra={'a': 1}))"),
+        (
+            "if logger.isEnabledFor(logging.DEBUG):\n    logger.debug('a')\n    logger.debug('%.3f', x.max().item())",
+            "emit(lambda: logger.debug('a'))\nemit(lambda x_max: logger.debug('%.3f', x_max.item()), x.max())",
+        ),
+        ("warnings.warn('x')", "emit(lambda: warnings.warn('x'))"),
+        ("warnings.warn(f'{x.dim()}', FutureWarning, stacklevel=1)", "emit(lambda x_dim: warnings.warn(f'{x_dim}', FutureWarning, stacklevel=1), x.dim())"),
+        ("n = total.item()\nprint(f'{n:.2f}')", "n = total.detach().clone()\nemit(lambda n: print(f'{n.item():.2f}'), n)"),
+        (
+            "low, high = x.min().item(), int(x.max())\nprint(low)\nlogger.info('%d', high)",
+            "low, high = x.min(), x.max()\nemit(lambda low: print(low.item()), low)\nemit(lambda high: logger.info('%d', int(high)), high)",
+        ),
+    ],
+)
+def test_becomes(before: str, after: str) -> None:
+    text, outcome = rewritten(before)
+    # However the arguments are spread over lines.
+    assert ast.unparse(ast.parse(text)) == ast.unparse(ast.parse(after))
+    assert ("#" in text) == ("#" in after)
+    assert all(f.fix is not None and f.fix.boundary and f.fix.assumptions == ("log-late",) for f in outcome.findings)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("print(x)", "the text of `x` shows whether it requires a gradient"),
+        ("print(f'{x}')", "shows whether it requires a gradient"),
+        ("print([x])", "shows whether it requires a gradient"),
+        ("logger.info('%s', x)", "shows whether it requires a gradient"),
+        ("logger.info('%s' + '%s', x)", "shows whether it requires a gradient"),
+        ("y = print('a')", "the result of the call is used"),
+        ("x = x if print('a') else x", "the result of the call is used"),
+        ("print(y := total)", "an argument does more than give a value"),
+        ("print(', '.join(f'{v:.1f}' for v in x.tolist()))", "in a comprehension"),
+        ("print('a', file=self.stream)", "is not known to be `sys.stdout` or `sys.stderr`"),
+        ("print(**self.options)", "cannot be judged"),
+        ("print(self.logger)", "is an object"),
+        ("emit = 3\nprint('a')", "uses the name `emit`"),
+        ("logger.exception('a')", "exception that is being handled"),
+        ("logger.error('a', exc_info=True)", "shows where the program is"),
+        ("logger.error('a', stack_info=True)", "shows where the program is"),
+        ("logger.error('a', stacklevel=2)", "names a caller"),
+        ("if logger.isEnabledFor(logging.DEBUG):\n    x = x + 1", "guards more than lines of its own"),
+        ("warnings.warn('a', stacklevel=2)", "names a caller"),
+        ("with warnings.catch_warnings():\n    warnings.warn('a')", "redirects it"),
+    ],
+)
+def test_declines(body: str, reason: str) -> None:
+    text, outcome = rewritten(body)
+    assert text == body
+    assert reason in (only(outcome).declined or "")
+
+
+def test_a_level_test_that_guards_other_levels_stays() -> None:
+    text, outcome = rewritten("if logger.isEnabledFor(logging.DEBUG):\n    logger.info('a')")
+    assert text == "if logger.isEnabledFor(logging.DEBUG):\n    emit(lambda: logger.info('a'))"
+    assert [f.fix is None for f in outcome.findings] == [True, False]
+
+
+def test_what_is_taken_on_trust_is_said() -> None:
+    _, outcome = rewritten("print(self.unknown)")
+    fix = only(outcome).fix
+    assert fix is not None
+    assert any("`self.unknown` is not known" in reason for reason in fix.reasons)
+
+
+def test_is_off_by_default() -> None:
+    text, outcome = rewritten("print('a')", allowed=frozenset())
+    assert text == "print('a')"
+    assert only(outcome).fix is not None
+
+
+def test_autograd_functions_are_declined() -> None:
+    head = "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x: torch.Tensor):\n        total = x.sum()\n"
+    _, outcome = rewritten("print('a')", head=head)
+    assert "custom derivative" in (only(outcome).declined or "")
+
+
+def test_a_lambda_and_code_that_does_not_run_compiled_are_left_alone() -> None:
+    _, outcome = rewritten("late = lambda: print('a')\nif torch.compiler.is_compiling():\n    pass\nelse:\n    print('eager only')")
+    assert outcome.findings == ()
+
+
+def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
+    from compilefix.measuring.breaks import BreakCollector
+
+    calls = {"print('a')": "CF301", "logger.debug('a')": "CF302", "logger.isEnabledFor(10)": "CF302", "logging.info('a')": "CF302", "warnings.warn('a')": "CF303"}
+    for number, (call, code) in enumerate(calls.items()):
+        _, outcome = rewritten(call)
+        text = HEAD + f"        {call}\n        return x.relu()\n"
+        module = load(_written(tmp_path / f"ids{number}.py", text))
+        torch._dynamo.reset()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), BreakCollector() as collector:
+            warnings.simplefilter("ignore")
+            torch.compile(module.Model(), backend="eager")(torch.ones(2))
+        assert only(outcome).code == code
+        assert {site.gb for site in collector.break_sites} == set(only(outcome).gb) - {"GB7000"}
+
+
+# -- at run time
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def load(path: Path) -> ModuleType:
+    name = f"host_effects_{next(_numbers)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Records(logging.Handler):
+    def handle(self, record: logging.LogRecord) -> bool:
+        print(record.name, record.levelname, record.funcName, record.filename, record.getMessage())
+        return True
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], tuple[ModuleType, ModuleType, Any]]]:
+    """Gives for a program's text the module, the rewritten module, and `boundary`."""
+    monkeypatch.syspath_prepend(tmp_path)
+    handler = Records()
+    logging.getLogger().addHandler(handler)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+    def make(text: str) -> tuple[ModuleType, ModuleType, Any]:
+        number = next(_numbers)
+        old = _written(tmp_path / "program.py", text)
+        # Dynamo remembers modules by their names: each program has a helper of its own.
+        config = Config(root=tmp_path, helper_module=f"helper_{number}")
+        rules = list(registry.load().values())
+        outcome = run([SourceFile(old, "program", text, ast.parse(text))], config, rules=rules, allowed=frozenset({"log-late"}))
+        original = load(old)
+        for change in outcome.patchset:
+            _written(change.path, change.after)
+        importlib.invalidate_caches()
+        return original, load(old), importlib.import_module(f"helper_{number}").boundary
+
+    yield make
+    logging.getLogger().removeHandler(handler)
+    torch._dynamo.reset()
+
+
+def shown(function: Callable[..., Any], inputs: list[tuple[Any, ...]]) -> tuple[str, list[Any]]:
+    """What is printed and logged, and the results, of three rounds of calls."""
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+        results = [function(*[a.clone() if isinstance(a, torch.Tensor) else a for a in args]) for _ in range(3) for args in inputs]
+    return stream.getvalue(), results
+
+
+BODY = """\
+        logger.debug("off %s", total.item())
+        low, high = x.min().item(), float(x.max())
+        print(f"{self.index:03d} low {low:.4f} high {high!r:>24} {x.shape} {x.dtype} {{}}")
+        logger.warning("%s of %d%% in %5.1f %s", low, x.shape[0], total, x.detach())
+        for name in self.names:
+            print(name, x.detach(), x > 0, sep=" ~ ", end=";\\n")
+            x.mul_(0.5)
+        self.logger.error("sum {:>9.3f}".format(x.sum().item()))
+        self.count += 1
+        print("count", self.count, [round(x.mean().item(), 3), None], {"n": int(self.count)})
+        warnings.warn(f"rank {x.dim()}", FutureWarning)
+        return x.relu()
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", pytest.param("inductor", marks=pytest.mark.slow)])
+def test_the_text_of_eager_in_one_graph(backend: str, project: Any) -> None:
+    old, new, boundary = project(HEAD + BODY)
+    inputs = [(torch.arange(6.0).reshape(2, 3) - n,) for n in range(3)] + [(torch.tensor([[float("nan"), 1.0, -0.0]] * 2),)]
+    with warnings.catch_warnings(record=True) as first:
+        warnings.simplefilter("always")
+        expected, outputs = shown(old.Model(), inputs)
+    counter = testing.CompileCounterWithBackend(backend)
+    with warnings.catch_warnings(record=True) as second:
+        warnings.simplefilter("always")
+        found, results = shown(boundary(torch.compile(new.Model(), backend=counter)), inputs)
+    assert found == expected
+    assert expected.count("forward") == 24, "the records name the method"
+    assert counter.frame_count == 1
+    assert not torch._dynamo.utils.counters["graph_break"]
+    assert all(torch.equal(a, b) or bool(a.isnan().any()) for a, b in zip(results, outputs, strict=True))
+    assert [(w.category, str(w.message), w.filename) for w in second if "rank" in str(w.message)] == [
+        (w.category, str(w.message), w.filename) for w in first
+    ]
+    assert shown(new.Model(), inputs)[0] == expected, "and without a boundary"
+
+
+def test_gradients_and_text_in_training(project: Any) -> None:
+    old, new, boundary = project(HEAD + BODY)
+
+    def step(called: Any) -> Callable[[Any], Any]:
+        def run_step(x: Any) -> Any:
+            x.requires_grad_()
+            called(x * 1.0).square().sum().backward()
+            return x.grad
+
+        return run_step
+
+    inputs = [(torch.arange(6.0).reshape(2, 3) - 2,), (torch.ones(2, 3),)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, gradients = shown(step(old.Model()), inputs)
+        found, ours = shown(step(boundary(torch.compile(new.Model(), backend="aot_eager"))), inputs)
+    assert found == expected
+    assert all(torch.equal(a, b) for a, b in zip(gradients, ours, strict=True))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_the_models_lose_their_host_effect_breaks_and_no_text(path: Path, project: Any) -> None:
+    from compilefix.measuring.breaks import BreakCollector
+
+    old, new, boundary = project(path.read_text(encoding="utf-8"))
+    model, inputs = old.workload("cpu")
+    expected, _ = shown(model, inputs)
+    assert expected
+    model, inputs = new.workload("cpu")
+    with BreakCollector() as collector:
+        found, _ = shown(boundary(torch.compile(model, backend="eager")), inputs)
+    assert found == expected
+    assert not {site.gb for site in collector.break_sites} & {"GB0059", "GB0291", "GB4841", "GB7000"}

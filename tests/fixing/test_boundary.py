@@ -1,0 +1,489 @@
+"""The helper module at run time, and how a run adds it to a project."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import importlib.util
+import io
+import itertools
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from compilefix.codemods.host_effects.print_in_graph import PrintInGraph
+from compilefix.fixing.boundary import helper_text
+from compilefix.fixing.engine import Outcome, run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile, read, write
+
+torch = pytest.importorskip("torch")
+testing = pytest.importorskip("torch._dynamo.testing")
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def helper(tmp_path: Path) -> Iterator[ModuleType]:
+    """The helper module, under a name of its own: Dynamo remembers modules by name."""
+    name = f"boundary_helper_{next(_numbers)}"
+    path = tmp_path / f"{name}.py"
+    path.write_text(helper_text(), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    yield module
+    torch._dynamo.reset()
+    del sys.modules[name]
+
+
+class Records(logging.Handler):
+    """Prints what a record holds, so that records and prints end up in one stream."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        print(record.levelname, record.funcName, record.getMessage())
+        return True
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    log = logging.getLogger(f"compilefix.test.{next(_numbers)}")
+    log.addHandler(Records())
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    yield log
+
+
+def printed(function: Callable[..., Any], *args: Any) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as stream, contextlib.suppress(ValueError):
+        function(*args)
+    return stream.getvalue()
+
+
+def model(helper: ModuleType, logger: logging.Logger) -> tuple[Any, Any]:
+    """The same nested module with plain and with deferred effects, and the same weights."""
+    emit = helper.emit
+
+    class Plain(torch.nn.Module):
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+            self.linear = torch.nn.Linear(3, 3)
+            self.inner = Plain(index - 1) if index else None
+
+        def forward(self, x: Any, fail: bool = False) -> Any:
+            x = self.linear(x)
+            print(f"{self.index} mean {x.mean().item():.4f}", x.shape)
+            x = self.inner(x, fail) if self.inner is not None else x
+            logger.info("%d after %.3f", self.index, x[0, 0].item())
+            x = x * 1.0
+            print("before", x.detach())
+            x.mul_(2.0)
+            if fail and self.index == 1:
+                raise ValueError("as asked")
+            return x
+
+    class Deferred(Plain):
+        def __init__(self, index: int) -> None:
+            super().__init__(index)
+            self.inner = Deferred(index - 1) if index else None
+
+        def forward(self, x: Any, fail: bool = False) -> Any:
+            x = self.linear(x)
+            emit(lambda i, m, s: print(f"{i} mean {m.item():.4f}", s), self.index, x.mean(), x.shape)
+            x = self.inner(x, fail) if self.inner is not None else x
+            emit(lambda log, i, first: log.info("%d after %.3f", i, first.item()), logger, self.index, x[0, 0])
+            x = x * 1.0
+            emit(lambda x: print("before", x), x.detach())
+            x.mul_(2.0)
+            if fail and self.index == 1:
+                raise ValueError("as asked")
+            return x
+
+    plain, deferred = Plain(2), Deferred(2)
+    deferred.load_state_dict(plain.state_dict())
+    return plain, deferred
+
+
+SEEN: dict[int, list[tuple[int, float]]] = {}
+INPUTS = [torch.full((2, 3), float(n)) for n in range(10)]
+
+
+def test_without_a_boundary_it_acts_at_once(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    for x in INPUTS[:2]:
+        assert printed(deferred, x) == printed(plain, x) != ""
+
+
+def test_one_graph_for_all_calls_and_the_text_of_eager(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    counter = testing.CompileCounter()
+    compiled = helper.boundary(torch.compile(deferred, backend=counter))
+    for x in INPUTS:
+        assert printed(compiled, x) == printed(plain, x)
+    assert counter.frame_count == 1
+    assert not torch._dynamo.utils.counters["graph_break"]
+
+
+def test_sizes_that_change_do_not_add_graphs_of_their_own(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    counter = testing.CompileCounter()
+    compiled = helper.boundary(torch.compile(deferred, backend=counter))
+    for rows in (2, 3, 4, 5, 6, 7):
+        assert printed(compiled, torch.ones(rows, 3)) == printed(plain, torch.ones(rows, 3))
+    assert counter.frame_count == 2, "one for the first size and one for all"
+
+
+def test_what_was_noted_before_an_exception_is_carried_out(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    compiled = helper.boundary(torch.compile(deferred, backend="eager"))
+    for fail in (False, True, True, False):
+        assert printed(compiled, INPUTS[1], fail) == printed(plain, INPUTS[1], fail)
+    with pytest.raises(ValueError, match="as asked"), contextlib.redirect_stdout(io.StringIO()):
+        compiled(INPUTS[1], True)
+
+
+def test_order_is_kept_round_a_graph_break(helper: ModuleType) -> None:
+    emit = helper.emit
+
+    def broken(x: Any) -> Any:
+        emit(lambda v: print("first", v.item()), x.sum())
+        torch._dynamo.graph_break()
+        emit(lambda v: print("second", v.item()), (x + 1).sum())
+        return x
+
+    compiled = helper.boundary(torch.compile(broken, backend="eager"))
+    for x in INPUTS[:3]:
+        assert printed(compiled, x) == printed(broken, x)
+
+
+def test_a_container_is_shown_as_it_was(helper: ModuleType) -> None:
+    emit = helper.emit
+
+    def grows(x: Any) -> Any:
+        items = [1, {"a": x.sum().detach()}]
+        emit(lambda i: print(i), items)
+        items.append(2)
+        items[1]["b"] = 3
+        emit(lambda i: print(i), items)
+        return x * 2
+
+    compiled = helper.boundary(torch.compile(grows, backend="eager", fullgraph=True))
+    assert printed(compiled, INPUTS[2]) == printed(grows, INPUTS[2])
+
+
+def test_training_gives_the_same_text_and_gradients(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    counter = testing.CompileCounter()
+    compiled = helper.boundary(torch.compile(deferred, backend=counter))
+
+    def step(called: Any, owner: Any, x: Any) -> list[Any]:
+        owner.zero_grad()
+        called(x).square().sum().backward()
+        return [p.grad.clone() for p in owner.parameters()]
+
+    for x in INPUTS[:4]:
+        assert printed(step, compiled, deferred, x) == printed(step, plain, plain, x)
+        for ours, theirs in zip(deferred.parameters(), plain.parameters(), strict=True):
+            assert torch.equal(ours.grad, theirs.grad)
+    assert counter.frame_count == 1
+
+
+@pytest.mark.slow
+def test_with_inductor(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    compiled = helper.boundary(torch.compile(deferred))
+    for x in INPUTS[1:4]:
+        assert printed(compiled, x) == printed(plain, x)
+        with contextlib.redirect_stdout(io.StringIO()):
+            compiled(x).sum().backward()
+    assert not torch._dynamo.utils.counters["graph_break"]
+
+
+def test_each_thread_has_its_own_lines(helper: ModuleType) -> None:
+    emit, found = helper.emit, SEEN
+    found.clear()
+
+    def noisy(x: Any, name: Any) -> Any:
+        for turn in range(4):
+            x = x + 1
+            emit(lambda n, t, v: SEEN[int(n)].append((t, v.item())), name, turn, x.sum())
+        return x
+
+    counter = testing.CompileCounter()
+    compiled = helper.boundary(torch.compile(noisy, backend=counter))
+    found[0] = []
+    compiled(INPUTS[0], torch.tensor(0))
+    expected = found[0] * 25
+
+    def work(name: int) -> None:
+        for _ in range(25):
+            compiled(INPUTS[0], torch.tensor(name))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(1, 5)]
+    found.update({name: [] for name in range(1, 5)})
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found[name] == expected for name in range(1, 5))
+    assert counter.frame_count == 1
+
+
+def test_an_inner_boundary_leaves_the_order_to_the_outer(helper: ModuleType) -> None:
+    emit, boundary = helper.emit, helper.boundary
+    inner = boundary(torch.compile(lambda x: (emit(lambda v: print("inner", v.item()), x.sum()), x * 2)[1], backend="eager"))
+
+    def outer(x: Any) -> Any:
+        emit(lambda v: print("before", v.item()), x.sum())
+        x = inner(x)
+        emit(lambda v: print("after", v.item()), x.sum())
+        return x
+
+    assert printed(boundary(outer), INPUTS[1]) == "before 6.0\ninner 6.0\nafter 12.0\n" == printed(outer, INPUTS[1])
+
+
+def test_a_compiled_module_stays_the_module_that_it_is(helper: ModuleType) -> None:
+    layer = torch.nn.Linear(2, 2)
+    compiled = torch.compile(layer, backend="eager")
+    keys = list(compiled.state_dict())
+    wrapped = helper.boundary(compiled)
+    assert wrapped is compiled
+    assert list(wrapped.state_dict()) == keys
+    assert wrapped.weight is layer.weight
+    assert list(wrapped.parameters()) == list(layer.parameters())
+    wrapped.eval()
+    assert not layer.training
+    assert helper.boundary(wrapped).forward is compiled.forward, "twice is once"
+    assert torch.equal(copy.deepcopy(wrapped)(torch.ones(1, 2)), layer(torch.ones(1, 2)))
+
+
+def test_a_module_compiled_in_place(helper: ModuleType, logger: logging.Logger) -> None:
+    plain, deferred = model(helper, logger)
+    counter = testing.CompileCounter()
+    deferred.compile(backend=counter)
+    assert helper.boundary(deferred) is deferred
+    for x in INPUTS[:3]:
+        assert printed(deferred, x) == printed(plain, x)
+    assert counter.frame_count == 1
+
+
+def test_a_module_that_is_not_compiled_is_left_alone(helper: ModuleType, logger: logging.Logger) -> None:
+    _, deferred = model(helper, logger)
+    before = dict(vars(deferred))
+    assert helper.boundary(deferred) is deferred
+    assert vars(deferred) == before
+
+
+def test_as_a_decorator_of_a_method(helper: ModuleType) -> None:
+    emit, boundary = helper.emit, helper.boundary
+
+    class Scaler:
+        @boundary
+        @torch.compile(backend="eager", fullgraph=True)
+        def scale(self, x: Any) -> Any:
+            """Doubles."""
+            emit(lambda v: print(v.item()), x.sum())
+            return x * 2
+
+    assert printed(Scaler().scale, INPUTS[1]) == "6.0\n"
+    assert Scaler.scale.__doc__ == "Doubles."
+
+
+def test_an_effect_that_fails_raises_like_the_call_itself(helper: ModuleType) -> None:
+    emit, boundary = helper.emit, helper.boundary
+
+    def fails(x: Any) -> Any:
+        emit(lambda: print("one"))
+        emit(lambda v: print(f"{v:d}"), x.sum())
+        emit(lambda: print("never"))
+        return x
+
+    compiled = boundary(torch.compile(fails, backend="eager"))
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream), pytest.raises(ValueError, match="format code 'd'"):
+        compiled(INPUTS[1])
+    assert stream.getvalue() == "one\n"
+    assert printed(boundary(lambda: emit(lambda: print("again")))) == "again\n"
+
+
+# -- what a run adds to a project
+
+
+def project(root: Path, texts: dict[str, str]) -> list[SourceFile]:
+    files: list[SourceFile] = []
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for name in texts:
+        file = read(root / name)
+        assert isinstance(file, SourceFile)
+        files.append(file)
+    return files
+
+
+def fixed(files: list[SourceFile], root: Path, **settings: Any) -> Outcome:
+    return run(files, Config(root=root, **settings), rules=[PrintInGraph], allowed=frozenset({"log-late"}))
+
+
+def changes(outcome: Outcome, root: Path) -> dict[str, str]:
+    return {change.path.relative_to(root).as_posix(): change.after for change in outcome.patchset}
+
+
+LAYER = "import torch\n\n\ndef layer(x: torch.Tensor):\n    print(x.sum().item())\n    return x * 2\n"
+CALL = "    emit(lambda x_sum: print(x_sum.item()), x.sum())\n"
+PACKAGE = {
+    "pkg/__init__.py": "",
+    "pkg/sub/__init__.py": "",
+    "pkg/sub/layer.py": LAYER,
+    "pkg/quiet.py": "import torch\n\n\ndef quiet(x: torch.Tensor):\n    return x * 2\n",
+    "pkg/train.py": "import torch\n\nfrom pkg.quiet import quiet\nfrom pkg.sub.layer import layer\n\n"
+    "fast = torch.compile(quiet)\nstep = torch.compile(layer, dynamic=False)  # hot\n",
+}
+
+
+def test_helper_import_and_wrapped_call(tmp_path: Path) -> None:
+    outcome = fixed(project(tmp_path, PACKAGE), tmp_path)
+    assert outcome.patchset.boundary == "pkg._compile_boundary"
+    new = changes(outcome, tmp_path)
+    assert sorted(new) == ["pkg/_compile_boundary.py", "pkg/sub/layer.py", "pkg/train.py"]
+    assert new["pkg/_compile_boundary.py"] == helper_text()
+    assert "from pkg._compile_boundary import emit\n" in new["pkg/sub/layer.py"]
+    assert CALL in new["pkg/sub/layer.py"]
+    assert "from pkg._compile_boundary import boundary\n" in new["pkg/train.py"]
+    assert "fast = torch.compile(quiet)\nstep = boundary(torch.compile(layer, dynamic=False))  # hot\n" in new["pkg/train.py"]
+    created = [change for change in outcome.patchset if change.before is None]
+    assert [change.module for change in created] == ["pkg._compile_boundary"]
+    assert outcome.findings[0].message == "`print` breaks the graph"
+
+
+def apply(outcome: Outcome, files: list[SourceFile]) -> list[SourceFile]:
+    sources = {file.path: file for file in files}
+    for change in outcome.patchset:
+        assert write(sources.get(change.path, change.path), change.after) is None
+    found = [read(path) for path in {*sources, *(change.path for change in outcome.patchset)}]
+    return [file for file in found if isinstance(file, SourceFile)]
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    files = project(tmp_path, PACKAGE)
+    again = apply(fixed(files, tmp_path), files)
+    assert len(again) == len(files) + 1
+    outcome = fixed(again, tmp_path)
+    assert not outcome.patchset
+    assert outcome.findings == ()
+
+
+def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
+    files = project(tmp_path, PACKAGE)
+    apply(fixed(files, tmp_path), files)
+    path = tmp_path / "pkg/sub/layer.py"
+    path.write_text(path.read_text(encoding="utf-8").replace("    return", "    print('new')\n    return"), encoding="utf-8")
+    for paths in (["pkg/sub/layer.py"], [*PACKAGE, "pkg/_compile_boundary.py"]):
+        found = [file for name in paths if isinstance(file := read(tmp_path / name), SourceFile)]
+        outcome = fixed(found, tmp_path)
+        assert outcome.patchset.boundary == "pkg._compile_boundary"
+        assert list(changes(outcome, tmp_path)) == ["pkg/sub/layer.py"]
+        assert changes(outcome, tmp_path)["pkg/sub/layer.py"].count("import emit") == 1
+
+
+def test_an_older_helper_is_replaced_and_a_stranger_left_alone(tmp_path: Path) -> None:
+    old = helper_text().replace("HELPER_VERSION = 1", "HELPER_VERSION = 0")
+    (tmp_path / "script.py").write_text(LAYER, encoding="utf-8")
+    helper = tmp_path / "_compile_boundary.py"
+    for text, expected in ((old, "_compile_boundary"), ("mine = 1\n", "_compile_boundary_2")):
+        helper.write_text(text, encoding="utf-8")
+        file = read(tmp_path / "script.py")
+        assert isinstance(file, SourceFile)
+        outcome = fixed([file], tmp_path)
+        assert outcome.patchset.boundary == expected
+        assert changes(outcome, tmp_path)[f"{expected}.py"] == helper_text()
+        assert f"from {expected} import emit" in changes(outcome, tmp_path)["script.py"]
+        change = next(change for change in outcome.patchset if change.module == expected)
+        assert change.before == (old if text == old else None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [("pkg._late", "pkg/_late.py"), ("pkg.tools.late", "pkg/tools/late.py"), ("elsewhere", "elsewhere.py")],
+)
+def test_the_configured_name(setting: str, place: str, tmp_path: Path) -> None:
+    texts = {f"src/{name}": text for name, text in PACKAGE.items()}
+    root = tmp_path / "src" if setting == "elsewhere" else tmp_path
+    outcome = fixed(project(tmp_path, texts), root, helper_module=setting)
+    assert outcome.patchset.boundary == setting
+    assert f"src/{place}" in changes(outcome, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@torch.compile\ndef", "@boundary\n@torch.compile\ndef"),
+        ("@wrap\n@torch.compile(mode='default')\ndef", "@wrap\n@boundary\n@torch.compile(mode='default')\ndef"),
+        ("@functools.partial(torch.compile, dynamic=False)\ndef", "@boundary\n@functools.partial(torch.compile, dynamic=False)\ndef"),
+        ("@helped.boundary\n@torch.compile\ndef", "@helped.boundary\n@torch.compile\ndef"),
+    ],
+)
+def test_decorators(before: str, after: str, tmp_path: Path) -> None:
+    text = "import functools\nimport torch\n\n\n" + before + LAYER.partition("def")[2]
+    new = changes(fixed(project(tmp_path, {"script.py": text}), tmp_path), tmp_path)["script.py"]
+    assert f"\n\n{after} layer" in new
+    assert CALL in new
+    ast.parse(new)
+
+
+@pytest.mark.parametrize(
+    ("end", "after", "message"),
+    [
+        ("fast = torch.compile(layer)", "fast = boundary(torch.compile(layer))", ""),
+        ("fast = torch.compile(build())", "fast = boundary(torch.compile(build()))", "wrap the compiled callable"),
+        ("boundary = 3\nfast = torch.compile(layer)", "fast = compile_boundary.boundary(torch.compile(layer))", ""),
+        ("é = 'é'; fast = torch.compile(\n    layer,\n)", "é = 'é'; fast = boundary(torch.compile(\n    layer,\n))", ""),
+        ("", "", "wrap the compiled callable"),
+    ],
+)
+def test_compile_calls(end: str, after: str, message: str, tmp_path: Path) -> None:
+    outcome = fixed(project(tmp_path, {"script.py": LAYER + "\n\n" + end + "\n"}), tmp_path)
+    new = changes(outcome, tmp_path)["script.py"]
+    assert new.rstrip().endswith(after)
+    assert message in outcome.findings[0].message
+    ast.parse(new)
+
+
+def test_a_module_compiled_in_place_is_the_users_to_wrap(tmp_path: Path) -> None:
+    text = (
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        print(x.sum().item())\n        return x\n\n\nmodel = Model()\nmodel.compile()\n"
+    )
+    outcome = fixed(project(tmp_path, {"script.py": text}), tmp_path)
+    assert "add `boundary(model)` after `model.compile()`" in outcome.findings[0].message
+    assert changes(outcome, tmp_path)["script.py"].endswith("model = Model()\nmodel.compile()\n")
+
+
+def test_newlines_stay(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_bytes((LAYER.replace("def", "@torch.compile\ndef")).replace("\n", "\r\n").encode())
+    file = read(path)
+    assert isinstance(file, SourceFile)
+    new = changes(fixed([file], tmp_path), tmp_path)["script.py"]
+    assert "@boundary\r\n@torch.compile\r\n" in new
+    assert "\n" not in new.replace("\r\n", "")
+
+
+def test_the_helper_needs_only_torch() -> None:
+    names = {alias.name for node in ast.walk(ast.parse(helper_text())) if isinstance(node, ast.Import) for alias in node.names}
+    assert names <= {"functools", "threading", "types", "torch"}
+    assert len(helper_text().splitlines()) < 150
