@@ -328,6 +328,17 @@ def selected(
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     yield from scope.legality.gradients(then, orelse, values, scope.facts, frozenset({kept}) if kept else frozenset())
     yield from scope.legality.saved(sides, scope.statement(at), scope.facts)
+    if _grad_mode_changed(scope, at):
+        for side, value in zip((then, orelse), values, strict=True):
+            if value.leaves and (side is None or isinstance(side, ast.Name | ast.Attribute | ast.Subscript)):
+                yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
+
+
+def _grad_mode_changed(scope: Scope, at: ast.AST) -> bool:
+    names = ("no_grad", "inference_mode", "set_grad_enabled")
+    calls = [item.context_expr for a in scope.ancestors(at) if isinstance(a, ast.With) for item in a.items]
+    around = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
+    return any(name in names for name in (*around, *(d.rpartition(".")[2] for d in scope.function.decorators)))
 
 
 def is_number(value: Value) -> bool:

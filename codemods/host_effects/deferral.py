@@ -1,8 +1,8 @@
 """Turning a print or a log line into one that is carried out at the compile boundary.
 
-`logger.info("norm %.3f", x.norm().item())` becomes `emit(lambda x_norm: logger.info("norm %.3f", x_norm.item()), x.norm())`:
-what the call needs from the function is computed where it stood and passed on, and the text is made when the call is
-carried out. Reading a tensor's value goes into the lambda, so that nothing waits for the device inside the graph.
+`print(x.norm().item())` becomes `emit(lambda x_norm: print(x_norm.item()), x.norm())`: what the call needs from the
+function is computed where it stood and passed on, and the text is made when the call is carried out. Reading a tensor's
+value goes into the lambda, so that nothing waits for the device inside the graph.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import keyword
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.values import Kind, Value
@@ -23,11 +24,46 @@ from compilefix.source.index import Class, Function, Module, Project
 _READS = frozenset({"item", "tolist"})
 _TO_HOST = frozenset({"cpu", "numpy"})
 _CASTS = frozenset({"float", "int", "bool"})
-_LATE_BUILTINS = frozenset({"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *_CASTS})
-_FRESH = frozenset({"mean", "sum", "norm", "max", "min", "abs", "exp", "log", "sqrt", "std", "var", "any", "all", "pow", "amax", "amin", "prod"})
+_LATE_BUILTINS = frozenset(
+    {"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *_CASTS}
+)
+_FRESH = frozenset(
+    {
+        "mean",
+        "sum",
+        "norm",
+        "max",
+        "min",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "std",
+        "var",
+        "any",
+        "all",
+        "pow",
+        "amax",
+        "amin",
+        "prod",
+    }
+)
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "fatal", "log"})
-_LITERAL = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
-_CONVERSION = re.compile(r"%(?:\((?P<key>\w+)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<type>[a-zA-Z%])")
+_NUMERIC = frozenset("diouxXeEfFgG")
+_LITERAL = (
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.operator,
+    ast.unaryop,
+    ast.expr_context,
+)
+_CONVERSION = re.compile(
+    r"%(?:\((?P<key>\w+)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<type>[a-zA-Z%])"
+)
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
 
@@ -54,7 +90,9 @@ def kind_of(node: ast.Call, scope: Scope) -> str | None:
     if name == "warnings.warn":
         return "warn"
     owner, _, method = name.rpartition(".")
-    if owner in ("logging.Logger", "logging") and (method in _LEVELS or method == "exception" or method.endswith("_once")):
+    if owner in ("logging.Logger", "logging") and (
+        method in _LEVELS or method == "exception" or method.endswith("_once")
+    ):
         return "log"
     return None
 
@@ -62,9 +100,10 @@ def kind_of(node: ast.Call, scope: Scope) -> str | None:
 def effects(scope: Scope, kind: str) -> Iterator[ast.Call]:
     """The calls of one kind that the function itself makes; those in a lambda run when the lambda does."""
     for node in scope.nodes:
-        if isinstance(node, ast.Call) and kind_of(node, scope) == kind:
-            if not any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(node)):
-                yield node
+        if not isinstance(node, ast.Call) or kind_of(node, scope) != kind:
+            continue
+        if not any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(node)):
+            yield node
 
 
 def where_to_wrap(scope: Scope) -> str:
@@ -90,7 +129,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     reads: dict[str, ast.expr] = {}
     for item in calls:
         plan = _Plan(scope)
-        texts[item] = _escaped(_emitted(item, plan))
+        texts[item] = _emitted(item, plan)
         reasons.extend(plan.reasons)
         related = _calls_under(guard, scope) if (guard := level_guard(item, scope)) is not None else []
         for name, read in plan.reads.items():
@@ -102,7 +141,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
         if guard is None:
             edits.append(_edit(item, text, scope))
         elif item is _calls_under(guard, scope)[0]:
-            edits.append(scope.edit(guard, "\n".join(texts[other] for other in _calls_under(guard, scope))))
+            edits.append(scope.edit(guard, _escaped("\n".join(texts[other] for other in _calls_under(guard, scope)))))
     for read in reads.values():
         edits.append(scope.edit(read, _escaped(_kept(read, scope))))
     reasons.extend(_unresolved_checkpoint(scope))
@@ -115,27 +154,44 @@ def level_guard(node: ast.AST, scope: Scope) -> ast.If | None:
     The test is not needed where all that it guards are lines of the same logger and level, without side effects.
     """
     guard = next((parent for parent in scope.ancestors(node) if isinstance(parent, ast.If)), None)
-    if guard is None or guard.orelse or not isinstance(guard.test, ast.Call) or not isinstance(guard.test.func, ast.Attribute):
+    if (
+        guard is None
+        or guard.orelse
+        or not isinstance(guard.test, ast.Call)
+        or not isinstance(guard.test.func, ast.Attribute)
+    ):
         return None
     test = guard.test
-    if scope.callee(test) != "logging.Logger.isEnabledFor" or len(test.args) != 1 or isinstance(scope.parents.get(guard), ast.If):
+    if (
+        scope.callee(test) != "logging.Logger.isEnabledFor"
+        or len(test.args) != 1
+        or isinstance(scope.parents.get(guard), ast.If)
+    ):
         return None
     level = (scope.function.module.qualified(test.args[0]) or "").removeprefix("logging.").lower()
     calls = _calls_under(guard, scope)
     if level not in _LEVELS or len(calls) != len(guard.body):
         return None
     for call in calls:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != level or ast.dump(call.func.value) != ast.dump(guard.test.func.value):
+        if (
+            not isinstance(call.func, ast.Attribute)
+            or call.func.attr != level
+            or ast.dump(call.func.value) != ast.dump(guard.test.func.value)
+        ):
             return None
         for argument in (*call.args, *(k.value for k in call.keywords)):
-            does = scope.legality.effects.of(argument, scope.facts)
+            does = scope.legality.effects.of(_read_of(argument, scope) or argument, scope.facts)
             if does.mutates or does.random or does.raises or does.unknown:
                 return None
     return guard
 
 
 def _calls_under(guard: ast.If, scope: Scope) -> list[ast.Call]:
-    return [s.value for s in guard.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and kind_of(s.value, scope) == "log"]
+    return [
+        s.value
+        for s in guard.body
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and kind_of(s.value, scope) == "log"
+    ]
 
 
 def _check_function(scope: Scope) -> None:
@@ -144,9 +200,13 @@ def _check_function(scope: Scope) -> None:
     if function.cls is not None and project.is_autograd_function(function.cls):
         raise Refused("the function is a custom derivative, which must not leave anything behind outside its results")
     if function in _checkpointed(scope):
-        raise Refused("the function runs under `torch.utils.checkpoint`, which runs it again in the backward pass and prints again")
+        raise Refused(
+            "the function runs under `torch.utils.checkpoint`, which runs it, and prints, again in the backward pass"
+        )
     module = function.module
-    if _binds_emit(module, function) or "emit" in module.imports and not _is_helper(module.imports["emit"], module, project):
+    if _binds_emit(module, function) or (
+        "emit" in module.imports and not _is_helper(module.imports["emit"], module, project)
+    ):
         raise Refused("the file uses the name `emit` for something else")
 
 
@@ -160,7 +220,11 @@ def _binds_emit(module: Module, function: Function) -> bool:
 def _is_helper(imported: str, module: Module, project: Project) -> bool:
     """Whether an imported `emit` is that of a helper module that an earlier run wrote."""
     source = project.modules.get(imported.rpartition(".")[0])
-    return "boundary" in imported or "emit(lambda" in module.file.text or source is not None and "HELPER_VERSION" in source.file.text
+    return (
+        "boundary" in imported
+        or "emit(lambda" in module.file.text
+        or (source is not None and "HELPER_VERSION" in source.file.text)
+    )
 
 
 # -- one call
@@ -171,7 +235,9 @@ def _emitted(call: ast.Call, plan: _Plan) -> str:
     if not isinstance(scope.parents.get(call), ast.Expr):
         raise Refused("the result of the call is used")
     for parent in scope.ancestors(call):
-        if isinstance(parent, ast.With) and any(name in ast.unparse(item.context_expr) for item in parent.items for name in _REDIRECTS):
+        if isinstance(parent, ast.With) and any(
+            name in ast.unparse(item.context_expr) for item in parent.items for name in _REDIRECTS
+        ):
             raise Refused("a `with` block around the call redirects it")
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
@@ -210,7 +276,11 @@ def _argument(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
 def _keyword(node: ast.keyword, kind: str | None, plan: _Plan) -> str:
     if node.arg is None:
         raise Refused(f"`**{ast.unparse(node.value)}` cannot be judged")
-    if kind == "log" and node.arg in ("exc_info", "stack_info") and not (isinstance(node.value, ast.Constant) and not node.value.value):
+    if (
+        kind == "log"
+        and node.arg in ("exc_info", "stack_info")
+        and not (isinstance(node.value, ast.Constant) and not node.value.value)
+    ):
         raise Refused(f"`{node.arg}` shows where the program is, which is elsewhere at the boundary")
     if node.arg == "stacklevel" and not (isinstance(node.value, ast.Constant) and node.value.value == 1):
         raise Refused("`stacklevel` names a caller, which is gone at the boundary")
@@ -229,7 +299,7 @@ def _log_arguments(call: ast.Call, plan: _Plan) -> list[str]:
     values = call.args[first + 1 :]
     message = call.args[first] if len(call.args) > first else None
     types = _conversions(message, len(values))
-    return arguments + [_argument(a, plan, raw=t not in "diouxXeEfFgG") for a, t in zip(values, types, strict=True)]
+    return arguments + [_argument(a, plan, raw=t not in _NUMERIC) for a, t in zip(values, types, strict=True)]
 
 
 def _conversions(message: ast.expr | None, count: int) -> list[str]:
@@ -262,14 +332,18 @@ def _late(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
         if raw and suffix == ".cpu()":
             _check_text(node, scope.value(node), plan)
         return _capture(tensor, plan, checked=False) + suffix
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CASTS and len(node.args) == 1 and not node.keywords:
-        if scope.callee(node) == node.func.id and scope.value(node.args[0]).is_tensor:
-            return f"{node.func.id}({_capture(_peeled(node.args[0], scope), plan, checked=False)})"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (source := _read_of(node, scope)) is not None:
+        return f"{node.func.id}({_capture(source, plan, checked=False)})"
     if _needs_text(node, scope):
+        if raw and scope.value(node).is_tensor:
+            _check_text(node, scope.value(node), plan)
         children = _late_children(node, scope)
         if children is not None:
-            return _replaced(node, [(child, raw and not isinstance(node, ast.BinOp | ast.Compare)) for child in children], plan)
-        if any(isinstance(p, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda) for p in ast.walk(node)):
+            return _replaced(node, list(zip(children, _shown(node, children, raw, scope), strict=True)), plan)
+        if any(
+            isinstance(p, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda)
+            for p in ast.walk(node)
+        ):
             raise Refused(f"`{_short(node)}` reads tensors in a comprehension")
     return _capture(node, plan, checked=True, raw=raw)
 
@@ -297,7 +371,11 @@ def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
         return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
     if isinstance(node, ast.Dict):
         return None if None in node.keys else [k for k in (*node.keys, *node.values) if k is not None]
-    if isinstance(node, ast.Call) and not any(isinstance(a, ast.Starred) for a in node.args) and all(k.arg for k in node.keywords):
+    if (
+        isinstance(node, ast.Call)
+        and not any(isinstance(a, ast.Starred) for a in node.args)
+        and all(k.arg for k in node.keywords)
+    ):
         name = scope.callee(node) or ""
         operands = [*node.args, *(k.value for k in node.keywords)]
         if name in _LATE_BUILTINS or name.startswith("math."):
@@ -305,6 +383,24 @@ def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr):
             return [node.func.value, *operands]
     return None
+
+
+def _shown(node: ast.expr, children: Sequence[ast.expr], raw: bool, scope: Scope) -> list[bool]:
+    """For each part of an expression whether it is shown by `str` or `repr`."""
+    if isinstance(node, ast.BinOp):
+        if not (isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr)):
+            return [False, False]
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        return [True, any(kind not in _NUMERIC for kind in _conversions(node.left, len(values)))]
+    if isinstance(node, ast.Call) and _makes_text(node, scope):
+        return [True] * len(children)
+    return [raw and not isinstance(node, ast.Compare)] * len(children)
+
+
+def _makes_text(node: ast.Call, scope: Scope) -> bool:
+    name = scope.callee(node) or ""
+    method_of_text = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr)
+    return name in ("str", "repr", "format") or method_of_text
 
 
 def _needs_text(node: ast.expr, scope: Scope) -> bool:
@@ -317,18 +413,23 @@ def _needs_text(node: ast.expr, scope: Scope) -> bool:
         if isinstance(part, ast.Call):
             if _read_of(part, scope) is not None:
                 return True
-            name = scope.callee(part) or ""
-            textual = name in ("str", "repr", "format") or isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Constant)
-            if textual:
+            if _makes_text(part, scope):
                 return True
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) and isinstance(part.left, ast.Constant) and isinstance(part.left.value, str):
+        if (
+            isinstance(part, ast.BinOp)
+            and isinstance(part.op, ast.Mod)
+            and isinstance(part.left, ast.Constant)
+            and isinstance(part.left.value, str)
+        ):
             return True
     return False
 
 
 def _host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
     """`x.cpu().numpy()` as the tensor that is passed on and what is left to do at the boundary."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords):
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords
+    ):
         return None
     method, base = node.func.attr, node.func.value
     if method in _READS:
@@ -345,12 +446,17 @@ def _host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
 def _is_read(base: ast.expr, scope: Scope) -> bool:
     """Whether `.item()` or `.tolist()` reads a tensor here: nothing else in compiled code has these methods."""
     value = scope.value(base)
-    return value.is_tensor or value.is_unknown
+    return bool(value.is_tensor or value.is_unknown)
 
 
 def _peeled(node: ast.expr, scope: Scope) -> ast.expr:
     """The tensor without the moves to the host that reading its value does anyway."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("cpu", "detach") and not node.args:
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("cpu", "detach")
+        and not node.args
+    ):
         if not _is_read(node.func.value, scope):
             break
         node = node.func.value
@@ -361,16 +467,30 @@ def _read_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     """The tensor whose value an expression reads as Python numbers."""
     if not isinstance(node, ast.Call):
         return None
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS and not node.args and _is_read(node.func.value, scope):
+    if (
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr in _READS
+        and not node.args
+        and _is_read(node.func.value, scope)
+    ):
         return _peeled(node.func.value, scope)
-    if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
+    if (
+        isinstance(node.func, ast.Name)
+        and node.func.id in _CASTS
+        and scope.callee(node) == node.func.id
+        and len(node.args) == 1
+    ):
         return _peeled(node.args[0], scope) if scope.value(node.args[0]).is_tensor else None
     return None
 
 
 def _read_text(read: ast.expr, tensor: str) -> str:
     assert isinstance(read, ast.Call)
-    return f"{tensor}.{read.func.attr}()" if isinstance(read.func, ast.Attribute) else f"{ast.unparse(read.func)}({tensor})"
+    return (
+        f"{tensor}.{read.func.attr}()"
+        if isinstance(read.func, ast.Attribute)
+        else f"{ast.unparse(read.func)}({tensor})"
+    )
 
 
 # -- numbers that are read before the call: `loss = total.item()`
@@ -384,7 +504,11 @@ def _bound_read(node: ast.Name, scope: Scope) -> ast.expr | None:
     read = _assigned(stores[0], scope)
     if read is None or _read_of(read, scope) is None:
         return None
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load)]
+    everywhere = [
+        n
+        for n in ast.walk(scope.function.node)
+        if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load)
+    ]
     loads = scope.names(node.id)
     if len(everywhere) != len(loads) or any(_effect_around(load, scope) is None for load in loads):
         return None
@@ -397,9 +521,11 @@ def _assigned(store: ast.Name, scope: Scope) -> ast.expr | None:
         return parent.value
     if isinstance(parent, ast.Tuple):
         assign = scope.parents.get(parent)
-        if isinstance(assign, ast.Assign) and len(assign.targets) == 1 and isinstance(assign.value, ast.Tuple):
-            if len(assign.value.elts) == len(parent.elts) and not any(isinstance(e, ast.Starred) for e in (*parent.elts, *assign.value.elts)):
-                return assign.value.elts[parent.elts.index(store)]
+        if not isinstance(assign, ast.Assign) or len(assign.targets) != 1 or not isinstance(assign.value, ast.Tuple):
+            return None
+        targets, sources = parent.elts, assign.value.elts
+        if len(targets) == len(sources) and not any(isinstance(e, ast.Starred) for e in (*targets, *sources)):
+            return sources[targets.index(store)]
     return None
 
 
@@ -424,7 +550,12 @@ def _kept(read: ast.expr, scope: Scope) -> str:
     tensor = _read_of(read, scope)
     assert tensor is not None
     text = _operand(tensor, scope)
-    fresh = isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr in _FRESH and not tensor.args
+    fresh = (
+        isinstance(tensor, ast.Call)
+        and isinstance(tensor.func, ast.Attribute)
+        and tensor.func.attr in _FRESH
+        and not tensor.args
+    )
     return text if fresh or isinstance(tensor, ast.BinOp) else f"{text}.detach().clone()"
 
 
@@ -454,7 +585,10 @@ def _check(node: ast.expr, value: Value, plan: _Plan, *, raw: bool) -> None:
             _check_text(node, part, plan)
         return
     if value.is_unknown or value.is_(Kind.CONTAINER):
-        plan.reasons.append(f"`{_short(node)}` is not known to be a number, a text or a tensor without gradient: what it shows could change until the call returns")
+        plan.reasons.append(
+            f"`{_short(node)}` is not known to be a number, a text or a tensor without gradient: "
+            "what it shows could change until the call returns"
+        )
 
 
 def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
@@ -462,7 +596,10 @@ def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
     if Kind.TENSOR not in value.kinds or value.dtype in ("bool", "int"):
         return
     if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
-        raise Refused(f"the text of `{_short(node)}` shows whether it requires a gradient: show `{_short(node)}.detach()`, or a number")
+        raise Refused(
+            f"the text of `{_short(node)}` shows whether it requires a gradient: "
+            f"show `{_short(node)}.detach()`, or a number"
+        )
 
 
 def _parameter(node: ast.expr, plan: _Plan) -> str:
@@ -471,7 +608,9 @@ def _parameter(node: ast.expr, plan: _Plan) -> str:
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
     taken = {*plan.captured.values(), *plan.inlined, *dir(builtins), "emit"}
-    taken |= {n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and _is_global(n, plan.scope)}
+    taken |= {
+        n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and _is_global(n, plan.scope)
+    }
     base, number = name, 1
     while name in taken or keyword.iskeyword(name):
         number += 1
@@ -493,7 +632,7 @@ def _words(node: ast.expr) -> list[str]:
 
 
 def _is_global(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression means the same in the lambda as here: a builtin, or something that the module imports or defines."""
+    """Whether an expression means the same in the lambda as here: a builtin, or what the module imports or defines."""
     root = node
     while isinstance(root, ast.Attribute):
         root = root.value
@@ -501,17 +640,21 @@ def _is_global(node: ast.expr, scope: Scope) -> bool:
         return False
     name, module = root.id, scope.function.module
     bound = {a.arg for a in ast.walk(scope.function.node) if isinstance(a, ast.arg)}
-    bound |= {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {
+        n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
     owner = scope.function.parent
     while owner is not None:
-        bound |= {n.id for n in ast.walk(owner.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)} | {a.arg for a in ast.walk(owner.node) if isinstance(a, ast.arg)}
+        bound |= {n.id for n in ast.walk(owner.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)} | {
+            a.arg for a in ast.walk(owner.node) if isinstance(a, ast.arg)
+        }
         owner = owner.parent
     if name in bound:
         return False
     if name in module.top_level_imports.values() or name in module.functions or name in module.classes:
         return True
     if name in module.assigns:
-        return scope.value(root).ref == "logging.Logger"
+        return bool(scope.value(root).ref == "logging.Logger")
     return name not in module.imports and hasattr(builtins, name)
 
 
@@ -529,7 +672,9 @@ def _checkpointed(scope: Scope) -> set[Function]:
         if isinstance(target, Function):
             pending.append(target)
         elif isinstance(target, Class):
-            pending.extend(m for name in ("forward", "__call__") if (m := inference.project.method(target, name)) is not None)
+            pending.extend(
+                m for name in ("forward", "__call__") if (m := inference.project.method(target, name)) is not None
+            )
         while pending:
             function = pending.pop()
             if function not in reached:
@@ -543,7 +688,7 @@ def _unresolved_checkpoint(scope: Scope) -> Iterator[str]:
     for call, facts in _checkpoint_calls(scope):
         value = facts.value(call.args[0])
         if value.ref is None or isinstance(inference.project.resolve(value.ref), str):
-            yield f"`{_short(call)}` is taken not to run this function: under a checkpoint, a line appears once instead of twice"
+            yield f"`{_short(call)}` is taken not to run this function: under it, a line appears once instead of twice"
 
 
 def _checkpoint_calls(scope: Scope) -> Iterator[tuple[ast.Call, FunctionFacts]]:
@@ -553,7 +698,11 @@ def _checkpoint_calls(scope: Scope) -> Iterator[tuple[ast.Call, FunctionFacts]]:
             continue
         for function in module.all_functions:
             for node in ast.walk(function.node):
-                if isinstance(node, ast.Call) and node.args and (module.qualified(node.func) or "").startswith("torch.utils.checkpoint."):
+                if (
+                    isinstance(node, ast.Call)
+                    and node.args
+                    and (module.qualified(node.func) or "").startswith("torch.utils.checkpoint.")
+                ):
                     yield node, inference.facts(function)
 
 
@@ -566,10 +715,12 @@ def _replaced(node: ast.expr, parts: Sequence[tuple[ast.expr, bool]], plan: _Pla
     new = [(part, _late(part, plan, raw=raw)) for part, raw in parts]
     whole = _segment(node, scope)
     places = [_offset(node, part, scope) for part, _ in new]
-    if whole is None or not all(place is not None and 0 <= place[0] and place[1] <= len(whole) for place in places):
+    if whole is None or not all(place is not None and place[0] >= 0 and place[1] <= len(whole) for place in places):
         return _unparsed(node, dict(new))
     text = whole
-    for place, text_of_part in sorted(zip(places, (t for _, t in new), strict=True), reverse=True, key=lambda item: item[0] or (0, 0)):
+    for place, text_of_part in sorted(
+        zip(places, (t for _, t in new), strict=True), reverse=True, key=lambda item: item[0] or (0, 0)
+    ):
         assert place is not None
         text = text[: place[0]] + text_of_part + text[place[1] :]
     return _on_one_line(text)
@@ -603,7 +754,7 @@ def _position(line: int, column: int, scope: Scope) -> int:
 
 def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
     class Put(ast.NodeTransformer):
-        def visit(self, item: ast.AST) -> ast.AST:
+        def visit(self, item: ast.AST) -> Any:
             if isinstance(item, ast.expr) and item in new:
                 return ast.parse(new[item], mode="eval").body
             return super().visit(item)
@@ -613,12 +764,12 @@ def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
 
 
 def _rebuilt(node: ast.expr, new: dict[ast.expr, str]) -> ast.expr:
-    """A copy in which the replaced parts are still the same objects, so that they can be found; the rest is free to change."""
+    """A copy in which the replaced parts are still the same objects, so that they can be found."""
 
-    def copy(item: ast.AST) -> ast.AST:
+    def copy(item: Any) -> Any:
         if isinstance(item, ast.expr) and item in new:
             return item
-        fields = {}
+        fields: dict[str, Any] = {}
         for name, value in ast.iter_fields(item):
             if isinstance(value, list):
                 fields[name] = [copy(v) if isinstance(v, ast.AST) else v for v in value]
@@ -657,7 +808,10 @@ def _edit(call: ast.Call, text: str, scope: Scope) -> Edit:
     statement = scope.statement(call)
     lines = scope.function.module.lines
     span = scope.span(statement)
-    alone = not lines[span.line - 1][: span.column].strip() and lines[span.end_line - 1][span.end_column :].split("#")[0].strip() == ""
+    alone = (
+        not lines[span.line - 1][: span.column].strip()
+        and lines[span.end_line - 1][span.end_column :].split("#")[0].strip() == ""
+    )
     return scope.edit(statement if alone else call, _escaped(text))
 
 

@@ -70,7 +70,9 @@ class LoggingInGraph(Rule):
 
     def _judge_test(self, node: ast.Call, scope: Scope) -> Finding:
         message = f"`{ast.unparse(node)}` breaks the graph"
-        reason = "it guards more than lines of its own logger and level: drop the test, or make it outside the compiled code"
+        reason = (
+            "it guards more than lines of its own logger and level: drop the test, or make it outside the compiled code"
+        )
         guard = level_guard(node, scope)
         if guard is None or guard.test is not node:
             return self.declined(scope, node, message, reason, gb=("GB0291",))

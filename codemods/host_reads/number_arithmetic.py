@@ -102,7 +102,7 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         template.refuse([Obstacle(f"`{_short(source)}` is not proved to be a tensor", "branches-total")])
     if cast == "int" and value.dtype not in ("int", "bool"):
         template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
-    if value.dtype not in ("int", "bool") and not _detached(source):
+    if value.dtype not in ("int", "bool") and value.leaves:
         code += ".detach()"
     if _shared(source, scope):
         # The number was read once; the tensor would follow later writes into its memory.
@@ -127,15 +127,6 @@ def _shared(source: ast.expr, scope: Scope) -> bool:
     if not storage or any(token.startswith(("param:", "self.", "global.")) for token in storage):
         return True
     return scope.legality.writer(storage, (), scope.facts) is not None
-
-
-def _detached(node: ast.expr) -> bool:
-    """Whether the code says itself that no gradient flows: `x.detach().mean()`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "detach":
-            return True
-        node = node.func.value
-    return False
 
 
 def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None:

@@ -19,6 +19,13 @@ Env = dict[str, Value]
 
 _SHAPE_METHODS = {"size": values.SHAPE, "dim": values.SIZE, "numel": values.SIZE, "nelement": values.SIZE, "ndimension": values.SIZE}
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
+_MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
+_KEEPS_SHAPE = frozenset(
+    {"softmax", "log_softmax", "softmin", "cumsum", "cumprod", "flip", "roll", "layer_norm", "rms_norm", "group_norm", "batch_norm", "instance_norm",
+     "normalize", "contiguous", "clone", "detach", "fliplr", "flipud", "tril", "triu", "zeros_like", "ones_like", "full_like", "empty_like", "rand_like",
+     "randn_like", "to", "float", "double", "half", "bfloat16", "int", "long", "bool", "type", "type_as", "dropout", "masked_fill", "nan_to_num", "scatter",
+     "scatter_add", "index_add", "index_copy", "index_fill", "masked_scatter", "clamp", "clip"}
+)
 _RESHAPES_IN_PLACE = frozenset(
     {"unsqueeze_", "squeeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
 )
@@ -443,8 +450,10 @@ class Interpreter:
             for item, part in zip(target.elts, parts, strict=True):
                 self.bind(item.value if isinstance(item, ast.Starred) else item, values.container(part) if isinstance(item, ast.Starred) else part, env)
         elif isinstance(target, ast.Attribute):
-            self.eval(target.value, env)
+            owner = self.eval(target.value, env)
             self.facts.values[target] = value
+            if target.attr == "data" and owner.is_tensor and (key := self._key(target.value)) is not None:
+                env[key] = replace(owner, rank=None, has_dims=False, shape_id=self._fresh(target), dtype=None, dtype_id=None)
             if isinstance(target.value, ast.Name) and target.value.id == self.self_name:
                 env[f"{self.self_name}.{target.attr}"] = value
                 old = self.self_assigned.get(target.attr)
@@ -873,6 +882,10 @@ class Interpreter:
         return self._binary(node.op, self.eval(node.left, env), self.eval(node.right, env), node)
 
     def _binary(self, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(op, ast.MatMult) and (left.is_tensor or right.is_tensor):
+            dtype = left.dtype if left.dtype == right.dtype else None
+            return tensor(dtype=dtype, dtype_id=f"dtype {self._fresh(node)}", shape_id=self._fresh(node), certain=left.certain or right.certain,
+                          storage=frozenset({self._fresh(node)}), leaves=left.leaves | right.leaves)
         if left.may_be(Kind.TENSOR) and not left.is_unknown or right.may_be(Kind.TENSOR) and not right.is_unknown:
             divides = isinstance(op, ast.Div)
             return self._elementwise([left, right], node, "float" if divides else "promote")
@@ -1210,7 +1223,8 @@ class Interpreter:
         if attr == "tolist":
             if receiver.rank == 0:
                 return number(receiver.dtype, receiver.certain)
-            return values.container(number(receiver.dtype, receiver.certain) if receiver.rank in (None, 1) else None)
+            listed = values.container(number(receiver.dtype, receiver.certain) if receiver.rank == 1 else None)
+            return replace(listed, kinds=listed.kinds | {Kind.NUMBER}) if receiver.rank is None else listed
         if attr == "numpy":
             return values.NDARRAY
         api = torch_api.method(attr)
@@ -1302,7 +1316,8 @@ class Interpreter:
                 return number("int" if name == "round" and len(args) == 1 else _promote(*(v.dtype for v in args)))
             if any(v.is_(Kind.SIZE) for v in args):
                 return replace(values.SIZE, dtype=_promote(*(v.dtype for v in args)))
-            return Value(frozenset({Kind.STATIC}), dtype=_promote(*(v.dtype for v in args)))
+            dtype = "int" if name == "round" and len(args) == 1 else _promote(*(v.dtype for v in args))
+            return Value(frozenset({Kind.STATIC}), dtype=dtype)
         if name in ("any", "all"):
             element = first.element if first.is_(Kind.CONTAINER) else None
             if element is not None and (element.is_tensor or element.is_(Kind.NUMBER)) or first.is_tensor:
@@ -1378,9 +1393,11 @@ class Interpreter:
         if api.dtype in ("promote", "promote_float", "bool") and api.pointwise or binary or api.rank == "broadcast":
             rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
             result = self._elementwise(operands, node, rule)
+            if bare in ("complex", "polar"):
+                result = replace(result, dtype="complex", dtype_id=f"complex {self._fresh(node)}")
             return replace(result, certain=True if name.startswith("torch.") else certain, leaves=leaves if result.dtype not in ("bool", "int") else frozenset(), storage=storage if not api.pointwise or api.mutates else result.storage)
         rank = self._rank(api, node, name, first, args, keywords, dim_given)
-        same_shape = api.rank == "same" and not first.is_unknown
+        same_shape = api.rank == "same" and not first.is_unknown and (api.pointwise and bare not in _MOVES_DIMENSIONS or bare in _KEEPS_SHAPE)
         dtype, dtype_id = self._dtype(api, first, node, keywords, args, name)
         result = tensor(
             dtype=dtype,
@@ -1402,6 +1419,8 @@ class Interpreter:
 
     def _rank(self, api: torch_api.Api, node: ast.Call, name: str, first: Value, args: Sequence[Value], keywords: Mapping[str | None, Value], dim_given: bool) -> int | None:
         rank = first.rank if first.is_tensor else None
+        if name.rpartition(".")[2] in ("take", "searchsorted"):
+            return None  # they have the rank of the index, of the second argument
         if api.rank == "same":
             return rank
         if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
@@ -1442,8 +1461,8 @@ class Interpreter:
             if sizes and sizes[0].is_(Kind.CONTAINER):
                 return None if sizes[0].elements is None else len(sizes[0].elements)
             starred = any(isinstance(a, ast.Starred) for a in node.args)
-            if len(sizes) == 1 and sizes[0].is_unknown:
-                return None  # it may be a tuple
+            if len(sizes) == 1 and not sizes[0].is_(Kind.SIZE, Kind.NUMBER) and sizes[0].dtype != "int":
+                return None  # it may be a tuple, or a dtype
             return len(sizes) if sizes and not starred and all(s.is_(Kind.SIZE, Kind.STATIC, Kind.NUMBER) or s.is_unknown for s in sizes) else None
         return None
 
@@ -1461,6 +1480,9 @@ class Interpreter:
             exact = torch_api.dtype_name(given.ref) if given.ref is not None else None
             return (_dtype_class(exact), exact) if exact is not None else (None, None)
         rule = api.dtype
+        bare = name.rpartition(".")[2]
+        if bare in ("any", "all") and first.dtype not in ("bool", "float"):
+            return None, None  # uint8 gives uint8
         if rule == "same" or name == "view" and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:]):
             return first.dtype, first.dtype_id
         if api.rank == "loss":

@@ -13,7 +13,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files as resources
 from pathlib import Path
 
 from compilefix.analysis.infer import Inference
@@ -41,7 +40,11 @@ class Helper:
     def change(self) -> FileChange | None:
         """What has to be written; None where the file is there already."""
         wanted = helper_text()
-        return None if self.text is not None and _version(self.text) == _version(wanted) else FileChange(self.path, self.module, self.text, wanted)
+        return (
+            None
+            if self.text is not None and _version(self.text) == _version(wanted)
+            else FileChange(self.path, self.module, self.text, wanted)
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Boundary:
 
 def helper_text() -> str:
     """The source of the helper module."""
-    return resources("compilefix.fixing").joinpath("helper_template.py").read_text(encoding="utf-8")
+    return Path(__file__).with_name("helper_template.py").read_text(encoding="utf-8")
 
 
 def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], config: Config) -> Boundary:
@@ -88,7 +91,9 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
 # -- the helper module
 
 
-def _helper_for(file: SourceFile, config: Config, files: Mapping[Path, SourceFile], helpers: dict[str, Helper]) -> Helper:
+def _helper_for(
+    file: SourceFile, config: Config, files: Mapping[Path, SourceFile], helpers: dict[str, Helper]
+) -> Helper:
     name, path = _place(file, config)
     number = 1
     while True:
@@ -148,7 +153,7 @@ def _unwrapped(files: Mapping[Path, SourceFile], helpers: frozenset[str]) -> dic
             continue
         for site in compile_sites(module, inference):
             # A target that is not known may lead there, and a boundary that nothing uses does nothing.
-            if site.in_place or site.targets and not emitting & reached_from(site.targets, inference):
+            if site.in_place or (site.targets and not emitting & reached_from(site.targets, inference)):
                 continue
             found.setdefault(module.file.path, []).extend(_insertions(site, module))
     return {path: places for path, places in found.items() if places}
@@ -157,7 +162,10 @@ def _unwrapped(files: Mapping[Path, SourceFile], helpers: frozenset[str]) -> dic
 def _emits(function: Function, helpers: frozenset[str]) -> bool:
     if function.module.imports.get("emit", "").rpartition(".")[0] not in helpers:
         return False
-    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "emit" for n in ast.walk(function.node))
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "emit"
+        for n in ast.walk(function.node)
+    )
 
 
 @dataclass(frozen=True)
@@ -173,10 +181,14 @@ def _insertions(site: CompileSite, module: Module) -> list[_Insertion]:
     node = site.node
     name = _local_name(module.file)
     if isinstance(node, ast.Call):
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         if _is_wrapped(node, module):
             return []
-        return [_Insertion(node.lineno, node.col_offset, f"{name}("), _Insertion(node.end_lineno, node.end_col_offset, ")")]
+        return [
+            _Insertion(node.lineno, node.col_offset, f"{name}("),
+            _Insertion(node.end_lineno, node.end_col_offset, ")"),
+        ]
     decorators = node.decorator_list
     if any(_names_boundary(d) for d in decorators):
         return []
@@ -203,7 +215,7 @@ def _local_name(file: SourceFile) -> str:
     for node in ast.walk(file.tree):
         stored = isinstance(node, ast.Name) and node.id == "boundary" and not isinstance(node.ctx, ast.Load)
         defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == "boundary"
-        if stored or defined or isinstance(node, ast.arg) and node.arg == "boundary":
+        if stored or defined or (isinstance(node, ast.arg) and node.arg == "boundary"):
             return f"{_OTHER_NAME}.boundary"
     return "boundary"
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What the analysis claims of a value is never contradicted by running the code."""
 
 from __future__ import annotations
@@ -52,53 +53,115 @@ x.item() | x.tolist() | float(s) | int(s) | bool(s) | s.item() + 1 | s.item() / 
 x.shape[0] | x.size() | x.size(0) | x.dim() | x.numel() | len(x) | x.shape | x.shape[0] / 2 | x.shape[0] // 2 | x.dtype | x.device | x.ndim + 1 | 1 + 2.0 | 3 // 2 | True + 1 | 2 ** 0.5 | -(1) | 7 % 2
 math.sqrt(2) | math.ceil(1.5) | math.floor(s.item()) | math.prod(x.shape) | math.log(2) | max(1, 2.0) | min(x.shape) | sum(x.shape) | round(2.5) | round(2.5, 1) | abs(-1) | int(2.5) | float(1) | bool(0)
 x if flag else y | x if flag else None | x.float() if flag else x | (x, y)[0] | [x, s][1] | {"a": x}["a"] | [x, x.sum()][-1] | x or s | s and x | (x, 1)[1] | [v * 2 for v in x] | tuple(x.shape) | list(x.shape)[0]
-x.requires_grad_() if flag else x | x.real | x.imag | torch.complex(x.float(), x.float()) | x.float() * 1j | x.unsqueeze(-1).squeeze(-1) | x.sum() + x | x.sum(0) + y | x.mean() * y | x.softmax(0) * y
+x.requires_grad_() if flag else x | x.real | torch.complex(x.float(), x.float()) | x.float() * 1j | x.unsqueeze(-1).squeeze(-1) | x.sum() + x | x.sum(0) + y | x.mean() * y | x.softmax(0) * y
 """.replace("\n", " | ")
 
 CASES = [text.strip() for text in EXPRESSIONS.split(" | ") if text.strip()]
 
 IN_PLACE = (
-    "x.unsqueeze_(0)", "x.squeeze_()", "x.t_()", "x.mul_(2)", "x += 1", "x.zero_()", "x.transpose_(0, -1)", "x.resize_(1)", "x.clamp_(min=0)", "x.data = x.data[:1]",
-    "x.swapaxes_(0, -1)", "x.squeeze_(0)",
-)  # fmt: skip
+    "x.unsqueeze_(0)",
+    "x.squeeze_()",
+    "x.t_()",
+    "x.mul_(2)",
+    "x += 1",
+    "x.zero_()",
+    "x.transpose_(0, -1)",
+    "x.resize_(1)",
+    "x.clamp_(min=0)",
+    "x.data = x.data[:1]",
+    "x.swapaxes_(0, -1)",
+    "x.squeeze_(0)",
+)
 
 HEAD = """import math
 import torch
 import torch.nn.functional as F
 """
 
-FUNCTION = HEAD + """
+FUNCTION = (
+    HEAD
+    + """
 def f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, m: torch.BoolTensor, n, flag):
 {prefix}    keep = x
     other = y
     small = s
     result = {expression}
 """
+)
 
 
 def shapes() -> Iterator[tuple[Any, ...]]:
-    for shape, dtype in itertools.product([(), (1,), (3,), (2, 2), (2, 1, 2), (0,), (1, 0)], [torch.float32, torch.float16, torch.float64, torch.int64, torch.uint8, torch.bool]):
+    for shape, dtype in itertools.product(
+        [(), (1,), (3,), (2, 2), (2, 1, 2), (0,), (1, 0)],
+        [torch.float32, torch.float16, torch.float64, torch.int64, torch.uint8, torch.bool],
+    ):
         for other, other_dtype in (((), torch.float64), (shape, torch.float16), ((2, *shape), torch.float32)):
             x = (torch.arange(math.prod(shape)).reshape(shape) % 3).to(dtype)
-            yield x, torch.ones(other, dtype=other_dtype), torch.tensor(1.5 if dtype.is_floating_point else 1).to(other_dtype), torch.ones(shape, dtype=torch.bool), (), dtype == torch.int64
-            yield x, torch.ones(shape, dtype=dtype), torch.tensor(2), torch.tensor(True), tuple(shape), dtype == torch.float32
+            yield (
+                x,
+                torch.ones(other, dtype=other_dtype),
+                torch.tensor(1.5 if dtype.is_floating_point else 1).to(other_dtype),
+                torch.ones(shape, dtype=torch.bool),
+                (),
+                dtype == torch.int64,
+            )
+            yield (
+                x,
+                torch.ones(shape, dtype=dtype),
+                torch.tensor(2),
+                torch.tensor(True),
+                tuple(shape),
+                dtype == torch.float32,
+            )
 
 
-def claims(text: str) -> dict[str, Value]:
-    """What is claimed of each assigned name of the function `f`."""
+Place = tuple[int, int, str]
+
+
+def claims(text: str) -> dict[Place, Value]:
+    """What is claimed of each assigned name of the function `f`, by place."""
     file = SourceFile(Path("program.py"), "program", text, ast.parse(text))
     project = Project([file])
     (module,) = project.modules.values()
     facts = Inference(project).facts(module.functions["f"])
-    targets = [n for n in ast.walk(module.functions["f"].node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return {target.id: facts.value(target) for target in targets}
+    return {place(target): facts.value(target) for target in targets(module.functions["f"].node)}
+
+
+def targets(node: ast.AST) -> list[ast.Name]:
+    assigned = [t for n in ast.walk(node) if isinstance(n, ast.Assign) for t in n.targets]
+    return [n for t in assigned for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def place(target: ast.Name) -> Place:
+    return target.lineno, target.col_offset, target.id
+
+
+class Recorded(ast.NodeTransformer):
+    """Notes each name just after it is assigned: what is written in place later must not count."""
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        notes = [ast.parse(f"record({place(t)!r}, {t.id})").body[0] for t in targets(node)]
+        return [node, *notes]
 
 
 def recorder(text: str) -> Any:
-    """The function `f`, made to return all its names."""
-    space: dict[str, Any] = {}
-    exec(compile(text + "    return dict(locals())\n", "program.py", "exec"), space)
-    return space["f"]
+    """The function `f`, made to return the value that each place had last."""
+    tree = ast.fix_missing_locations(Recorded().visit(ast.parse(text)))
+    seen: dict[Place, Any] = {}
+    space: dict[str, Any] = {"record": lambda where, value: seen.update({where: snapshot(value)})}
+    exec(compile(tree, "program.py", "exec"), space)
+
+    def run(*arguments: Any) -> dict[Place, Any]:
+        seen.clear()
+        space["f"](*arguments)
+        return dict(seen)
+
+    return run
+
+
+def snapshot(value: Any) -> Any:
+    """A tensor as it is now: another tensor with its dtype and shape."""
+    return torch.empty(value.shape, dtype=value.dtype) if isinstance(value, torch.Tensor) else value
 
 
 CLASSES = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
@@ -126,14 +189,20 @@ def kind_holds(claim: Value, value: Any) -> bool:
     return True
 
 
-def contradictions(claimed: dict[str, Value], seen: dict[str, Any]) -> list[str]:
+def contradictions(claimed: dict[Place, Value], seen: dict[Place, Any]) -> list[str]:
     found: list[str] = []
-    for name, claim in claimed.items():
-        value = seen[name]
+    for where, claim in claimed.items():
+        if where not in seen:
+            continue
+        name, value = where[2], seen[where]
         if not kind_holds(claim, value):
             found.append(f"{name} is {type(value).__name__}, claimed {sorted(k.name for k in claim.kinds)}")
             continue
-        if claim.const is not None and claim.const.value is not None and (type(value) is not type(claim.const.value) or value != claim.const.value):
+        if (
+            claim.const is not None
+            and claim.const.value is not None
+            and (type(value) is not type(claim.const.value) or value != claim.const.value)
+        ):
             found.append(f"{name} is {value!r}, claimed the constant {claim.const.value!r}")
         numeric = isinstance(value, torch.Tensor | bool | int | float | complex)
         if claim.dtype is not None and numeric and dtype_class(value) != claim.dtype:
@@ -143,12 +212,22 @@ def contradictions(claimed: dict[str, Value], seen: dict[str, Any]) -> list[str]
                 found.append(f"{name} has {value.dim()} dimensions, claimed {claim.rank}")
             if claim.dimensioned and value.dim() == 0:
                 found.append(f"{name} has no dimension, claimed to have some")
-    tensors = [n for n, c in claimed.items() if c.is_tensor and isinstance(seen[n], torch.Tensor)]
+    tensors = [n for n, c in claimed.items() if c.is_tensor and isinstance(seen.get(n), torch.Tensor)]
     for a, b in itertools.combinations(tensors, 2):
-        if claimed[a].dtype_id is not None and claimed[a].dtype_id == claimed[b].dtype_id and seen[a].dtype != seen[b].dtype:
-            found.append(f"{a} is {seen[a].dtype} and {b} is {seen[b].dtype}, claimed the same")
-        if claimed[a].shape_id is not None and claimed[a].shape_id == claimed[b].shape_id and seen[a].shape != seen[b].shape:
-            found.append(f"{a} is {tuple(seen[a].shape)} and {b} is {tuple(seen[b].shape)}, claimed the same shape")
+        if (
+            claimed[a].dtype_id is not None
+            and claimed[a].dtype_id == claimed[b].dtype_id
+            and seen[a].dtype != seen[b].dtype
+        ):
+            found.append(f"{a[2]} is {seen[a].dtype} and {b[2]} is {seen[b].dtype}, claimed the same")
+        if (
+            claimed[a].shape_id is not None
+            and claimed[a].shape_id == claimed[b].shape_id
+            and seen[a].shape != seen[b].shape
+        ):
+            found.append(
+                f"{a[2]} is {tuple(seen[a].shape)} and {b[2]} is {tuple(seen[b].shape)}, claimed the same shape"
+            )
     return found
 
 
@@ -175,26 +254,37 @@ def test_claims_about_an_expression_hold(expression: str) -> None:
 
 
 @pytest.mark.parametrize("cast", ["x.float()", "x.half()", "x.double()", "x.long()"])
-@pytest.mark.parametrize("expression", [e for e in CASES if " * " in e or " + " in e or " / " in e or "clamp" in e or "sum" in e or "where" in e])
+@pytest.mark.parametrize(
+    "expression",
+    [e for e in CASES if " * " in e or " + " in e or " / " in e or "clamp" in e or "sum" in e or "where" in e],
+)
 def test_claims_hold_for_a_known_dtype(expression: str, cast: str) -> None:
     check(FUNCTION.format(prefix=f"    x = {cast}\n", expression=expression))
 
 
-@pytest.mark.parametrize("prefix", ["(a,) = x.shape", "a, b = x.shape", "a, *b = x.size()", "a = x.shape[0]", "x.unsqueeze(0)", "x = x[0]"])
-@pytest.mark.parametrize("expression", [e for e in CASES if e.startswith("x") and ("sum" in e or "[" in e or "norm" in e or "std" in e or "view" in e)])
+@pytest.mark.parametrize(
+    "prefix", ["(a,) = x.shape", "a, b = x.shape", "a, *b = x.size()", "a = x.shape[0]", "x.unsqueeze(0)", "x = x[0]"]
+)
+@pytest.mark.parametrize(
+    "expression",
+    [e for e in CASES if e.startswith("x") and ("sum" in e or "[" in e or "norm" in e or "std" in e or "view" in e)],
+)
 def test_claims_hold_for_a_known_rank(expression: str, prefix: str) -> None:
     check(FUNCTION.format(prefix=f"    {prefix}\n", expression=expression))
 
 
 @pytest.mark.parametrize("statement", IN_PLACE)
 def test_writing_in_place_ends_what_was_known(statement: str) -> None:
-    text = HEAD + f"""
+    text = (
+        HEAD
+        + f"""
 def f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, m: torch.BoolTensor, n, flag):
     x = x.clone()
     before = x * 1
     {statement}
     after = x * 1
 """
+    )
     assert check(text) > 0
 
 
@@ -219,7 +309,12 @@ def f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, m: torch.BoolTensor, n,
     ],
 )
 def test_claims_hold_after_branches_and_loops(body: str) -> None:
-    text = HEAD + "\ndef f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, m: torch.BoolTensor, n, flag):\n    keep = x\n" + body + "\n"
+    text = (
+        HEAD
+        + "\ndef f(x: torch.Tensor, y: torch.Tensor, s: torch.Tensor, m: torch.BoolTensor, n, flag):\n    keep = x\n"
+        + body
+        + "\n"
+    )
     assert check(text) > 0
 
 
@@ -228,6 +323,8 @@ def test_the_table_of_expressions_would_show_a_wrong_claim() -> None:
     seen = recorder(text)(torch.ones(2), torch.ones(2), torch.ones(()), torch.ones(2) > 0, (), True)
     claimed = claims(text)
     assert contradictions(claimed, seen) == []
-    assert claimed["result"].rank == 0
-    assert contradictions(claimed, {**seen, "result": torch.ones(3)}) != []
-    assert contradictions(claimed, {**seen, "keep": 1}) != []
+    result = next(where for where in claimed if where[2] == "result")
+    keep = next(where for where in claimed if where[2] == "keep")
+    assert claimed[result].rank == 0
+    assert contradictions(claimed, {**seen, result: torch.ones(3)}) != []
+    assert contradictions(claimed, {**seen, keep: 1}) != []

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from compilefix.codemods import registry
+from compilefix.fixing.boundary import DEFAULT_NAME, helper_text
 from compilefix.fixing.engine import Outcome, run
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.source.config import Config
@@ -35,12 +36,23 @@ def rewritten(path: Path, text: str, allowed: frozenset[str] | None = frozenset(
 
 
 def after(outcome: Outcome, text: str) -> str:
-    """The text of the only file of a run, rewritten or not."""
-    return next((change.after for change in outcome.patchset), text)
+    """The text of the only file of a run, rewritten or not; a helper that the fixes create does not count."""
+    return next((change.after for change in outcome.patchset if change.before is not None), text)
+
+
+def helper() -> ModuleType:
+    """The helper module for host effects, as rewritten code imports it."""
+    module = sys.modules.get(DEFAULT_NAME)
+    if module is None:
+        module = ModuleType(DEFAULT_NAME)
+        sys.modules[DEFAULT_NAME] = module
+        exec(compile(helper_text(), f"<{DEFAULT_NAME}>", "exec"), module.__dict__)
+    return module
 
 
 def load(path: Path) -> ModuleType:
     """Import a file under a name of its own, so that two versions live side by side."""
+    helper()
     name = f"compilefix_program_{next(_numbers)}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -77,7 +89,9 @@ class Observation:
 PARTS = tuple(Observation.__dataclass_fields__)
 
 
-def observe(workload: Program, *, compile_with: Callable[[Any], Any] | None = None, calls: int = 2) -> list[Observation]:
+def observe(
+    workload: Program, *, compile_with: Callable[[Any], Any] | None = None, calls: int = 2
+) -> list[Observation]:
     """What each input set shows, called several times in a row on the same callable and arguments."""
     torch.manual_seed(0)
     function, inputs = workload()
@@ -102,7 +116,9 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
             outputs = freeze(result)
             roots = [t for t in _tensors(result) if t.requires_grad and t.numel() > 0]
             if roots:
-                weights = [torch.linspace(0.5, 1.5, t.numel(), dtype=torch.float64).reshape(t.shape).to(t.dtype) for t in roots]
+                weights = [
+                    torch.linspace(0.5, 1.5, t.numel(), dtype=torch.float64).reshape(t.shape).to(t.dtype) for t in roots
+                ]
                 torch.autograd.backward(roots, weights)
         except Exception as caught:
             error = (type(caught).__name__, str(caught))
@@ -124,7 +140,11 @@ def _state(owner: Any) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = dict(owner.named_parameters())
     found |= dict(owner.named_buffers())
-    plain = {k: v for k, v in vars(owner).items() if not k.startswith("_") and isinstance(v, torch.Tensor | int | float | str | list | tuple)}
+    plain = {
+        k: v
+        for k, v in vars(owner).items()
+        if not k.startswith("_") and isinstance(v, torch.Tensor | int | float | str | list | tuple)
+    }
     return found | plain
 
 
@@ -146,7 +166,10 @@ def _shares(result: Any, named: dict[str, Any]) -> list[tuple[int, str, bool]]:
     outputs = list(_tensors(result))
     for position, tensor in enumerate(outputs):
         for name, other in [*known, *((f"output {i}", t) for i, t in enumerate(outputs[:position]))]:
-            if tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr() and tensor.untyped_storage().nbytes():
+            if (
+                tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+                and tensor.untyped_storage().nbytes()
+            ):
                 found.append((position, name, tensor is other))
     return found
 
@@ -155,7 +178,12 @@ def freeze(value: Any) -> Any:
     """A value that compares by type, dtype, shape and bits; NaN equals NaN."""
     if isinstance(value, torch.Tensor):
         plain = value.detach().clone().contiguous().reshape(-1)
-        numbers = [_bits(n) for n in plain.to(torch.complex128 if plain.is_complex() else torch.float64 if plain.is_floating_point() else torch.int64).tolist()]
+        numbers = [
+            _bits(n)
+            for n in plain.to(
+                torch.complex128 if plain.is_complex() else torch.float64 if plain.is_floating_point() else torch.int64
+            ).tolist()
+        ]
         return (str(value.dtype), tuple(value.shape), value.requires_grad, numbers)
     if isinstance(value, list | tuple):
         return (type(value).__name__, [freeze(v) for v in value])
@@ -171,7 +199,9 @@ def _bits(number: Any) -> str:
     return repr(number)
 
 
-def differences(left: Sequence[Observation], right: Sequence[Observation], excused: frozenset[str] = frozenset()) -> list[str]:
+def differences(
+    left: Sequence[Observation], right: Sequence[Observation], excused: frozenset[str] = frozenset()
+) -> list[str]:
     """Where two runs differ, in words; `excused` names parts that need not agree."""
     found = [f"{len(left)} observations and {len(right)}"] if len(left) != len(right) else []
     for index, (a, b) in enumerate(zip(left, right, strict=False)):
@@ -194,6 +224,7 @@ def compiled(workload: Program) -> Compiled:
     """Run a workload compiled with the backend `eager`, and count."""
     torch._dynamo.reset()
     with BreakCollector() as collector:
-        seen = observe(workload, compile_with=lambda f: torch.compile(f, backend="eager"))
+        boundary = helper().boundary
+        seen = observe(workload, compile_with=lambda f: boundary(torch.compile(f, backend="eager")))
     torch._dynamo.reset()
     return Compiled(frozenset((s.line, s.column) for s in collector.break_sites), collector.graph_runs, seen)

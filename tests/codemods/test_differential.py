@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Random small programs: after the safe fixes each does bit for bit what it did before."""
 
 from __future__ import annotations
@@ -60,7 +61,18 @@ def workload():
 DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "bool", "uint8")
 VALUES = (
     ("1.5", "-0.1", "nan", "0.0", "300.0", "inf"),
-    ("[1.0, 2.0]", "[-1.0, -2.5]", "[nan, 1.0]", "[inf, -inf]", "[0.0, 0.0]", "[0.1, 3.3]", "[300.0, 2.0]", "[0.0, -1.0]", "[]", "[2.0]"),
+    (
+        "[1.0, 2.0]",
+        "[-1.0, -2.5]",
+        "[nan, 1.0]",
+        "[inf, -inf]",
+        "[0.0, 0.0]",
+        "[0.1, 3.3]",
+        "[300.0, 2.0]",
+        "[0.0, -1.0]",
+        "[]",
+        "[2.0]",
+    ),
     ("[[1.0, -1.0]]", "[[0.3, 0.7], [5.0, -4.0]]", "[[-0.3, nan], [0.0, 0.0]]", "[[0.0, -9.0]]", "[[], []]"),
 )
 """Values by the number of dimensions."""
@@ -101,15 +113,48 @@ class Writer:
     def expression(self, about: str | None = None) -> str:
         a = about or self.name()
         return self.pick(
-            f"{a} * {self.operand()}", f"{a} + {self.operand()}", f"{a} - {self.operand()}", f"{a} * 0.5", f"{a} + 1.0",
-            f"{self.operand()} * {a}", f"{self.operand()} - {a}", f"{a} / {self.operand()}", f"{self.operand()} / {a}",
-            f"-{a}", a, f"{a}.detach()", f"{a}.clone()", f"{a}.relu()", f"F.relu({a})", f"torch.nan_to_num({a})",
-            f"{a}.clamp(min=-1.0, max=1.0)", f"torch.zeros_like({a})", f"torch.sqrt({a})", f"{a}.abs()", f"{a}.exp()",
-            f"{a}.sum()", f"{a}[0]", f"{a}.float()", f"{a}.double()", f"helper({a})", f"{a}.t()", f"{a}.view(-1)",
-            f"torch.tanh({a})", f"{a}.masked_fill({a} > 1, 0.0)", f"torch.where({a} > 0, {a}, {a} * 2)", f"self.lin({a})",
-            f"F.dropout({a}, 0.5)", f"{a} * torch.rand(())", f"self.act({a})", f"{a}.mean()", f"{a} ** 2", f"{a} * {a}",
-            f"{a} > 0", f"{a}.long()", f"bump({a}, {self.name()})",
-        )  # fmt: skip
+            f"{a} * {self.operand()}",
+            f"{a} + {self.operand()}",
+            f"{a} - {self.operand()}",
+            f"{a} * 0.5",
+            f"{a} + 1.0",
+            f"{self.operand()} * {a}",
+            f"{self.operand()} - {a}",
+            f"{a} / {self.operand()}",
+            f"{self.operand()} / {a}",
+            f"-{a}",
+            a,
+            f"{a}.detach()",
+            f"{a}.clone()",
+            f"{a}.relu()",
+            f"F.relu({a})",
+            f"torch.nan_to_num({a})",
+            f"{a}.clamp(min=-1.0, max=1.0)",
+            f"torch.zeros_like({a})",
+            f"torch.sqrt({a})",
+            f"{a}.abs()",
+            f"{a}.exp()",
+            f"{a}.sum()",
+            f"{a}[0]",
+            f"{a}.float()",
+            f"{a}.double()",
+            f"helper({a})",
+            f"{a}.t()",
+            f"{a}.view(-1)",
+            f"torch.tanh({a})",
+            f"{a}.masked_fill({a} > 1, 0.0)",
+            f"torch.where({a} > 0, {a}, {a} * 2)",
+            f"self.lin({a})",
+            f"F.dropout({a}, 0.5)",
+            f"{a} * torch.rand(())",
+            f"self.act({a})",
+            f"{a}.mean()",
+            f"{a} ** 2",
+            f"{a} * {a}",
+            f"{a} > 0",
+            f"{a}.long()",
+            f"bump({a}, {self.name()})",
+        )
 
     def same_sort(self, a: str) -> str:
         """Expressions that keep shape and dtype: two of these are what a safe fix selects from."""
@@ -117,31 +162,97 @@ class Writer:
         if relatives and self.random.random() < 0.3:
             return self.random.choice(relatives)
         return self.pick(
-            f"{a} * 2.0", f"{a} * 0.5", f"{a} + 1.0", f"-{a}", f"{a}.relu()", f"torch.nan_to_num({a})", f"{a}.clamp(min=-1.0, max=1.0)",
-            f"{a} - 0.25", f"torch.zeros_like({a})", f"torch.sqrt({a})", f"{a}", f"{a}.detach()", f"{a}.tanh()", f"{a} / 4.0",
-            f"{a} * self.s", f"{a} * self.b",
-        )  # fmt: skip
+            f"{a} * 2.0",
+            f"{a} * 0.5",
+            f"{a} + 1.0",
+            f"-{a}",
+            f"{a}.relu()",
+            f"torch.nan_to_num({a})",
+            f"{a}.clamp(min=-1.0, max=1.0)",
+            f"{a} - 0.25",
+            f"torch.zeros_like({a})",
+            f"torch.sqrt({a})",
+            f"{a}",
+            f"{a}.detach()",
+            f"{a}.tanh()",
+            f"{a} / 4.0",
+            f"{a} * self.s",
+            f"{a} * self.b",
+        )
 
     def condition(self) -> str:
         a, b = self.name(), self.name()
         plain = self.pick(
-            f"{a}.sum() > 0", f"{a}.sum() > 0", f"({a} > 0).any()", f"torch.isnan({a}).any()", f"({a} <= 1).all()", f"{a}.max() > 1", "self.on", "n.sum()",
-            f"{a}.mean() < {b}.mean()", f"{a}.sum().item() > 0.1", f"float({a}.sum()) > {b}.sum().item()", "n.sum().item() == 3", "n.max().item() > 200",
-            f"bool({a}.any())", f"self.b > {self.pick('1', '2.5')}",
-        )  # fmt: skip
-        form = self.pick("{0}", "{0}", "{0}", "{0}", "not {0}", "{0} and {1}", "{0} or {1}", "flag and {0}", "{0} and flag", "{0} and 1 / len(x) > 0.4")
+            f"{a}.sum() > 0",
+            f"{a}.sum() > 0",
+            f"({a} > 0).any()",
+            f"torch.isnan({a}).any()",
+            f"({a} <= 1).all()",
+            f"{a}.max() > 1",
+            "self.on",
+            "n.sum()",
+            f"{a}.mean() < {b}.mean()",
+            f"{a}.sum().item() > 0.1",
+            f"float({a}.sum()) > {b}.sum().item()",
+            "n.sum().item() == 3",
+            "n.max().item() > 200",
+            f"bool({a}.any())",
+            f"self.b > {self.pick('1', '2.5')}",
+        )
+        form = self.pick(
+            "{0}",
+            "{0}",
+            "{0}",
+            "{0}",
+            "not {0}",
+            "{0} and {1}",
+            "{0} or {1}",
+            "flag and {0}",
+            "{0} and flag",
+            "{0} and 1 / len(x) > 0.4",
+        )
         return form.format(plain, f"{b}.sum() < 5")
 
     def read(self) -> str:
         a = self.name()
         return self.pick(
-            f"{a}.sum().item()", f"float({a}.sum())", "self.b.item()", "self.s.item()", "n.sum().item()", f"max({a}.sum().item(), 0.1)", f"min({a}.sum().item(), 1.0)",
-            f"{a}.abs().max().item()", f"{a}.sum().item() * 0.1 + 3", "int(n.sum())", f"bool({a}.any())", f"1.0 / {a}.sum().item()", f"{a}.detach().mul(self.s).sum().item()",
-            f"{a}.item()", "n.sum().item() / 7",
-        )  # fmt: skip
+            f"{a}.sum().item()",
+            f"float({a}.sum())",
+            "self.b.item()",
+            "self.s.item()",
+            "n.sum().item()",
+            f"max({a}.sum().item(), 0.1)",
+            f"min({a}.sum().item(), 1.0)",
+            f"{a}.abs().max().item()",
+            f"{a}.sum().item() * 0.1 + 3",
+            "int(n.sum())",
+            f"bool({a}.any())",
+            f"1.0 / {a}.sum().item()",
+            f"{a}.detach().mul(self.s).sum().item()",
+            f"{a}.item()",
+            "n.sum().item() / 7",
+        )
 
     def statement(self, level: int) -> None:
-        kind = self.pick("assign", "derive", "derive", "select", "select", "select", "ternary", "ternary", "number", "number", "read", "read", "write", "alias", "loop", "static", "no_grad")
+        kind = self.pick(
+            "assign",
+            "derive",
+            "derive",
+            "select",
+            "select",
+            "select",
+            "ternary",
+            "ternary",
+            "number",
+            "number",
+            "read",
+            "read",
+            "write",
+            "alias",
+            "loop",
+            "static",
+            "no_grad",
+        )
         getattr(self, f"_{kind}")(level)
 
     def _assign(self, level: int) -> None:
@@ -166,7 +277,9 @@ class Writer:
             self.put(f"    t = {self.same_sort(a)}")
             self.put(f"    {a} = {self.same_sort('t')}")
         else:
-            self.put(f"    {a} = {self.pick(self.same_sort(a), self.same_sort(a), self.expression(a), self.expression())}")
+            self.put(
+                f"    {a} = {self.pick(self.same_sort(a), self.same_sort(a), self.expression(a), self.expression())}"
+            )
         if two and two != a:
             self.put(f"    {two} = {self.same_sort(two)}")
         shape = self.pick("if", "if", "else", "elif")
@@ -180,7 +293,9 @@ class Writer:
     def _ternary(self, level: int) -> None:
         a = self.name()
         name = self.pick(self.fresh(), a)
-        self.put(f"{name} = {self.same_sort(a)} if {self.condition()} else {self.pick(self.same_sort(a), self.expression())}")
+        self.put(
+            f"{name} = {self.same_sort(a)} if {self.condition()} else {self.pick(self.same_sort(a), self.expression())}"
+        )
         if name not in self.names:
             self.names.append(name)
 
@@ -189,7 +304,9 @@ class Writer:
         one, two = self.pick("1.0", "0.5", "2", "0.1"), self.pick("2.0", "255.0", "3", "0.3")
         self.put(f"{name} = {one} if {self.condition()} else {two}")
         self.names.append(out := self.fresh())
-        self.put(f"{out} = {self.pick(f'{self.name_but(out)} * {name}', f'{self.name_but(out)} / {name}', f'{name} / {self.name_but(out)}', f'{name} - {self.name_but(out)}')}")
+        self.put(
+            f"{out} = {self.pick(f'{self.name_but(out)} * {name}', f'{self.name_but(out)} / {name}', f'{name} / {self.name_but(out)}', f'{name} - {self.name_but(out)}')}"
+        )
 
     def name_but(self, last: str) -> str:
         return self.random.choice([n for n in self.names if n != last])
@@ -202,9 +319,19 @@ class Writer:
             number = self.read()
         name = self.fresh()
         use = self.pick(
-            "{a} * {k}", "{a} + {k}", "{a} - {k}", "{a} / {k}", "{k} * {a}", "{k} / {a}", "{k} - {a}", "{a} > {k}", "{a} == {k}", "{a}.clamp(min={k})", "{a}.clamp(max={k})",
+            "{a} * {k}",
+            "{a} + {k}",
+            "{a} - {k}",
+            "{a} / {k}",
+            "{k} * {a}",
+            "{k} / {a}",
+            "{k} - {a}",
+            "{a} > {k}",
+            "{a} == {k}",
+            "{a}.clamp(min={k})",
+            "{a}.clamp(max={k})",
             "{a} * ({k} + 1)",
-        )  # fmt: skip
+        )
         self.put(f"{name} = {use.format(a=a, k=number)}")
         self.names.append(name)
 
@@ -212,9 +339,20 @@ class Writer:
         a = self.name()
         self.put(
             self.pick(
-                f"{a}.mul_(2)", f"{a} += 1", f"{a}.add_(0.5)", "self.b += 1", "self.b.mul_(0.5)", "self.on.logical_not_()", f"{a}.unsqueeze_(0)", f"{a}.zero_()",
-                f"{a} /= {a}.sum().item()", f"self.act({a})", f"bump({self.name()}, {a})", "self.last = x", f"print({a}.dtype)",
-            )  # fmt: skip
+                f"{a}.mul_(2)",
+                f"{a} += 1",
+                f"{a}.add_(0.5)",
+                "self.b += 1",
+                "self.b.mul_(0.5)",
+                "self.on.logical_not_()",
+                f"{a}.unsqueeze_(0)",
+                f"{a}.zero_()",
+                f"{a} /= {a}.sum().item()",
+                f"self.act({a})",
+                f"bump({self.name()}, {a})",
+                "self.last = x",
+                f"print({a}.dtype)",
+            )
         )
 
     def _loop(self, level: int) -> None:
@@ -252,13 +390,30 @@ def program(random: Random) -> str:
     rank = random.choice((0, 1, 1, 1, 2, 2))
     # Most rules prove something only of tensors whose dtype or rank the code shows.
     unpack = ["x = x.float()", "(size,) = x.shape", "rows, columns = x.shape"][rank]
-    casts = ["x = x.float()", "x = x.float() * 1", "x = x.double()", "y = y.float()", "x = x.half()", "x = x.bfloat16() + 0", "x = x * 1", "x = self.lin(x.float())"]
+    casts = [
+        "x = x.float()",
+        "x = x.float() * 1",
+        "x = x.double()",
+        "y = y.float()",
+        "x = x.half()",
+        "x = x.bfloat16() + 0",
+        "x = x * 1",
+        "x = self.lin(x.float())",
+    ]
     for line in (unpack, random.choice(casts), random.choice(casts))[random.randint(0, 2) :]:
         writer.put(line)
     for _ in range(random.randint(2, 6)):
         writer.statement(0)
     returned = random.sample(writer.names[-4:], k=min(2, len(writer.names)))
-    writer.put(random.choice([f"return {', '.join(returned)}", f"return {returned[0]}", f"return [{returned[0]} * 2, {returned[-1]} + 1]"]))
+    writer.put(
+        random.choice(
+            [
+                f"return {', '.join(returned)}",
+                f"return {returned[0]}",
+                f"return [{returned[0]} * 2, {returned[-1]} + 1]",
+            ]
+        )
+    )
     inputs = []
     for _ in range(3):
         value, dtype = random.choice(VALUES[rank]), random.choice((*DTYPES, "float32", "float32", "float32", "float32"))
@@ -267,8 +422,17 @@ def program(random: Random) -> str:
             value = value.replace("nan", "3").replace("-inf", "4").replace("inf", "5")
         other = random.choice(["x0 * 2 + 1", "x0", "x0.flip(-1)" if rank else "x0"])
         gradient = ".requires_grad_()" if floating and random.random() < 0.6 else ""
-        n = random.choice(["torch.tensor([1, 2])", "torch.tensor(3)", "torch.tensor([44, 3], dtype=torch.uint8)", "torch.tensor([2**53 + 1])"])
-        inputs.append(f"(lambda x0: (x0, ({other}).detach(), {n}, {random.random() < 0.5}))(torch.tensor({value}).to(torch.{dtype}){gradient})")
+        n = random.choice(
+            [
+                "torch.tensor([1, 2])",
+                "torch.tensor(3)",
+                "torch.tensor([44, 3], dtype=torch.uint8)",
+                "torch.tensor([2**53 + 1])",
+            ]
+        )
+        inputs.append(
+            f"(lambda x0: (x0, ({other}).detach(), {n}, {random.random() < 0.5}))(torch.tensor({value}).to(torch.{dtype}){gradient})"
+        )
     return HEAD + "\n".join(writer.lines) + "\n" + TAIL.format(inputs=f"[{', '.join(inputs)}]")
 
 

@@ -58,12 +58,12 @@ class Records(logging.Handler):
 
 
 @pytest.fixture
-def logger() -> Iterator[logging.Logger]:
+def logger() -> logging.Logger:
     log = logging.getLogger(f"compilefix.test.{next(_numbers)}")
     log.addHandler(Records())
     log.setLevel(logging.INFO)
     log.propagate = False
-    yield log
+    return log
 
 
 def printed(function: Callable[..., Any], *args: Any) -> str:
@@ -244,7 +244,9 @@ def test_each_thread_has_its_own_lines(helper: ModuleType) -> None:
 
 def test_an_inner_boundary_leaves_the_order_to_the_outer(helper: ModuleType) -> None:
     emit, boundary = helper.emit, helper.boundary
-    inner = boundary(torch.compile(lambda x: (emit(lambda v: print("inner", v.item()), x.sum()), x * 2)[1], backend="eager"))
+    inner = boundary(
+        torch.compile(lambda x: (emit(lambda v: print("inner", v.item()), x.sum()), x * 2)[1], backend="eager")
+    )
 
     def outer(x: Any) -> Any:
         emit(lambda v: print("before", v.item()), x.sum())
@@ -364,7 +366,10 @@ def test_helper_import_and_wrapped_call(tmp_path: Path) -> None:
     assert "from pkg._compile_boundary import emit\n" in new["pkg/sub/layer.py"]
     assert CALL in new["pkg/sub/layer.py"]
     assert "from pkg._compile_boundary import boundary\n" in new["pkg/train.py"]
-    assert "fast = torch.compile(quiet)\nstep = boundary(torch.compile(layer, dynamic=False))  # hot\n" in new["pkg/train.py"]
+    assert (
+        "fast = torch.compile(quiet)\nstep = boundary(torch.compile(layer, dynamic=False))  # hot\n"
+        in new["pkg/train.py"]
+    )
     created = [change for change in outcome.patchset if change.before is None]
     assert [change.module for change in created] == ["pkg._compile_boundary"]
     assert outcome.findings[0].message == "`print` breaks the graph"
@@ -391,7 +396,9 @@ def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
     files = project(tmp_path, PACKAGE)
     apply(fixed(files, tmp_path), files)
     path = tmp_path / "pkg/sub/layer.py"
-    path.write_text(path.read_text(encoding="utf-8").replace("    return", "    print('new')\n    return"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("    return", "    print('new')\n    return"), encoding="utf-8"
+    )
     for paths in (["pkg/sub/layer.py"], [*PACKAGE, "pkg/_compile_boundary.py"]):
         found = [file for name in paths if isinstance(file := read(tmp_path / name), SourceFile)]
         outcome = fixed(found, tmp_path)
@@ -433,7 +440,10 @@ def test_the_configured_name(setting: str, place: str, tmp_path: Path) -> None:
     [
         ("@torch.compile\ndef", "@boundary\n@torch.compile\ndef"),
         ("@wrap\n@torch.compile(mode='default')\ndef", "@wrap\n@boundary\n@torch.compile(mode='default')\ndef"),
-        ("@functools.partial(torch.compile, dynamic=False)\ndef", "@boundary\n@functools.partial(torch.compile, dynamic=False)\ndef"),
+        (
+            "@functools.partial(torch.compile, dynamic=False)\ndef",
+            "@boundary\n@functools.partial(torch.compile, dynamic=False)\ndef",
+        ),
         ("@helped.boundary\n@torch.compile\ndef", "@helped.boundary\n@torch.compile\ndef"),
     ],
 )
@@ -451,7 +461,11 @@ def test_decorators(before: str, after: str, tmp_path: Path) -> None:
         ("fast = torch.compile(layer)", "fast = boundary(torch.compile(layer))", ""),
         ("fast = torch.compile(build())", "fast = boundary(torch.compile(build()))", "wrap the compiled callable"),
         ("boundary = 3\nfast = torch.compile(layer)", "fast = compile_boundary.boundary(torch.compile(layer))", ""),
-        ("é = 'é'; fast = torch.compile(\n    layer,\n)", "é = 'é'; fast = boundary(torch.compile(\n    layer,\n))", ""),
+        (
+            "é = 'é'; fast = torch.compile(\n    layer,\n)",
+            "é = 'é'; fast = boundary(torch.compile(\n    layer,\n))",
+            "",
+        ),
         ("", "", "wrap the compiled callable"),
     ],
 )
@@ -484,6 +498,11 @@ def test_newlines_stay(tmp_path: Path) -> None:
 
 
 def test_the_helper_needs_only_torch() -> None:
-    names = {alias.name for node in ast.walk(ast.parse(helper_text())) if isinstance(node, ast.Import) for alias in node.names}
+    names = {
+        alias.name
+        for node in ast.walk(ast.parse(helper_text()))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     assert names <= {"functools", "threading", "types", "torch"}
     assert len(helper_text().splitlines()) < 150
