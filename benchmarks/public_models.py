@@ -16,7 +16,12 @@ def bart(device: str) -> tuple[Any, list[dict[str, torch.Tensor]]]:
     from transformers.models.bart.modeling_bart import BartEncoder
 
     config = BartConfig(
-        vocab_size=128, d_model=64, encoder_layers=6, encoder_attention_heads=4, encoder_ffn_dim=128, max_position_embeddings=64
+        vocab_size=128,
+        d_model=64,
+        encoder_layers=6,
+        encoder_attention_heads=4,
+        encoder_ffn_dim=128,
+        max_position_embeddings=64,
     )
     model = BartEncoder(config).eval().to(device=device, dtype=torch.float16)
     embedded = torch.randn(2, 32, 64, generator=torch.Generator().manual_seed(1)).to(device=device, dtype=torch.float16)
@@ -31,7 +36,12 @@ def detr(device: str) -> tuple[Any, list[dict[str, torch.Tensor]]]:
     from transformers.models.detr.modeling_detr import DetrEncoderLayer
 
     config = DetrConfig(
-        d_model=64, encoder_attention_heads=4, encoder_ffn_dim=128, dropout=0.0, activation_dropout=0.0, attention_dropout=0.0
+        d_model=64,
+        encoder_attention_heads=4,
+        encoder_ffn_dim=128,
+        dropout=0.0,
+        activation_dropout=0.0,
+        attention_dropout=0.0,
     )
     config._attn_implementation = "eager"
 
@@ -51,7 +61,10 @@ def detr(device: str) -> tuple[Any, list[dict[str, torch.Tensor]]]:
     position = torch.randn(2, 50, 64, generator=generator).to(device)
     broken = states.clone()
     broken[0, 0, 0] = float("nan")
-    return Layers().train().to(device), [{"hidden_states": states, "position": position}, {"hidden_states": broken, "position": position}]
+    return Layers().train().to(device), [
+        {"hidden_states": states, "position": position},
+        {"hidden_states": broken, "position": position},
+    ]
 
 
 def perceiver(device: str) -> tuple[Any, list[tuple[torch.Tensor]]]:
@@ -59,8 +72,15 @@ def perceiver(device: str) -> tuple[Any, list[tuple[torch.Tensor]]]:
     from transformers import PerceiverConfig, PerceiverForImageClassificationFourier
 
     config = PerceiverConfig(
-        num_latents=16, d_latents=32, d_model=261, num_blocks=1, num_self_attends_per_block=2, num_self_attention_heads=2,
-        num_cross_attention_heads=1, num_labels=4, image_size=32,
+        num_latents=16,
+        d_latents=32,
+        d_model=261,
+        num_blocks=1,
+        num_self_attends_per_block=2,
+        num_self_attention_heads=2,
+        num_cross_attention_heads=1,
+        num_labels=4,
+        image_size=32,
     )
     model = PerceiverForImageClassificationFourier(config).eval().to(device)
     images = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0)).to(device)

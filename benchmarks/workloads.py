@@ -25,7 +25,9 @@ def main() -> None:
     """Verify each workload in each mode."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", default=[f"{MODELS / name}.py:workload" for name in SHIPPED])
-    parser.add_argument("--fix", action="append", default=[], metavar="MODULE", help="fix the files of this module or package")
+    parser.add_argument(
+        "--fix", action="append", default=[], metavar="MODULE", help="fix the files of this module or package"
+    )
     parser.add_argument("--mode", action="append", default=[])
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--verify", nargs=argparse.REMAINDER, default=[], help="options for compilefix verify")
@@ -39,7 +41,19 @@ def main() -> None:
             report = options.out / f"{name}.json"
             report.unlink(missing_ok=True)
             start = time.perf_counter()
-            command = [sys.executable, "-m", "compilefix", "verify", workload, *paths, "--mode", mode, "--json", str(report), *options.verify]
+            command = [
+                sys.executable,
+                "-m",
+                "compilefix",
+                "verify",
+                workload,
+                *paths,
+                "--mode",
+                mode,
+                "--json",
+                str(report),
+                *options.verify,
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             (options.out / f"{name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
             seconds = time.perf_counter() - start
@@ -62,7 +76,8 @@ def _files(module: str) -> Path:
 def _row(workload: str, mode: str, verdict: dict[str, Any]) -> list[str]:
     before, after = verdict["before"], verdict["after"]
     return [
-        Path(workload.rpartition(":")[0]).stem + ("" if workload.endswith(":workload") else ":" + workload.rpartition(":")[2]),
+        Path(workload.rpartition(":")[0]).stem
+        + ("" if workload.endswith(":workload") else ":" + workload.rpartition(":")[2]),
         mode,
         f"{len(before['break_sites'])} -> {len(after['break_sites'])}",
         f"{before['graphs_per_call']} -> {after['graphs_per_call']}",
@@ -84,7 +99,18 @@ def _ratio(item: dict[str, float] | None) -> str:
 
 
 def _table(rows: list[list[str]]) -> None:
-    heads = ["workload", "mode", "break sites", "graphs per call", "inference, ms", "speedup", "training step, ms", "speedup", "outputs, gradients", "verdict"]
+    heads = [
+        "workload",
+        "mode",
+        "break sites",
+        "graphs per call",
+        "inference, ms",
+        "speedup",
+        "training step, ms",
+        "speedup",
+        "outputs, gradients",
+        "verdict",
+    ]
     for row in [heads, ["---"] * len(heads), *rows]:
         print("| " + " | ".join(row) + " |")
 

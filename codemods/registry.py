@@ -26,7 +26,12 @@ def load() -> Mapping[str, type[Rule]]:
         for info in pkgutil.iter_modules(folder.__path__):
             module = importlib.import_module(f"{folder.__name__}.{info.name}")
             for item in vars(module).values():
-                if isinstance(item, type) and issubclass(item, Rule) and item.__module__ == module.__name__ and hasattr(item, "code"):
+                if (
+                    isinstance(item, type)
+                    and issubclass(item, Rule)
+                    and item.__module__ == module.__name__
+                    and hasattr(item, "code")
+                ):
                     if item.code in rules or any(item.name == other.name for other in rules.values()):
                         raise TypeError(f"two rules are called {item.code} or {item.name}")
                     rules[item.code] = item

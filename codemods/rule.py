@@ -100,7 +100,12 @@ class Scope:
 
     def edit(self, node: ast.AST, template: str, **parts: ast.AST) -> Edit:
         """Replace a node by a template whose placeholders stand for nodes of the original."""
-        return Edit(self.span(node), template, tuple((name, self.span(part)) for name, part in parts.items()), isinstance(node, ast.stmt))
+        return Edit(
+            self.span(node),
+            template,
+            tuple((name, self.span(part)) for name, part in parts.items()),
+            isinstance(node, ast.stmt),
+        )
 
 
 def _characters(line: str, offset: int) -> int:
@@ -143,7 +148,9 @@ class Rule(ABC):
         """A finding without a fix, and why."""
         return self._finding(scope, node, message, None, reason, **changes)
 
-    def _finding(self, scope: Scope, node: ast.AST, message: str, fix: Fix | None, reason: str | None, **changes: object) -> Finding:
+    def _finding(
+        self, scope: Scope, node: ast.AST, message: str, fix: Fix | None, reason: str | None, **changes: object
+    ) -> Finding:
         span = scope.span(node)
         return Finding(
             code=self.code,

@@ -63,7 +63,11 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         return [part for value in test.values for part in tensor_tests(value, scope)]
     if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
-        if len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands) or any(read_of(o, scope) for o in operands):
+        if (
+            len(test.ops) > 1
+            and any(scope.value(o).is_tensor for o in operands)
+            or any(read_of(o, scope) for o in operands)
+        ):
             return [test]
     return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
 
@@ -74,7 +78,12 @@ def read_of(node: ast.AST, scope: Scope) -> ast.expr | None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
         return node.func.value if scope.value(node.func.value).is_tensor else None
-    if isinstance(node.func, ast.Name) and node.func.id in _CASTS and scope.callee(node) == node.func.id and len(node.args) == 1:
+    if (
+        isinstance(node.func, ast.Name)
+        and node.func.id in _CASTS
+        and scope.callee(node) == node.func.id
+        and len(node.args) == 1
+    ):
         return node.args[0] if scope.value(node.args[0]).is_tensor else None
     return None
 
@@ -150,13 +159,23 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
     source = read_of(test, scope)
     if source is not None:
         return _truth_of_read(test, source, scope, template, operand=operand)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and any(read_of(o, scope) for o in (test.left, test.comparators[0])):
+    if (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and any(read_of(o, scope) for o in (test.left, test.comparators[0]))
+    ):
         return _compared_reads(test, scope, template, operand=operand)
     if not value.is_tensor:
         if isinstance(test, ast.Compare) and len(test.ops) > 1:
             template.refuse([Obstacle("a chained comparison of tensors is not rewritten")])
         else:
-            template.refuse([Obstacle(f"`{ast.unparse(test)}` is not proved to be a tensor, and mixes with tensors in one condition")])
+            template.refuse(
+                [
+                    Obstacle(
+                        f"`{ast.unparse(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
+                    )
+                ]
+            )
         return None
     template.refuse(scope.legality.condition(test, scope.facts))
     reshape = ".reshape(())" if value.rank != 0 else ""
@@ -169,7 +188,12 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
 
 
 def _truth_of_read(test: ast.expr, source: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "int" and scope.value(source).dtype not in ("int", "bool"):
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "int"
+        and scope.value(source).dtype not in ("int", "bool")
+    ):
         template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
         return None
     return _boolean(source, scope, template, operand=operand)
@@ -186,7 +210,9 @@ def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, oper
         template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
         return None
     reads = [source for side in sides if (source := read_of(side, scope)) is not None]
-    convert = _common_precision([scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template)
+    convert = _common_precision(
+        [scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template
+    )
     codes: list[str] = []
     for side in sides:
         source = read_of(side, scope)
@@ -217,11 +243,25 @@ def _common_precision(reads: Sequence[str | None], others: Sequence[Value], temp
         return ".long()"
     if kinds == {"float"} or kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others):
         return "" if constants and all(exact(c) for c in constants) else ".double()"
-    template.refuse([Obstacle("integers and floats are compared: above 2**53 a tensor rounds where Python does not", "float32-rounding")])
+    template.refuse(
+        [
+            Obstacle(
+                "integers and floats are compared: above 2**53 a tensor rounds where Python does not",
+                "float32-rounding",
+            )
+        ]
+    )
     return ".double()"
 
 
-_COMPARISONS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
 
 
 def where(scope: Scope) -> str:
@@ -249,7 +289,9 @@ def numbers(values: Sequence[Value]) -> list[bool | int | float] | None:
     return [n for n in found if isinstance(n, int | float)]
 
 
-def number_conversion(uses: Sequence[ast.expr], constants: Sequence[bool | int | float], scope: Scope, at: ast.AST) -> tuple[str, list[Obstacle]]:
+def number_conversion(
+    uses: Sequence[ast.expr], constants: Sequence[bool | int | float], scope: Scope, at: ast.AST
+) -> tuple[str, list[Obstacle]]:
     """What to append to `torch.where(c, 0.5, 1.0)` so that every use gives the same tensor, and what is not proved.
 
     A tensor without dimensions acts like a Python number beside a tensor that has dimensions. Beside one that may have
@@ -261,13 +303,23 @@ def number_conversion(uses: Sequence[ast.expr], constants: Sequence[bool | int |
         partner = _partner(use, scope)
         if partner is None:
             statement = scope.statement(use)
-            obstacles.append(Obstacle(f"line {statement.lineno} uses the selected number otherwise than in tensor arithmetic", "number-to-tensor"))
+            obstacles.append(
+                Obstacle(
+                    f"line {statement.lineno} uses the selected number otherwise than in tensor arithmetic",
+                    "number-to-tensor",
+                )
+            )
         else:
             partners.append(partner)
     if not partners:
         return "", obstacles or [Obstacle("the selected number is not used")]
     if not all(exact(c) for c in constants):
-        obstacles.append(Obstacle("a constant is not exact in half precision: as a tensor it is rounded before it is used", "float32-rounding"))
+        obstacles.append(
+            Obstacle(
+                "a constant is not exact in half precision: as a tensor it is rounded before it is used",
+                "float32-rounding",
+            )
+        )
     if all(scope.value(p).dimensioned for p in partners):
         return "", obstacles
     first = partners[0]
@@ -281,7 +333,12 @@ def number_conversion(uses: Sequence[ast.expr], constants: Sequence[bool | int |
     )
     if known and value.dtype == "float" and isinstance(first, ast.Name):
         return f".to({first.id}.dtype)", obstacles
-    obstacles.append(Obstacle(f"`{ast.unparse(first)}` is not proved to have a dimension: without one, the result's dtype would widen", "number-to-tensor"))
+    obstacles.append(
+        Obstacle(
+            f"`{ast.unparse(first)}` is not proved to have a dimension: without one, the result's dtype would widen",
+            "number-to-tensor",
+        )
+    )
     return "", obstacles
 
 
@@ -317,7 +374,12 @@ def exact(number: object) -> bool:
 
 
 def selected(
-    then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], scope: Scope, at: ast.AST, kept: str | None = None
+    then: ast.expr | None,
+    orelse: ast.expr | None,
+    values: tuple[Value, Value],
+    scope: Scope,
+    at: ast.AST,
+    kept: str | None = None,
 ) -> Iterator[Obstacle]:
     """What stands in the way of computing both sides and selecting one. `kept` is the name that a missing side keeps."""
     sides = [side for side in (then, orelse) if side is not None]

@@ -38,7 +38,18 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, order_kept, selected, split_static, where
+from compilefix.codemods.selection import (
+    Template,
+    condition,
+    imports,
+    is_tensor_test,
+    number_conversion,
+    numbers,
+    order_kept,
+    selected,
+    split_static,
+    where,
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,16 @@ class TensorIf(Rule):
     summary = "if statement on a tensor that selects values"
     gb = ("GB0170",)
     hints = ("if ",)
-    assumptions = ("branches-total", "condition-one-element", "same-shape-dtype", "finite-derivative", "gradient-zeros", "no-aliasing", "number-to-tensor", "float32-rounding")
+    assumptions = (
+        "branches-total",
+        "condition-one-element",
+        "same-shape-dtype",
+        "finite-derivative",
+        "gradient-zeros",
+        "no-aliasing",
+        "number-to-tensor",
+        "float32-rounding",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test is a tensor; an `elif` belongs to its `if`."""
@@ -89,7 +109,9 @@ class TensorIf(Rule):
             return None
         loose = [arm.test for arm in arms[1:] if arm.test is not None and split_static(arm.test, scope)[0]]
         if loose:
-            template.refuse([Obstacle(f"`elif {ast.unparse(loose[0])}` is not a tensor: the order of the tests matters")])
+            template.refuse(
+                [Obstacle(f"`elif {ast.unparse(loose[0])}` is not a tensor: the order of the tests matters")]
+            )
             return None
         order = _targets(arms, template)
         if order is None:
@@ -103,7 +125,11 @@ class TensorIf(Rule):
             template.refuse([Obstacle("several names are selected by more than two branches")])
             return None
         lines: list[str] = []
-        codes = [condition(tests if i == 0 else [arm.test], scope, template) for i, arm in enumerate(arms) if arm.test is not None]
+        codes = [
+            condition(tests if i == 0 else [arm.test], scope, template)
+            for i, arm in enumerate(arms)
+            if arm.test is not None
+        ]
         if any(c is None for c in codes):
             return None
         if len(results) > 1:
@@ -123,7 +149,9 @@ class TensorIf(Rule):
         head = " and ".join(template.use(part) for part in fixed)
         return f"if {head}:\n" + "\n".join(f"    {line}" for line in lines)
 
-    def _selected(self, name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template) -> str | None:
+    def _selected(
+        self, name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template
+    ) -> str | None:
         # A fixed conjunct stays around the selection, so what it says of the name holds there.
         before = scope.facts.env_before.get(node.body[0] if split_static(node.test, scope)[0] else node, {}).get(name)
         sides = [arm.assigns.get(name) for arm in arms]
@@ -144,7 +172,11 @@ class TensorIf(Rule):
             last = len(sides) - 1
             for index in range(last):
                 template.refuse(selected(sides[index], sides[last], (known[index], known[last]), scope, node, name))
-            kept = [v for side, v in zip(sides, known, strict=True) if side is None or isinstance(side, ast.Name | ast.Attribute | ast.Subscript)]
+            kept = [
+                v
+                for side, v in zip(sides, known, strict=True)
+                if side is None or isinstance(side, ast.Name | ast.Attribute | ast.Subscript)
+            ]
             template.refuse(scope.legality.aliasing([name], kept, node, scope.facts))
         code = self._side(sides[-1], name, template)
         for test, side in zip(reversed(codes), reversed(sides[:-1]), strict=True):
@@ -157,7 +189,11 @@ class TensorIf(Rule):
 
 def _chain(node: ast.If) -> list[ast.If]:
     chain = [node]
-    while len(chain[-1].orelse) == 1 and isinstance(inner := chain[-1].orelse[0], ast.If) and inner.col_offset == node.col_offset:
+    while (
+        len(chain[-1].orelse) == 1
+        and isinstance(inner := chain[-1].orelse[0], ast.If)
+        and inner.col_offset == node.col_offset
+    ):
         chain.append(inner)
     return chain
 
@@ -214,7 +250,9 @@ def _not_a_selection(statement: ast.stmt, assigns: dict[str, ast.expr]) -> str |
 def _assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id, statement.value
-    assert isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None
+    assert (
+        isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None
+    )
     return statement.target.id, statement.value
 
 
@@ -241,7 +279,9 @@ def _hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) -
     others = [arm for arm in arms if name not in arm.assigns]
     if len(owners) > 1:
         template.refuse([Obstacle(f"`{name}` is a temporary of several branches")])
-    readers = [expr for arm in others for expr in arm.assigns.values()] + [arm.test for arm in arms if arm.test is not None]
+    readers = [expr for arm in others for expr in arm.assigns.values()] + [
+        arm.test for arm in arms if arm.test is not None
+    ]
     if any(isinstance(n, ast.Name) and n.id == name for expr in readers for n in ast.walk(expr)):
         template.refuse([Obstacle(f"another branch reads `{name}`, which one branch overwrites")])
     value = owners[0].assigns[name]
@@ -277,5 +317,3 @@ def _free_name(wanted: str, scope: Scope) -> str:
 
 def _text(statement: ast.stmt) -> str:
     return ast.unparse(statement).splitlines()[0]
-
-

@@ -37,7 +37,18 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, condition, imports, is_tensor_test, number_conversion, numbers, order_kept, selected, split_static, where
+from compilefix.codemods.selection import (
+    Template,
+    condition,
+    imports,
+    is_tensor_test,
+    number_conversion,
+    numbers,
+    order_kept,
+    selected,
+    split_static,
+    where,
+)
 
 
 class TensorTernary(Rule):
@@ -48,7 +59,16 @@ class TensorTernary(Rule):
     summary = "conditional expression on a tensor"
     gb = ("GB0170",)
     hints = (" else ", "else\n", "else(")
-    assumptions = ("branches-total", "condition-one-element", "same-shape-dtype", "finite-derivative", "gradient-zeros", "no-aliasing", "number-to-tensor", "float32-rounding")
+    assumptions = (
+        "branches-total",
+        "condition-one-element",
+        "same-shape-dtype",
+        "finite-derivative",
+        "gradient-zeros",
+        "no-aliasing",
+        "number-to-tensor",
+        "float32-rounding",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Conditional expressions whose test is a tensor."""
@@ -63,7 +83,9 @@ class TensorTernary(Rule):
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
         if test is None:
-            return self.declined(scope, node, message, template.broken or "the condition cannot be written as one tensor")
+            return self.declined(
+                scope, node, message, template.broken or "the condition cannot be written as one tensor"
+            )
         sides = (scope.value(node.body), scope.value(node.orelse))
         constants = numbers(sides)
         if constants is not None:
@@ -73,11 +95,17 @@ class TensorTernary(Rule):
         else:
             suffix = ""
             template.refuse(selected(node.body, node.orelse, sides, scope, node))
-            kept = [v for side, v in zip((node.body, node.orelse), sides, strict=True) if isinstance(side, ast.Name | ast.Attribute | ast.Subscript)]
+            kept = [
+                v
+                for side, v in zip((node.body, node.orelse), sides, strict=True)
+                if isinstance(side, ast.Name | ast.Attribute | ast.Subscript)
+            ]
             template.refuse(scope.legality.aliasing(_targets(node, scope), kept, scope.statement(node), scope.facts))
         code = f"{where(scope)}({test}, {template.use(node.body)}, {template.use(node.orelse)}){suffix}"
         if fixed:
-            joined = " and ".join(template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed)
+            joined = " and ".join(
+                template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed
+            )
             code = f"{code} if {joined} else {template.use(node.orelse)}"
         if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
             return self.declined(scope, node, message, "the text of a tensor names the operation that made it")
@@ -97,6 +125,10 @@ def _uses(node: ast.IfExp, scope: Scope) -> list[ast.expr]:
 
 def _targets(node: ast.IfExp, scope: Scope) -> list[str]:
     statement = scope.parents.get(node)
-    if isinstance(statement, ast.Assign) and statement.value is node and all(isinstance(t, ast.Name) for t in statement.targets):
+    if (
+        isinstance(statement, ast.Assign)
+        and statement.value is node
+        and all(isinstance(t, ast.Name) for t in statement.targets)
+    ):
         return [t.id for t in statement.targets if isinstance(t, ast.Name)]
     return []

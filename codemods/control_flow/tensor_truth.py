@@ -54,7 +54,12 @@ class TensorTruth(Rule):
                 tensors = [a for a in node.args if scope.value(a).is_tensor]
                 if tensors:
                     message = f"`{ast.unparse(node)}` compares tensors in Python and breaks the graph"
-                    yield self.declined(scope, node, message, "use torch.maximum, torch.minimum or clamp: they treat NaN and the gradient at a tie otherwise")
+                    yield self.declined(
+                        scope,
+                        node,
+                        message,
+                        "use torch.maximum, torch.minimum or clamp: they treat NaN and the gradient at a tie otherwise",
+                    )
 
     def _assert(self, node: ast.Assert, scope: Scope) -> Iterator[Finding]:
         tests = tensor_tests(node.test, scope)
@@ -62,7 +67,12 @@ class TensorTruth(Rule):
         plain = scope.value(node.test).is_tensor and (node.msg is None or isinstance(node.msg, ast.Constant))
         if tests and not plain:
             message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
-            yield self.declined(scope, node, message, "write one boolean tensor and a constant message; the exception's type changes to RuntimeError")
+            yield self.declined(
+                scope,
+                node,
+                message,
+                "write one boolean tensor and a constant message; the exception's type changes to RuntimeError",
+            )
 
     def _expression(self, node: ast.BoolOp | ast.UnaryOp, scope: Scope) -> Iterator[Finding]:
         if isinstance(node, ast.BoolOp):
@@ -73,7 +83,12 @@ class TensorTruth(Rule):
             return
         if tested:
             message = f"the truth of the tensor `{ast.unparse(tested[0])}` is read and breaks the graph"
-            yield self.declined(scope, node, message, "use torch.logical_and, torch.logical_or or torch.logical_not: the result becomes a tensor")
+            yield self.declined(
+                scope,
+                node,
+                message,
+                "use torch.logical_and, torch.logical_or or torch.logical_not: the result becomes a tensor",
+            )
 
     def _inside_test(self, node: ast.AST, scope: Scope) -> bool:
         """Whether the expression is (part of) the test of a statement that has its own rule."""

@@ -47,7 +47,12 @@ class TensorValidation(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements on a tensor that only raise."""
         for node in scope.nodes:
-            if isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse:
+            if (
+                isinstance(node, ast.If)
+                and len(node.body) == 1
+                and isinstance(node.body[0], ast.Raise)
+                and not node.orelse
+            ):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     message = f"`{ast.unparse(tests[0])}` is a tensor: the check breaks the graph"

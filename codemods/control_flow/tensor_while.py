@@ -56,4 +56,9 @@ class TensorWhile(Rule):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     message = f"`{ast.unparse(tests[0])}` is a tensor: the loop on it makes Dynamo skip the function"
-                    yield self.declined(scope, node.test, message, "the number of turns is not known: give the loop a bound and mask finished elements")
+                    yield self.declined(
+                        scope,
+                        node.test,
+                        message,
+                        "the number of turns is not known: give the loop a bound and mask finished elements",
+                    )

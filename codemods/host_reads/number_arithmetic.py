@@ -44,7 +44,19 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, decides, exact, read_of
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max", "torch.clamp", "torch.clip", "torch.clamp_min", "torch.clamp_max"})
+_CLAMPS = frozenset(
+    {
+        "clamp",
+        "clip",
+        "clamp_",
+        "clamp_min",
+        "clamp_max",
+        "torch.clamp",
+        "torch.clip",
+        "torch.clamp_min",
+        "torch.clamp_max",
+    }
+)
 
 
 @dataclass
@@ -108,7 +120,14 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
     if value.rank != 0:
-        template.refuse([Obstacle(f"`{_short(source)}` is not proved to be without dimensions: with more than one element another error is raised", "condition-one-element")])
+        template.refuse(
+            [
+                Obstacle(
+                    f"`{_short(source)}` is not proved to be without dimensions: with more than one element another error is raised",
+                    "condition-one-element",
+                )
+            ]
+        )
         code += ".reshape(())"
     if cast == "bool":
         return code if value.dtype == "bool" else f"({code} != 0)"
@@ -133,18 +152,30 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
     """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
     read = scope.value(source)
-    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+    if (
+        isinstance(parent, ast.Assign)
+        and parent.value is node
+        and len(parent.targets) == 1
+        and isinstance(parent.targets[0], ast.Name)
+    ):
         _follow_name(parent.targets[0].id, source, scope, flow)
     elif decides(node, scope):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{_short(parent)}`")
-    elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and not isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+    elif (
+        isinstance(parent, ast.Compare)
+        and len(parent.ops) == 1
+        and not isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot)
+    ):
         _compared(parent.comparators[0] if parent.left is node else parent.left, read.dtype, parent, scope, flow)
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is node else parent.left
         if scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
             flow.arithmetic = True
             if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
-                flow.refuse(f"`{_short(parent)}` may divide by zero, which raises for numbers and not for tensors", "math-errors")
+                flow.refuse(
+                    f"`{_short(parent)}` may divide by zero, which raises for numbers and not for tensors",
+                    "math-errors",
+                )
             _follow(parent, source, scope, flow)
         else:
             _met(other, read.dtype, scope, flow)
@@ -153,9 +184,15 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
                 if isinstance(parent.right, ast.Name | ast.Attribute):
                     flow.swaps.append(parent)
                 else:
-                    flow.refuse(f"`{_short(parent)}` would round the number to the precision of a half tensor", "float32-rounding")
+                    flow.refuse(
+                        f"`{_short(parent)}` would round the number to the precision of a half tensor",
+                        "float32-rounding",
+                    )
             if isinstance(parent.op, ast.Div) and parent.left is node:
-                flow.refuse(f"`{_short(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise", "float32-rounding")
+                flow.refuse(
+                    f"`{_short(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise",
+                    "float32-rounding",
+                )
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
         _met(parent.target, read.dtype, scope, flow)
     elif isinstance(parent, ast.Call) and _is_bound(parent, node, scope):
@@ -168,7 +205,10 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
         if len([k for k in call.keywords if k.arg in ("min", "max")]) > 1:
             flow.clamps.append(call)
         if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != read.dtype_id:
-            flow.refuse(f"a bound that does not fit the dtype of `{_short(tensor)}` raises as a number and not as a tensor", "number-to-tensor")
+            flow.refuse(
+                f"a bound that does not fit the dtype of `{_short(tensor)}` raises as a number and not as a tensor",
+                "number-to-tensor",
+            )
         _met(tensor, read.dtype, scope, flow)
     elif _in_log(node, scope):
         flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
@@ -180,7 +220,9 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
 
 def _follow_name(name: str, source: ast.expr, scope: Scope, flow: _Flow) -> None:
     loads = scope.names(name)
-    everywhere = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    everywhere = [
+        n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
     if not loads or len(everywhere) != len(loads):
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return
@@ -197,9 +239,14 @@ def _met(other: ast.expr, dtype: str | None, scope: Scope, flow: _Flow) -> None:
     if not value.is_tensor or not value.certain:
         flow.refuse(f"`{_short(other)}` is not proved to be a tensor")
     elif value.dtype in ("int", "bool"):
-        flow.refuse(f"`{_short(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read")
+        flow.refuse(
+            f"`{_short(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
+        )
     elif value.dtype != "float" or not value.dimensioned or dtype is None or dtype == "complex":
-        flow.refuse(f"`{_short(other)}` is not proved to be a floating tensor with dimensions: the result's dtype could change", "number-to-tensor")
+        flow.refuse(
+            f"`{_short(other)}` is not proved to be a floating tensor with dimensions: the result's dtype could change",
+            "number-to-tensor",
+        )
 
 
 def _compared(other: ast.expr, dtype: str | None, parent: ast.Compare, scope: Scope, flow: _Flow) -> None:
@@ -232,7 +279,11 @@ def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
     if not isinstance(call, ast.Call):
         return None
     name = (scope.callee(call) or "").removeprefix("Tensor.")
-    if name not in _CLAMPS or not isinstance(parent, ast.keyword) and (len(call.args) > (2 if name.startswith("torch.") else 1) or call.keywords):
+    if (
+        name not in _CLAMPS
+        or not isinstance(parent, ast.keyword)
+        and (len(call.args) > (2 if name.startswith("torch.") else 1) or call.keywords)
+    ):
         return None
     if name.startswith("torch."):
         return (call, call.args[0]) if call.args and call.args[0] is not node else None

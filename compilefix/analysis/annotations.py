@@ -67,7 +67,10 @@ def named(name: str, project: Project) -> Value:
         return values.container()
     found = project.resolve(name)
     if isinstance(found, Class):
-        if any(isinstance(a, str) and a.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum") for a in project.ancestors(found)):
+        if any(
+            isinstance(a, str) and a.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum")
+            for a in project.ancestors(found)
+        ):
             return values.STATIC
         return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
     if isinstance(found, str) and found != name:
@@ -84,7 +87,14 @@ def is_tensor_type(name: str) -> bool:
     Packages re-export it (`kornia.core.Tensor`), and a check of one file does not see from where.
     """
     head, _, last = name.rpartition(".")
-    return last == "Tensor" and head.partition(".")[0] not in ("tensorflow", "tf", "paddle", "mindspore", "tinygrad", "onnx")
+    return last == "Tensor" and head.partition(".")[0] not in (
+        "tensorflow",
+        "tf",
+        "paddle",
+        "mindspore",
+        "tinygrad",
+        "onnx",
+    )
 
 
 def _generic(node: ast.Subscript, module: Module, project: Project) -> Value:

@@ -13,9 +13,45 @@ from compilefix.analysis.values import Kind
 from compilefix.source.index import Class, Function
 
 _PURE_BUILTINS = frozenset(
-    {"len", "isinstance", "hasattr", "callable", "issubclass", "any", "all", "range", "enumerate", "zip", "list", "tuple", "reversed",
-     "sorted", "set", "dict", "str", "repr", "type", "id", "format", "hash", "getattr", "min", "max", "abs", "round", "sum",
-     "float", "int", "bool", "complex", "pow", "torch.finfo", "torch.iinfo", "torch.device", "torch.is_grad_enabled"}
+    {
+        "len",
+        "isinstance",
+        "hasattr",
+        "callable",
+        "issubclass",
+        "any",
+        "all",
+        "range",
+        "enumerate",
+        "zip",
+        "list",
+        "tuple",
+        "reversed",
+        "sorted",
+        "set",
+        "dict",
+        "str",
+        "repr",
+        "type",
+        "id",
+        "format",
+        "hash",
+        "getattr",
+        "min",
+        "max",
+        "abs",
+        "round",
+        "sum",
+        "float",
+        "int",
+        "bool",
+        "complex",
+        "pow",
+        "torch.finfo",
+        "torch.iinfo",
+        "torch.device",
+        "torch.is_grad_enabled",
+    }
 )
 _RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
 
@@ -83,7 +119,9 @@ class EffectAnalysis:
             return Effects(mutates=f"the assignment to `{ast.unparse(node)}`")
         if isinstance(node, ast.AugAssign) and facts.value(node.target).may_be(Kind.TENSOR):
             return Effects(mutates=f"`{ast.unparse(node.target)} {_SYMBOLS.get(type(node.op), '')}=` writes in place")
-        if isinstance(node, ast.Global | ast.Nonlocal | ast.Delete | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+        if isinstance(
+            node, ast.Global | ast.Nonlocal | ast.Delete | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr
+        ):
             return Effects(mutates=f"`{ast.unparse(node)}`")
         if isinstance(node, ast.Raise | ast.Assert):
             return Effects(raises=f"`{ast.unparse(node).splitlines()[0]}`")
@@ -101,13 +139,21 @@ class EffectAnalysis:
             method = self.inference.project.method(cls, node.attr)
             if method is not None and method.is_property:
                 effects = self.of_function(method)
-                return replace(effects, **{k: f"the property `{ast.unparse(node)}`: {v}" for k, v in vars(effects).items() if v is not None})
+                return replace(
+                    effects,
+                    **{
+                        k: f"the property `{ast.unparse(node)}`: {v}" for k, v in vars(effects).items() if v is not None
+                    },
+                )
         return PURE
 
     def _of_subscript(self, node: ast.Subscript, facts: FunctionFacts) -> Effects:
         index = facts.value(node.slice)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if all(isinstance(p, ast.Slice) or isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis) for p in parts):
+        if all(
+            isinstance(p, ast.Slice) or isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis)
+            for p in parts
+        ):
             return PURE
         if facts.value(node.value).is_(Kind.CONTAINER, Kind.OBJECT) and index.const is not None:
             return PURE
@@ -140,7 +186,16 @@ class EffectAnalysis:
             return Effects(host=f"`{text}`")
         if name.startswith("Tensor."):
             api = torch_api.method(name.removeprefix("Tensor."))
-            metadata = name.removeprefix("Tensor.") in ("size", "dim", "numel", "nelement", "ndimension", "stride", "element_size", "get_device")
+            metadata = name.removeprefix("Tensor.") in (
+                "size",
+                "dim",
+                "numel",
+                "nelement",
+                "ndimension",
+                "stride",
+                "element_size",
+                "get_device",
+            )
             return PURE if metadata else self._of_api(api, text, node)
         api = torch_api.function(name)
         if api is not None:
@@ -152,8 +207,15 @@ class EffectAnalysis:
                 effects = replace(effects, mutates=f"`{text}` writes in place")
             elif module.mutates_training:
                 effects = replace(effects, mutates=f"`{text}` updates running statistics in training")
-            return replace(effects, random=f"`{text}` draws random numbers in training" if module.random_training or module.random else None)
-        if name in ("torch.finfo", "torch.iinfo") and not self._fits(node, "float" if name == "torch.finfo" else "int", facts):
+            return replace(
+                effects,
+                random=f"`{text}` draws random numbers in training"
+                if module.random_training or module.random
+                else None,
+            )
+        if name in ("torch.finfo", "torch.iinfo") and not self._fits(
+            node, "float" if name == "torch.finfo" else "int", facts
+        ):
             return Effects(raises=f"`{ast.unparse(node)}` raises for other dtypes")
         if name in _PURE_BUILTINS:
             return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
@@ -178,9 +240,17 @@ class EffectAnalysis:
         if api is None:
             return Effects(unknown=f"`{text}` is not in the table of the torch API")
         writes = api.mutates or api.mutates_training or any(k.arg == "out" for k in node.keywords)
-        writes = writes or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
-        draws = api.random or api.random_training and not any(
-            k.arg == "training" and isinstance(k.value, ast.Constant) and k.value.value is False for k in node.keywords
+        writes = writes or any(
+            k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
+            for k in node.keywords
+        )
+        draws = (
+            api.random
+            or api.random_training
+            and not any(
+                k.arg == "training" and isinstance(k.value, ast.Constant) and k.value.value is False
+                for k in node.keywords
+            )
         )
         return Effects(
             random=f"`{text}` draws random numbers" if draws else None,
@@ -190,4 +260,11 @@ class EffectAnalysis:
         )
 
 
-_SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.Mod: "%"}
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.Mod: "%",
+}

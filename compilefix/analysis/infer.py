@@ -17,39 +17,184 @@ from compilefix.source.index import Class, Function, Module, Project
 
 Env = dict[str, Value]
 
-_SHAPE_METHODS = {"size": values.SHAPE, "dim": values.SIZE, "numel": values.SIZE, "nelement": values.SIZE, "ndimension": values.SIZE}
+_SHAPE_METHODS = {
+    "size": values.SHAPE,
+    "dim": values.SIZE,
+    "numel": values.SIZE,
+    "nelement": values.SIZE,
+    "ndimension": values.SIZE,
+}
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 _MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
 _KEEPS_SHAPE = frozenset(
-    {"softmax", "log_softmax", "softmin", "cumsum", "cumprod", "flip", "roll", "layer_norm", "rms_norm", "group_norm", "batch_norm", "instance_norm",
-     "normalize", "contiguous", "clone", "detach", "fliplr", "flipud", "tril", "triu", "zeros_like", "ones_like", "full_like", "empty_like", "rand_like",
-     "randn_like", "to", "float", "double", "half", "bfloat16", "int", "long", "bool", "type", "type_as", "dropout", "masked_fill", "nan_to_num", "scatter",
-     "scatter_add", "index_add", "index_copy", "index_fill", "masked_scatter", "clamp", "clip"}
+    {
+        "softmax",
+        "log_softmax",
+        "softmin",
+        "cumsum",
+        "cumprod",
+        "flip",
+        "roll",
+        "layer_norm",
+        "rms_norm",
+        "group_norm",
+        "batch_norm",
+        "instance_norm",
+        "normalize",
+        "contiguous",
+        "clone",
+        "detach",
+        "fliplr",
+        "flipud",
+        "tril",
+        "triu",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "rand_like",
+        "randn_like",
+        "to",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "int",
+        "long",
+        "bool",
+        "type",
+        "type_as",
+        "dropout",
+        "masked_fill",
+        "nan_to_num",
+        "scatter",
+        "scatter_add",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "masked_scatter",
+        "clamp",
+        "clip",
+    }
 )
 _RESHAPES_IN_PLACE = frozenset(
-    {"unsqueeze_", "squeeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
+    {
+        "unsqueeze_",
+        "squeeze_",
+        "t_",
+        "transpose_",
+        "swapaxes_",
+        "swapdims_",
+        "resize_",
+        "resize_as_",
+        "set_",
+        "as_strided_",
+    }
 )
-_SIZED = frozenset({"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"})
-_NEW_RESULT = ("Linear", "Conv", "Norm", "Pool", "Attention", "Embedding", "Softmax", "GELU", "Sigmoid", "Tanh", "Softplus", "Upsample", "LSTM", "GRU", "RNN", "Loss")
-_FLOAT_ONLY = ("Linear", "Conv", "LayerNorm", "BatchNorm", "GroupNorm", "InstanceNorm", "RMSNorm", "MultiheadAttention", "LSTM", "GRU")
+_SIZED = frozenset(
+    {"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"}
+)
+_NEW_RESULT = (
+    "Linear",
+    "Conv",
+    "Norm",
+    "Pool",
+    "Attention",
+    "Embedding",
+    "Softmax",
+    "GELU",
+    "Sigmoid",
+    "Tanh",
+    "Softplus",
+    "Upsample",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "Loss",
+)
+_FLOAT_ONLY = (
+    "Linear",
+    "Conv",
+    "LayerNorm",
+    "BatchNorm",
+    "GroupNorm",
+    "InstanceNorm",
+    "RMSNorm",
+    "MultiheadAttention",
+    "LSTM",
+    "GRU",
+)
 _FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
-    for name in ("linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "scaled_dot_product_attention")
+    for name in (
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "layer_norm",
+        "batch_norm",
+        "group_norm",
+        "scaled_dot_product_attention",
+    )
 )
 _DIM_SECOND = frozenset(
-    {"sum", "nansum", "mean", "nanmean", "prod", "max", "min", "amax", "amin", "any", "all", "argmax", "argmin", "logsumexp", "median",
-     "nanmedian", "mode", "count_nonzero"}
+    {
+        "sum",
+        "nansum",
+        "mean",
+        "nanmean",
+        "prod",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "any",
+        "all",
+        "argmax",
+        "argmin",
+        "logsumexp",
+        "median",
+        "nanmedian",
+        "mode",
+        "count_nonzero",
+    }
 )
 INPLACE_MODULES = frozenset(
-    {"ReLU", "ReLU6", "SiLU", "Mish", "Hardswish", "Hardsigmoid", "Hardtanh", "LeakyReLU", "ELU", "CELU", "SELU", "RReLU", "Threshold",
-     "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"}
+    {
+        "ReLU",
+        "ReLU6",
+        "SiLU",
+        "Mish",
+        "Hardswish",
+        "Hardsigmoid",
+        "Hardtanh",
+        "LeakyReLU",
+        "ELU",
+        "CELU",
+        "SELU",
+        "RReLU",
+        "Threshold",
+        "Dropout",
+        "Dropout1d",
+        "Dropout2d",
+        "Dropout3d",
+        "AlphaDropout",
+        "FeatureAlphaDropout",
+    }
 )
 
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
 _COMPILING = frozenset(
-    {"torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._dynamo.external_utils.is_compiling"}
+    {
+        "torch.compiler.is_compiling",
+        "torch._dynamo.is_compiling",
+        "torch.compiler.is_dynamo_compiling",
+        "torch._dynamo.external_utils.is_compiling",
+    }
 )
-_NOT_COMPILED = frozenset({"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "typing.TYPE_CHECKING"})
+_NOT_COMPILED = frozenset(
+    {"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "typing.TYPE_CHECKING"}
+)
 _MAX_DEPTH = 24
 
 
@@ -204,8 +349,19 @@ class Inference:
 
     def _owned(self, value: Value, name: str) -> Value:
         """The value as an attribute: outside callers can reach its memory, and another call may have replaced it."""
-        leaves = frozenset({f"self.{name}"}) if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int") else frozenset[str]()
-        return replace(value, origin=True, dtype_id=None, shape_id=None if value.rank != 0 else "()", storage=frozenset({f"self.{name}"}), leaves=leaves)
+        leaves = (
+            frozenset({f"self.{name}"})
+            if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int")
+            else frozenset[str]()
+        )
+        return replace(
+            value,
+            origin=True,
+            dtype_id=None,
+            shape_id=None if value.rank != 0 else "()",
+            storage=frozenset({f"self.{name}"}),
+            leaves=leaves,
+        )
 
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
@@ -239,7 +395,14 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
     if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
         return values.container()
     if isinstance(node, ast.UnaryOp | ast.BinOp):
-        return values.STATIC if all(isinstance(n, ast.Constant | ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp) for n in ast.walk(node)) else values.UNKNOWN
+        return (
+            values.STATIC
+            if all(
+                isinstance(n, ast.Constant | ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
+                for n in ast.walk(node)
+            )
+            else values.UNKNOWN
+        )
     return values.UNKNOWN
 
 
@@ -248,7 +411,11 @@ def _assigns_self(method: Function) -> list[ast.AST]:
         n
         for n in method.nodes
         if (isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
-        or (isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in ("register_buffer", "register_parameter"))
+        or (
+            isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Attribute)
+            and n.func.attr in ("register_buffer", "register_parameter")
+        )
     ]
 
 
@@ -307,14 +474,21 @@ class Interpreter:
                 defaults[arg.arg] = kw_default
         evidence = Evidence(self.function, self.inference)
         for index, arg in enumerate(self.function.parameters):
-            if index == 0 and self.function.parent is None and self.function.cls is not None and not self.function.is_static:
+            if (
+                index == 0
+                and self.function.parent is None
+                and self.function.cls is not None
+                and not self.function.is_static
+            ):
                 env[arg.arg] = Value(frozenset({Kind.OBJECT}), ref=self.function.cls.full_name)
                 continue
             env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence)
         if args.vararg:
             env[args.vararg.arg] = values.container(annotated(args.vararg.annotation, self.module, self.project))
         if args.kwarg:
-            env[args.kwarg.arg] = values.container(annotated(args.kwarg.annotation, self.module, self.project), ref="dict")
+            env[args.kwarg.arg] = values.container(
+                annotated(args.kwarg.annotation, self.module, self.project), ref="dict"
+            )
         return env
 
     def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence) -> Value:
@@ -392,11 +566,17 @@ class Interpreter:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
             return
         name, owner = self.facts.value(node.args[0]).const, node.func.value
-        if node.func.attr not in ("register_buffer", "register_parameter") or name is None or not isinstance(name.value, str):
+        if (
+            node.func.attr not in ("register_buffer", "register_parameter")
+            or name is None
+            or not isinstance(name.value, str)
+        ):
             return
         if isinstance(owner, ast.Name) and owner.id == self.self_name:
             value = self.facts.value(node.args[1])
-            self.self_assigned[name.value] = replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
+            self.self_assigned[name.value] = (
+                replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
+            )
 
     def _assign(self, node: ast.Assign, env: Env) -> Env | None:
         value = self.eval(node.value, env)
@@ -408,7 +588,12 @@ class Interpreter:
     def _narrow_rank(self, node: ast.Assign, env: Env) -> None:
         """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
         target, shape = node.targets[0], node.value
-        if isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size" and not shape.args:
+        if (
+            isinstance(shape, ast.Call)
+            and isinstance(shape.func, ast.Attribute)
+            and shape.func.attr == "size"
+            and not shape.args
+        ):
             owner: ast.expr = shape.func.value
         elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
             owner = shape.value
@@ -448,12 +633,18 @@ class Interpreter:
         elif isinstance(target, ast.Tuple | ast.List):
             parts = self._unpack(value, len(target.elts), target)
             for item, part in zip(target.elts, parts, strict=True):
-                self.bind(item.value if isinstance(item, ast.Starred) else item, values.container(part) if isinstance(item, ast.Starred) else part, env)
+                self.bind(
+                    item.value if isinstance(item, ast.Starred) else item,
+                    values.container(part) if isinstance(item, ast.Starred) else part,
+                    env,
+                )
         elif isinstance(target, ast.Attribute):
             owner = self.eval(target.value, env)
             self.facts.values[target] = value
             if target.attr == "data" and owner.is_tensor and (key := self._key(target.value)) is not None:
-                env[key] = replace(owner, rank=None, has_dims=False, shape_id=self._fresh(target), dtype=None, dtype_id=None)
+                env[key] = replace(
+                    owner, rank=None, has_dims=False, shape_id=self._fresh(target), dtype=None, dtype_id=None
+                )
             if isinstance(target.value, ast.Name) and target.value.id == self.self_name:
                 env[f"{self.self_name}.{target.attr}"] = value
                 old = self.self_assigned.get(target.attr)
@@ -478,8 +669,15 @@ class Interpreter:
         if value.is_(Kind.CONTAINER) and value.element is not None:
             return [value.element] * count
         if value.is_tensor:
-            element = tensor(dtype=value.dtype, dtype_id=value.dtype_id, rank=None if value.rank is None else value.rank - 1, certain=value.certain,
-                             shape_id=self._fresh(target), storage=value.storage, leaves=value.leaves)
+            element = tensor(
+                dtype=value.dtype,
+                dtype_id=value.dtype_id,
+                rank=None if value.rank is None else value.rank - 1,
+                certain=value.certain,
+                shape_id=self._fresh(target),
+                storage=value.storage,
+                leaves=value.leaves,
+            )
             return [element] * count
         return [replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)] * count
 
@@ -575,7 +773,9 @@ class Interpreter:
             after = self.block(node.orelse, after)
         result = after
         # A handler starts anywhere in the body: nothing assigned there is sure.
-        touched = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        touched = {
+            n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         for handler in node.handlers:
             state = {k: (values.UNKNOWN if k in touched else v) for k, v in start.items()}
             if handler.name:
@@ -654,11 +854,30 @@ class Interpreter:
                 is_none = isinstance(test.ops[0], ast.Is) == truth
                 value = self.facts.value(test.left)
                 result[key] = values.NONE if is_none else value.without(Kind.NONE)
-        elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Attribute) and test.left.attr == "dtype":
-            self._narrow_dtype(test.left.value, test.comparators[0], result, isinstance(test.ops[0], ast.Eq) == truth and isinstance(test.ops[0], ast.Eq | ast.NotEq))
-        elif isinstance(test, ast.Call) and self.module.qualified(test.func) in ("isinstance", "torch.is_tensor", "torch.overrides.is_tensor_like"):
+        elif (
+            isinstance(test, ast.Compare)
+            and len(test.ops) == 1
+            and isinstance(test.left, ast.Attribute)
+            and test.left.attr == "dtype"
+        ):
+            self._narrow_dtype(
+                test.left.value,
+                test.comparators[0],
+                result,
+                isinstance(test.ops[0], ast.Eq) == truth and isinstance(test.ops[0], ast.Eq | ast.NotEq),
+            )
+        elif isinstance(test, ast.Call) and self.module.qualified(test.func) in (
+            "isinstance",
+            "torch.is_tensor",
+            "torch.overrides.is_tensor_like",
+        ):
             self._narrow_isinstance(test, result, truth)
-        elif truth and isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "is_floating_point":
+        elif (
+            truth
+            and isinstance(test, ast.Call)
+            and isinstance(test.func, ast.Attribute)
+            and test.func.attr == "is_floating_point"
+        ):
             owner = self._key(test.func.value)
             value = self.facts.value(test.func.value)
             if owner is not None and value.is_tensor:
@@ -686,12 +905,24 @@ class Interpreter:
         old = self.facts.value(test.args[0])
         tensors = [is_tensor_type(n) for n in names]
         if truth and all(tensors):
-            env[key] = replace(old, kinds=frozenset({Kind.TENSOR}), certain=True) if old.may_be(Kind.TENSOR) else tensor(storage=old.storage, leaves=old.leaves)
+            env[key] = (
+                replace(old, kinds=frozenset({Kind.TENSOR}), certain=True)
+                if old.may_be(Kind.TENSOR)
+                else tensor(storage=old.storage, leaves=old.leaves)
+            )
             if old.is_unknown and old.shape_id is None and key in self._parameter_names():
-                env[key] = replace(env[key], shape_id=f"shape of {self.function.qualname}.{key}", dtype_id=f"dtype of {self.function.qualname}.{key}")
+                env[key] = replace(
+                    env[key],
+                    shape_id=f"shape of {self.function.qualname}.{key}",
+                    dtype_id=f"dtype of {self.function.qualname}.{key}",
+                )
         elif truth:
             known = join_all(annotated(t, self.module, self.project) for t in types)
-            env[key] = replace(known, storage=old.storage, leaves=old.leaves) if not known.is_unknown else old.without(Kind.NONE)
+            env[key] = (
+                replace(known, storage=old.storage, leaves=old.leaves)
+                if not known.is_unknown
+                else old.without(Kind.NONE)
+            )
         elif any(tensors):
             env[key] = old.without(Kind.TENSOR)
 
@@ -752,7 +983,16 @@ class Interpreter:
             value = self.inference.module_global(self.project.modules[head], last)
             if value is not None:
                 return value
-        if torch_api.is_dtype(found) or found in ("math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.inf", "torch.pi"):
+        if torch_api.is_dtype(found) or found in (
+            "math.pi",
+            "math.e",
+            "math.inf",
+            "math.nan",
+            "numpy.pi",
+            "numpy.inf",
+            "torch.inf",
+            "torch.pi",
+        ):
             return replace(values.STATIC, ref=found)
         return Value(frozenset({Kind.CALLABLE}), ref=found)
 
@@ -785,8 +1025,12 @@ class Interpreter:
             if api.returns == "Tensor":
                 same = attr in ("data", "grad", "real", "imag")
                 transposed = self._fresh(node) if base.rank != 0 else "()"
-                return replace(base, shape_id=base.shape_id if same else transposed, leaves=frozenset() if attr in ("data", "grad") else base.leaves,
-                               kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds)
+                return replace(
+                    base,
+                    shape_id=base.shape_id if same else transposed,
+                    leaves=frozenset() if attr in ("data", "grad") else base.leaves,
+                    kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds,
+                )
             return values.STATIC
         return Value(frozenset({Kind.CALLABLE}), ref=f"Tensor.{attr}")
 
@@ -822,10 +1066,21 @@ class Interpreter:
     def _element(self, value: Value, node: ast.expr) -> Value:
         """One item of an iterable."""
         if value.is_(Kind.CONTAINER):
-            return value.element if value.element is not None else replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
+            return (
+                value.element
+                if value.element is not None
+                else replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
+            )
         if value.is_tensor:
             rank = None if value.rank is None else value.rank - 1
-            return tensor(dtype=value.dtype, dtype_id=value.dtype_id, rank=rank, certain=value.certain, storage=value.storage, leaves=value.leaves)
+            return tensor(
+                dtype=value.dtype,
+                dtype_id=value.dtype_id,
+                rank=rank,
+                certain=value.certain,
+                storage=value.storage,
+                leaves=value.leaves,
+            )
         if value.is_(Kind.OBJECT) and value.element is not None:
             return value.element
         return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
@@ -833,7 +1088,12 @@ class Interpreter:
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:
         base = self.eval(node.value, env)
         index = self.eval(node.slice, env)
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and index.is_(Kind.STATIC) and index.dtype == "int":
+        if (
+            isinstance(node.value, ast.Attribute)
+            and node.value.attr == "shape"
+            and index.is_(Kind.STATIC)
+            and index.dtype == "int"
+        ):
             key = self._key(node.value.value)
             if key is not None and key in env and env[key].is_tensor and env[key].rank is None:
                 env[key] = replace(env[key], has_dims=True)
@@ -846,7 +1106,11 @@ class Interpreter:
                 position = index.const.value
                 if -len(base.elements) <= position < len(base.elements):
                     return base.elements[position]
-            return base.element if base.element is not None else replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+            return (
+                base.element
+                if base.element is not None
+                else replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+            )
         if base.is_(Kind.OBJECT) and base.element is not None and not isinstance(node.slice, ast.Slice):
             return base.element
         if base.is_(Kind.NDARRAY):
@@ -870,7 +1134,15 @@ class Interpreter:
             else:
                 rank, copied = None, value.may_be(Kind.TENSOR) or copied
         storage = base.storage if not copied else base.storage | {self._fresh(node)}
-        return tensor(dtype=base.dtype, dtype_id=base.dtype_id, rank=rank, shape_id=self._fresh(node), certain=base.certain, storage=storage, leaves=base.leaves)
+        return tensor(
+            dtype=base.dtype,
+            dtype_id=base.dtype_id,
+            rank=rank,
+            shape_id=self._fresh(node),
+            certain=base.certain,
+            storage=storage,
+            leaves=base.leaves,
+        )
 
     def _slice(self, node: ast.Slice, env: Env) -> Value:
         for part in (node.lower, node.upper, node.step):
@@ -884,8 +1156,14 @@ class Interpreter:
     def _binary(self, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
         if isinstance(op, ast.MatMult) and (left.is_tensor or right.is_tensor):
             dtype = left.dtype if left.dtype == right.dtype else None
-            return tensor(dtype=dtype, dtype_id=f"dtype {self._fresh(node)}", shape_id=self._fresh(node), certain=left.certain or right.certain,
-                          storage=frozenset({self._fresh(node)}), leaves=left.leaves | right.leaves)
+            return tensor(
+                dtype=dtype,
+                dtype_id=f"dtype {self._fresh(node)}",
+                shape_id=self._fresh(node),
+                certain=left.certain or right.certain,
+                storage=frozenset({self._fresh(node)}),
+                leaves=left.leaves | right.leaves,
+            )
         if left.may_be(Kind.TENSOR) and not left.is_unknown or right.may_be(Kind.TENSOR) and not right.is_unknown:
             divides = isinstance(op, ast.Div)
             return self._elementwise([left, right], node, "float" if divides else "promote")
@@ -895,7 +1173,9 @@ class Interpreter:
         if any(v.is_(Kind.NDARRAY) for v in pair):
             return values.NDARRAY
         if any(v.is_(Kind.CONTAINER) for v in pair):
-            element = join_all(v.element for v in pair if v.element is not None) if any(v.element for v in pair) else None
+            element = (
+                join_all(v.element for v in pair if v.element is not None) if any(v.element for v in pair) else None
+            )
             elements = None
             if isinstance(op, ast.Add) and left.elements is not None and right.elements is not None:
                 elements = left.elements + right.elements
@@ -914,7 +1194,11 @@ class Interpreter:
         tensors = [v for v in operands if v.may_be(Kind.TENSOR) and not v.is_unknown]
         unknown = [v for v in operands if v.is_unknown or v.is_(Kind.NDARRAY)]
         ranked = [v.rank for v in tensors]
-        rank = None if unknown or None in ranked or any(not v.is_tensor for v in tensors) else max((r for r in ranked if r is not None), default=None)
+        rank = (
+            None
+            if unknown or None in ranked or any(not v.is_tensor for v in tensors)
+            else max((r for r in ranked if r is not None), default=None)
+        )
         certain = any(v.certain and v.is_tensor for v in tensors)
         big = [v for v in tensors if v.rank != 0]
         shape_id: str | None = None
@@ -927,11 +1211,26 @@ class Interpreter:
         dtype, dtype_id = _pointwise_dtype(operands, tensors, big, rule, bool(unknown))
         dtype_id = dtype_id or f"dtype {self._fresh(node)}"
         leaves = frozenset[str]().union(*(v.leaves for v in operands))
-        kinds = frozenset({Kind.TENSOR}) if any(v.is_tensor for v in tensors) or not tensors else tensors[0].kinds - values.NONE.kinds
+        kinds = (
+            frozenset({Kind.TENSOR})
+            if any(v.is_tensor for v in tensors) or not tensors
+            else tensors[0].kinds - values.NONE.kinds
+        )
         has_dims = any(v.is_tensor and v.dimensioned for v in tensors)
-        result = tensor(dtype=dtype, dtype_id=dtype_id, rank=rank, shape_id=shape_id, has_dims=has_dims, certain=certain,
-                        storage=frozenset({self._fresh(node)}), leaves=leaves)
-        return replace(result, kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds)
+        result = tensor(
+            dtype=dtype,
+            dtype_id=dtype_id,
+            rank=rank,
+            shape_id=shape_id,
+            has_dims=has_dims,
+            certain=certain,
+            storage=frozenset({self._fresh(node)}),
+            leaves=leaves,
+        )
+        return replace(
+            result,
+            kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds,
+        )
 
     def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:
         value = self.eval(node.operand, env)
@@ -960,10 +1259,18 @@ class Interpreter:
         if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
             return Value(frozenset({Kind.STATIC}), dtype="bool")
         if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
-            reads = operands[0].is_tensor or operands[-1].is_tensor or (operands[-1].element is not None and operands[-1].element.is_tensor)
+            reads = (
+                operands[0].is_tensor
+                or operands[-1].is_tensor
+                or (operands[-1].element is not None and operands[-1].element.is_tensor)
+            )
             if reads or any(v.is_(Kind.NUMBER) for v in operands):
                 return number("bool", all(v.certain for v in operands))
-            return Value(frozenset({Kind.STATIC}), dtype="bool") if not any(v.is_unknown for v in operands) else values.UNKNOWN
+            return (
+                Value(frozenset({Kind.STATIC}), dtype="bool")
+                if not any(v.is_unknown for v in operands)
+                else values.UNKNOWN
+            )
         if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
             if len(node.ops) > 1:
                 return number("bool", all(v.certain for v in operands))
@@ -1002,8 +1309,14 @@ class Interpreter:
                 parts.append(self._element(self.eval(item.value, env), item.value))
             else:
                 parts.append(self.eval(item, env))
-        joined = values.container(join_all(parts) if parts else None, None if starred or isinstance(node, ast.Set) else tuple(parts))
-        return replace(joined, storage=frozenset[str]().union(*(p.storage for p in parts)), leaves=frozenset[str]().union(*(p.leaves for p in parts)))
+        joined = values.container(
+            join_all(parts) if parts else None, None if starred or isinstance(node, ast.Set) else tuple(parts)
+        )
+        return replace(
+            joined,
+            storage=frozenset[str]().union(*(p.storage for p in parts)),
+            leaves=frozenset[str]().union(*(p.leaves for p in parts)),
+        )
 
     def _dict(self, node: ast.Dict, env: Env) -> Value:
         for key in node.keys:
@@ -1074,7 +1387,11 @@ class Interpreter:
 
     def _super_call(self, node: ast.Call) -> Function | None:
         func = node.func
-        if not (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Call) and isinstance(func.value.func, ast.Name)):
+        if not (
+            isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Call)
+            and isinstance(func.value.func, ast.Name)
+        ):
             return None
         if func.value.func.id != "super" or self.function.cls is None:
             return None
@@ -1082,7 +1399,11 @@ class Interpreter:
 
     def _opaque(self, node: ast.AST, operands: Sequence[Value]) -> Value:
         storage = frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
-        return replace(values.UNKNOWN, storage=storage, leaves=frozenset({f"?{self._fresh(node)}"}).union(*(v.leaves for v in operands)))
+        return replace(
+            values.UNKNOWN,
+            storage=storage,
+            leaves=frozenset({f"?{self._fresh(node)}"}).union(*(v.leaves for v in operands)),
+        )
 
     def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
@@ -1099,7 +1420,13 @@ class Interpreter:
             if parameter.arg in floats and arg.is_tensor:
                 self.facts.float_only.append((node, arg))
 
-    def _from_summary(self, node: ast.AST, summary: Value, operands: Sequence[Value], extra: frozenset[str] = frozenset(), passed: Mapping[str, Value] | None = None
+    def _from_summary(
+        self,
+        node: ast.AST,
+        summary: Value,
+        operands: Sequence[Value],
+        extra: frozenset[str] = frozenset(),
+        passed: Mapping[str, Value] | None = None,
     ) -> Value:
         """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here."""
         shared: list[Value] = list(operands)
@@ -1112,7 +1439,11 @@ class Interpreter:
         leaves = extra | frozenset({f"?{self._fresh(node)}"}).union(*(v.leaves for v in operands))
 
         def adopt(value: Value, position: str) -> Value:
-            elements = None if value.elements is None else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
+            elements = (
+                None
+                if value.elements is None
+                else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
+            )
             element = None if value.element is None else adopt(value.element, f"{position}[]")
             number_only = value.dtype in ("bool", "int")
             return replace(
@@ -1129,9 +1460,13 @@ class Interpreter:
         return adopt(summary, self._fresh(node))
 
     def _construct(self, cls: Class, operands: Sequence[Value]) -> Value:
-        return Value(frozenset({Kind.OBJECT}), ref=cls.full_name, leaves=frozenset[str]().union(*(v.leaves for v in operands)))
+        return Value(
+            frozenset({Kind.OBJECT}), ref=cls.full_name, leaves=frozenset[str]().union(*(v.leaves for v in operands))
+        )
 
-    def _call_object(self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value], env: Env) -> Value:
+    def _call_object(
+        self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value], env: Env
+    ) -> Value:
         assert callee.ref is not None
         path = self._key(node.func) or ast.unparse(node.func)
         extra = frozenset({path})
@@ -1152,7 +1487,11 @@ class Interpreter:
                 if not element.is_(Kind.OBJECT) or element.ref is None:
                     return self._opaque(node, operands)
                 result = self._call_object(node, element, [result], [result], env)
-                result = replace(result, dtype_id=f"{result.dtype_id}.{position}", shape_id=f"{result.shape_id}.{position}" if result.shape_id != "()" else "()")
+                result = replace(
+                    result,
+                    dtype_id=f"{result.dtype_id}.{position}",
+                    shape_id=f"{result.shape_id}.{position}" if result.shape_id != "()" else "()",
+                )
             return replace(result, leaves=result.leaves | extra)
         api = torch_api.module(callee.ref)
         if api is None:
@@ -1160,7 +1499,11 @@ class Interpreter:
         leaves = extra.union(*(v.leaves for v in operands))
         kind = callee.ref.rpartition(".")[2]
         makes_new = any(part in kind for part in _NEW_RESULT)
-        storage = frozenset({self._fresh(node)}) if makes_new else frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
+        storage = (
+            frozenset({self._fresh(node)})
+            if makes_new
+            else frozenset({self._fresh(node)}).union(*(v.storage for v in operands))
+        )
         first = args[0] if args else values.UNKNOWN
         same = api.pointwise or api.dtype == "same" and api.rank == "same"
         if any(part in kind for part in _FLOAT_ONLY) and first.is_tensor:
@@ -1169,8 +1512,13 @@ class Interpreter:
             dtype=first.dtype if api.dtype == "same" and first.dtype is not None else "float",
             dtype_id=(first.dtype_id if same and first.is_tensor else None) or f"{self._fresh(node)} dtype",
             rank=first.rank if api.rank == "same" else 0 if api.rank == "0" else None,
-            shape_id=(first.shape_id if api.rank == "same" and (api.pointwise or "Norm" in kind) else None) or self._fresh(node),
-            has_dims=any(part in kind for part in _FLOAT_ONLY) or "Embedding" in kind or api.rank == "same" and first.is_tensor and first.dimensioned,
+            shape_id=(first.shape_id if api.rank == "same" and (api.pointwise or "Norm" in kind) else None)
+            or self._fresh(node),
+            has_dims=any(part in kind for part in _FLOAT_ONLY)
+            or "Embedding" in kind
+            or api.rank == "same"
+            and first.is_tensor
+            and first.dimensioned,
             storage=storage,
             leaves=leaves,
         )
@@ -1180,11 +1528,28 @@ class Interpreter:
         if returns == "Tensor":
             return result
         if isinstance(returns, list | tuple):
-            parts = tuple(self._shaped(r, replace(result, shape_id=f"{result.shape_id}.{i}", dtype_id=None, rank=None, dtype=result.dtype if i == 0 else None)) if isinstance(r, str | list | tuple) else values.UNKNOWN
-                          for i, r in enumerate(returns))
+            parts = tuple(
+                self._shaped(
+                    r,
+                    replace(
+                        result,
+                        shape_id=f"{result.shape_id}.{i}",
+                        dtype_id=None,
+                        rank=None,
+                        dtype=result.dtype if i == 0 else None,
+                    ),
+                )
+                if isinstance(r, str | list | tuple)
+                else values.UNKNOWN
+                for i, r in enumerate(returns)
+            )
             return replace(values.container(elements=parts), storage=result.storage, leaves=result.leaves)
         if returns == "list":
-            return replace(values.container(replace(result, shape_id=None, rank=result.rank)), storage=result.storage, leaves=result.leaves)
+            return replace(
+                values.container(replace(result, shape_id=None, rank=result.rank)),
+                storage=result.storage,
+                leaves=result.leaves,
+            )
         if returns in ("int", "float", "bool", "number"):
             return values.STATIC
         if returns == "size":
@@ -1203,17 +1568,31 @@ class Interpreter:
         if receiver.is_unknown and attr in torch_api.TENSOR_ONLY_METHODS:
             api = torch_api.method(attr)
             if api is not None and api.returns == "Tensor":
-                return self._call_method(node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {})
+                return self._call_method(
+                    node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}
+                )
         if attr in ("items", "values", "keys") and receiver.is_(Kind.CONTAINER):
             element = receiver.element if receiver.element is not None else values.UNKNOWN
-            return values.container(element if attr == "values" else values.STATIC if attr == "keys" else values.container(elements=(values.STATIC, element)))
+            return values.container(
+                element
+                if attr == "values"
+                else values.STATIC
+                if attr == "keys"
+                else values.container(elements=(values.STATIC, element))
+            )
         if attr in ("get", "pop", "setdefault") and receiver.is_(Kind.CONTAINER) and receiver.element is not None:
             return join(receiver.element, values.NONE)
-        if attr == "format" or receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join"):
+        if (
+            attr == "format"
+            or receiver.is_(Kind.STATIC)
+            and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
+        ):
             return values.STATIC
         return self._opaque(node, [receiver, *operands])
 
-    def _call_method(self, node: ast.Call, attr: str, receiver: Value, args: Sequence[Value], keywords: Mapping[str | None, Value]) -> Value:
+    def _call_method(
+        self, node: ast.Call, attr: str, receiver: Value, args: Sequence[Value], keywords: Mapping[str | None, Value]
+    ) -> Value:
         if attr == "size":
             return values.SIZE if args or keywords else self._tensor_attribute("shape", receiver, node)
         if attr in _SHAPE_METHODS:
@@ -1232,7 +1611,9 @@ class Interpreter:
             return self._opaque(node, [receiver, *args])
         return self._apply(node, api, [receiver, *args], keywords, attr)
 
-    def _call_named(self, node: ast.Call, name: str, args: Sequence[Value], keywords: Mapping[str | None, Value], env: Env) -> Value:
+    def _call_named(
+        self, node: ast.Call, name: str, args: Sequence[Value], keywords: Mapping[str | None, Value], env: Env
+    ) -> Value:
         operands = [*args, *keywords.values()]
         if name in _BUILTINS:
             return self._call_builtin(node, name, args, env)
@@ -1247,7 +1628,12 @@ class Interpreter:
         if api is not None:
             if api.dtype != "arg":
                 self._narrow_arguments(node.args[:1], env)
-                args = [self.facts.value(a) if isinstance(a, ast.Name) and i == 0 and env.get(a.id) is not None and env[a.id].is_tensor else v for i, (a, v) in enumerate(zip(node.args, args, strict=False))] + list(args[len(node.args):])
+                args = [
+                    self.facts.value(a)
+                    if isinstance(a, ast.Name) and i == 0 and env.get(a.id) is not None and env[a.id].is_tensor
+                    else v
+                    for i, (a, v) in enumerate(zip(node.args, args, strict=False))
+                ] + list(args[len(node.args) :])
                 if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in env:
                     args = [env[node.args[0].id], *args[1:]]
             return self._apply(node, api, args, keywords, name)
@@ -1259,10 +1645,25 @@ class Interpreter:
                 element = self._module_elements(args)
             elif name.endswith(".Parameter"):
                 source = args[0] if args else values.UNKNOWN
-                return tensor(dtype="float", rank=source.rank if source.is_tensor else None, storage=frozenset({self._fresh(node)}))
-            known = None if any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential") else tuple(args)
-            inplace = any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
-            inplace = inplace or name.rpartition(".")[2] in INPLACE_MODULES and any(v.const is None or v.const.value is True for v in args)
+                return tensor(
+                    dtype="float",
+                    rank=source.rank if source.is_tensor else None,
+                    storage=frozenset({self._fresh(node)}),
+                )
+            known = (
+                None
+                if any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential")
+                else tuple(args)
+            )
+            inplace = any(
+                k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
+                for k in node.keywords
+            )
+            inplace = (
+                inplace
+                or name.rpartition(".")[2] in INPLACE_MODULES
+                and any(v.const is None or v.const.value is True for v in args)
+            )
             return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=known, inplace=inplace)
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
@@ -1275,7 +1676,13 @@ class Interpreter:
                     return self._from_summary(node, self.inference.summary(forward), operands)
         if name in ("torch.finfo", "torch.iinfo"):
             return Value(frozenset({Kind.OBJECT}), ref=name)
-        if name in ("torch.is_grad_enabled", "torch.is_autocast_enabled", "torch.cuda.is_available", "torch.get_default_dtype", "torch.device"):
+        if name in (
+            "torch.is_grad_enabled",
+            "torch.is_autocast_enabled",
+            "torch.cuda.is_available",
+            "torch.get_default_dtype",
+            "torch.device",
+        ):
             return values.STATIC
         return self._opaque(node, operands)
 
@@ -1298,14 +1705,22 @@ class Interpreter:
                 return number(_CASTS[name], certain)
             if first.is_(Kind.SIZE):
                 return replace(values.SIZE, dtype=_CASTS[name])
-            return Value(frozenset({Kind.STATIC}), dtype=_CASTS[name]) if not first.is_unknown else replace(values.UNKNOWN, dtype=_CASTS[name])
+            return (
+                Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
+                if not first.is_unknown
+                else replace(values.UNKNOWN, dtype=_CASTS[name])
+            )
         if name == "len":
             return values.SIZE
         if name in ("isinstance", "hasattr", "callable", "issubclass"):
             return Value(frozenset({Kind.STATIC}), dtype="bool")
         if name in _NUMERIC_BUILTINS:
             if len(args) == 1 and first.is_(Kind.CONTAINER) and first.element is not None:
-                return replace(first.element, shape_id=None if name != "sum" else first.element.shape_id, storage=first.element.storage | {self._fresh(node)})
+                return replace(
+                    first.element,
+                    shape_id=None if name != "sum" else first.element.shape_id,
+                    storage=first.element.storage | {self._fresh(node)},
+                )
             if tensors:
                 if name == "abs":
                     return self._elementwise(args, node, "same")
@@ -1322,10 +1737,20 @@ class Interpreter:
             element = first.element if first.is_(Kind.CONTAINER) else None
             if element is not None and (element.is_tensor or element.is_(Kind.NUMBER)) or first.is_tensor:
                 return number("bool", certain)
-            return Value(frozenset({Kind.STATIC}), dtype="bool") if element is not None and element.is_static else values.UNKNOWN
+            return (
+                Value(frozenset({Kind.STATIC}), dtype="bool")
+                if element is not None and element.is_static
+                else values.UNKNOWN
+            )
         if name == "range":
             source = join_all(args) if args else values.UNKNOWN
-            return values.container(replace(values.SIZE, const=None) if source.is_static else number("int") if source.is_(Kind.NUMBER, Kind.TENSOR, Kind.STATIC, Kind.SIZE) else replace(values.UNKNOWN, dtype="int"))
+            return values.container(
+                replace(values.SIZE, const=None)
+                if source.is_static
+                else number("int")
+                if source.is_(Kind.NUMBER, Kind.TENSOR, Kind.STATIC, Kind.SIZE)
+                else replace(values.UNKNOWN, dtype="int")
+            )
         if name == "enumerate":
             return values.container(values.container(elements=(values.SIZE, self._element(first, node))))
         if name == "zip":
@@ -1343,7 +1768,13 @@ class Interpreter:
         return values.STATIC if name in ("str", "repr", "type", "id", "format", "hash") else values.UNKNOWN
 
     def _call_math(self, name: str, args: Sequence[Value]) -> Value:
-        dtype = "int" if name in ("math.ceil", "math.floor", "math.trunc", "math.comb", "math.factorial", "math.gcd") else "bool" if name.startswith("math.is") else "float"
+        dtype = (
+            "int"
+            if name in ("math.ceil", "math.floor", "math.trunc", "math.comb", "math.factorial", "math.gcd")
+            else "bool"
+            if name.startswith("math.is")
+            else "float"
+        )
         if any(v.is_tensor or v.is_(Kind.NUMBER) for v in args):
             return number(dtype, all(v.certain for v in args))
         if any(v.is_unknown for v in args):
@@ -1364,11 +1795,17 @@ class Interpreter:
             if key is not None and value.is_unknown:
                 if isinstance(node, ast.Attribute):
                     continue
-                is_parameter = key in self._parameter_names() and key in env and env[key].storage == frozenset({f"param:{key}"})
+                is_parameter = (
+                    key in self._parameter_names() and key in env and env[key].storage == frozenset({f"param:{key}"})
+                )
                 name = f"{self.function.qualname}.{key}" if is_parameter else self._fresh(node)
-                env[key] = replace(value, kinds=frozenset({Kind.TENSOR}), dtype_id=f"dtype of {name}", shape_id=f"shape of {name}")
+                env[key] = replace(
+                    value, kinds=frozenset({Kind.TENSOR}), dtype_id=f"dtype of {name}", shape_id=f"shape of {name}"
+                )
 
-    def _apply(self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str) -> Value:
+    def _apply(
+        self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str
+    ) -> Value:
         """The result of a torch function or method by its entry in the API table."""
         operands = [*args, *keywords.values()]
         first = args[0] if args else next(iter(keywords.values()), values.UNKNOWN)
@@ -1378,9 +1815,18 @@ class Interpreter:
         dim_given = len(args) > 1 or "dim" in keywords or "axis" in keywords
         certain = first.certain if first.is_tensor else True
         returns = api.returns
-        if api.returns_with_dim is not None and dim_given and not (len(args) > 1 and args[1].is_tensor and "dim" not in keywords):
+        if (
+            api.returns_with_dim is not None
+            and dim_given
+            and not (len(args) > 1 and args[1].is_tensor and "dim" not in keywords)
+        ):
             returns = api.returns_with_dim
-        binary = api.returns_with_dim is not None and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_unknown
+        binary = (
+            api.returns_with_dim is not None
+            and len(args) > 1
+            and args[1].may_be(Kind.TENSOR)
+            and not args[1].is_unknown
+        )
         if api.host and returns != "Tensor":
             return number({"bool": "bool", "int": "int", "float": "float"}.get(str(returns)), certain)
         storage = frozenset({self._fresh(node)})
@@ -1389,15 +1835,33 @@ class Interpreter:
         elif api.maybe_view:
             storage = storage | first.storage
         bare = name.rpartition(".")[2]
-        leaves = frozenset() if not api.differentiable or bare in ("detach", "detach_") or bare.endswith("_like") or bare.startswith("new_") or api.dtype == "arg" and name not in ("torch.tensor", "torch.as_tensor") else frozenset[str]().union(*(v.leaves for v in operands))
+        leaves = (
+            frozenset()
+            if not api.differentiable
+            or bare in ("detach", "detach_")
+            or bare.endswith("_like")
+            or bare.startswith("new_")
+            or api.dtype == "arg"
+            and name not in ("torch.tensor", "torch.as_tensor")
+            else frozenset[str]().union(*(v.leaves for v in operands))
+        )
         if api.dtype in ("promote", "promote_float", "bool") and api.pointwise or binary or api.rank == "broadcast":
             rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
             result = self._elementwise(operands, node, rule)
             if bare in ("complex", "polar"):
                 result = replace(result, dtype="complex", dtype_id=f"complex {self._fresh(node)}")
-            return replace(result, certain=True if name.startswith("torch.") else certain, leaves=leaves if result.dtype not in ("bool", "int") else frozenset(), storage=storage if not api.pointwise or api.mutates else result.storage)
+            return replace(
+                result,
+                certain=True if name.startswith("torch.") else certain,
+                leaves=leaves if result.dtype not in ("bool", "int") else frozenset(),
+                storage=storage if not api.pointwise or api.mutates else result.storage,
+            )
         rank = self._rank(api, node, name, first, args, keywords, dim_given)
-        same_shape = api.rank == "same" and not first.is_unknown and (api.pointwise and bare not in _MOVES_DIMENSIONS or bare in _KEEPS_SHAPE)
+        same_shape = (
+            api.rank == "same"
+            and not first.is_unknown
+            and (api.pointwise and bare not in _MOVES_DIMENSIONS or bare in _KEEPS_SHAPE)
+        )
         dtype, dtype_id = self._dtype(api, first, node, keywords, args, name)
         result = tensor(
             dtype=dtype,
@@ -1417,7 +1881,16 @@ class Interpreter:
                     self.reshaped.add(key)
         return self._shaped(returns, result)
 
-    def _rank(self, api: torch_api.Api, node: ast.Call, name: str, first: Value, args: Sequence[Value], keywords: Mapping[str | None, Value], dim_given: bool) -> int | None:
+    def _rank(
+        self,
+        api: torch_api.Api,
+        node: ast.Call,
+        name: str,
+        first: Value,
+        args: Sequence[Value],
+        keywords: Mapping[str | None, Value],
+        dim_given: bool,
+    ) -> int | None:
         rank = first.rank if first.is_tensor else None
         if name.rpartition(".")[2] in ("take", "searchsorted"):
             return None  # they have the rank of the index, of the second argument
@@ -1444,7 +1917,13 @@ class Interpreter:
                 return 0
             if rank is not None and keep.const is not None and keep.const.value is True:
                 return rank
-            if rank is not None and dim.is_(Kind.STATIC) and dim.dtype == "int" and keep.const is not None and keep.const.value is False:
+            if (
+                rank is not None
+                and dim.is_(Kind.STATIC)
+                and dim.dtype == "int"
+                and keep.const is not None
+                and keep.const.value is False
+            ):
                 return max(rank - 1, 0)
             if rank is not None and dim.elements is not None and keep.const is not None and keep.const.value is False:
                 return max(rank - len(dim.elements), 0)
@@ -1453,7 +1932,11 @@ class Interpreter:
             return None if rank is None else rank + 1
         if api.rank == "-1":
             return None if rank is None else rank - 1
-        if name.rpartition(".")[2] in ("squeeze", "flatten") or api.rank == "unknown" and name.rpartition(".")[2] not in _SIZED:
+        if (
+            name.rpartition(".")[2] in ("squeeze", "flatten")
+            or api.rank == "unknown"
+            and name.rpartition(".")[2] not in _SIZED
+        ):
             return None
         if api.rank == "arg" or api.rank == "unknown":
             is_method = not name.startswith("torch.") or name.rpartition(".")[2] in _SIZED
@@ -1463,19 +1946,39 @@ class Interpreter:
             starred = any(isinstance(a, ast.Starred) for a in node.args)
             if len(sizes) == 1 and not sizes[0].is_(Kind.SIZE, Kind.NUMBER) and sizes[0].dtype != "int":
                 return None  # it may be a tuple, or a dtype
-            return len(sizes) if sizes and not starred and all(s.is_(Kind.SIZE, Kind.STATIC, Kind.NUMBER) or s.is_unknown for s in sizes) else None
+            return (
+                len(sizes)
+                if sizes
+                and not starred
+                and all(s.is_(Kind.SIZE, Kind.STATIC, Kind.NUMBER) or s.is_unknown for s in sizes)
+                else None
+            )
         return None
 
-    def _dtype(self, api: torch_api.Api, first: Value, node: ast.Call, keywords: Mapping[str | None, Value], args: Sequence[Value], name: str) -> tuple[str | None, str | None]:
+    def _dtype(
+        self,
+        api: torch_api.Api,
+        first: Value,
+        node: ast.Call,
+        keywords: Mapping[str | None, Value],
+        args: Sequence[Value],
+        name: str,
+    ) -> tuple[str | None, str | None]:
         """Class and id of the result's dtype."""
         given = keywords.get("dtype")
         if given is None and name in ("to", "type") and len(args) > 1:
             given = next((v for v in args[1:] if v.ref is not None and torch_api.is_dtype(v.ref)), None)
-            if given is None and name == "to" and any(v.is_unknown or v.is_tensor or v.is_(Kind.STATIC) for v in args[1:]):
+            if (
+                given is None
+                and name == "to"
+                and any(v.is_unknown or v.is_tensor or v.is_(Kind.STATIC) for v in args[1:])
+            ):
                 if len(args) == 2 and args[1].is_tensor:
                     return args[1].dtype, args[1].dtype_id
                 # `.to(device)` keeps the dtype, `.to(dtype)` does not: a static value of unknown sort may be either.
-                return (first.dtype if _is_device(node.args) else None), (first.dtype_id if _is_device(node.args) else None)
+                return (first.dtype if _is_device(node.args) else None), (
+                    first.dtype_id if _is_device(node.args) else None
+                )
         if given is not None and given.kinds != values.NONE.kinds:
             exact = torch_api.dtype_name(given.ref) if given.ref is not None else None
             return (_dtype_class(exact), exact) if exact is not None else (None, None)
@@ -1483,7 +1986,11 @@ class Interpreter:
         bare = name.rpartition(".")[2]
         if bare in ("any", "all") and first.dtype not in ("bool", "float"):
             return None, None  # uint8 gives uint8
-        if rule == "same" or name == "view" and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:]):
+        if (
+            rule == "same"
+            or name == "view"
+            and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:])
+        ):
             return first.dtype, first.dtype_id
         if api.rank == "loss":
             return "float", None
@@ -1492,11 +1999,24 @@ class Interpreter:
         if rule == "bool":
             return "bool", "bool"
         if rule == "sum":
-            return (first.dtype, first.dtype_id) if first.dtype == "float" else ("int", "int64") if first.dtype in ("bool", "int") else (None, None)
+            return (
+                (first.dtype, first.dtype_id)
+                if first.dtype == "float"
+                else ("int", "int64")
+                if first.dtype in ("bool", "int")
+                else (None, None)
+            )
         if rule == "numeric":
             return (first.dtype, first.dtype_id) if first.dtype in ("float", "int") else (None, None)
         if rule in ("arg", "unknown"):
-            if rule == "arg" and name in ("torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.empty", "torch.linspace"):
+            if rule == "arg" and name in (
+                "torch.zeros",
+                "torch.ones",
+                "torch.rand",
+                "torch.randn",
+                "torch.empty",
+                "torch.linspace",
+            ):
                 return "float", "default"
             if name in ("torch.tensor", "torch.as_tensor") and first.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
                 return first.dtype, {"float": "default", "int": "int64", "bool": "bool"}.get(first.dtype or "")
@@ -1504,7 +2024,13 @@ class Interpreter:
         if rule == "arg_or_same":
             return first.dtype, first.dtype_id
         if rule == "promote":
-            return _pointwise_dtype([first, *args[1:]], [v for v in args if v.is_tensor], [v for v in args if v.is_tensor and v.rank != 0], "promote", False)
+            return _pointwise_dtype(
+                [first, *args[1:]],
+                [v for v in args if v.is_tensor],
+                [v for v in args if v.is_tensor and v.rank != 0],
+                "promote",
+                False,
+            )
         return _dtype_class(rule), rule if rule is not None and _dtype_class(rule) is not None else None
 
 
@@ -1523,7 +2049,12 @@ class Evidence:
                     self._proof.add(node.value.id)
                 elif node.attr in ("shape", "size", "device", "dtype"):
                     self._hint.add(node.value.id)
-            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
+            elif (
+                isinstance(node, ast.Call)
+                and node.args
+                and isinstance(node.args[0], ast.Name)
+                and node.args[0].id in names
+            ):
                 called = module.qualified(node.func)
                 if called is None:
                     continue
@@ -1576,7 +2107,8 @@ def _float_parameters(facts: FunctionFacts) -> frozenset[str]:
             if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in function.nodes):
                 continue
             stores = [
-                n for n in function.nodes
+                n
+                for n in function.nodes
                 if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
             ]
             if all(_follows(facts.value(s), name) for s in stores):
@@ -1585,7 +2117,13 @@ def _float_parameters(facts: FunctionFacts) -> frozenset[str]:
 
 
 def _follows(value: Value, name: str) -> bool:
-    return value.is_tensor and value.dtype is None and bool(value.leaves) and not any(leaf.startswith("?") for leaf in value.leaves) and name in value.leaves
+    return (
+        value.is_tensor
+        and value.dtype is None
+        and bool(value.leaves)
+        and not any(leaf.startswith("?") for leaf in value.leaves)
+        and name in value.leaves
+    )
 
 
 def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -1659,11 +2197,17 @@ def _promote(*dtypes: str | None) -> str | None:
     return "int" if len(dtypes) > 1 and highest == 0 else order[highest]
 
 
-def _pointwise_dtype(operands: Sequence[Value], tensors: Sequence[Value], big: Sequence[Value], rule: str, unknown: bool) -> tuple[str | None, str | None]:
+def _pointwise_dtype(
+    operands: Sequence[Value], tensors: Sequence[Value], big: Sequence[Value], rule: str, unknown: bool
+) -> tuple[str | None, str | None]:
     if rule == "bool":
         return "bool", "bool"
     if unknown or not tensors:
-        return ("float" if rule == "float" and not unknown and all(t.dtype in ("float", "int", "bool") for t in tensors) else None), None
+        return (
+            "float"
+            if rule == "float" and not unknown and all(t.dtype in ("float", "int", "bool") for t in tensors)
+            else None
+        ), None
     group = list(big) or list(tensors)
     scalars = [v for v in operands if v.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)]
     small = [v for v in tensors if v.rank == 0 and big]
@@ -1691,7 +2235,12 @@ def _pointwise_dtype(operands: Sequence[Value], tensors: Sequence[Value], big: S
 
 
 def _fold(op: ast.operator, left: Const | None, right: Const | None) -> Const | None:
-    if left is None or right is None or not isinstance(left.value, int | float) or not isinstance(right.value, int | float):
+    if (
+        left is None
+        or right is None
+        or not isinstance(left.value, int | float)
+        or not isinstance(right.value, int | float)
+    ):
         return None
     a, b = left.value, right.value
     try:
@@ -1734,8 +2283,36 @@ def _is_device(nodes: Sequence[ast.expr]) -> bool:
 
 
 _BUILTINS = frozenset(
-    {*_CASTS, *_NUMERIC_BUILTINS, "len", "isinstance", "hasattr", "callable", "issubclass", "any", "all", "range", "enumerate", "zip",
-     "list", "tuple", "reversed", "sorted", "set", "iter", "getattr", "print", "setattr", "dict", "str", "repr", "type", "id", "format", "hash"}
+    {
+        *_CASTS,
+        *_NUMERIC_BUILTINS,
+        "len",
+        "isinstance",
+        "hasattr",
+        "callable",
+        "issubclass",
+        "any",
+        "all",
+        "range",
+        "enumerate",
+        "zip",
+        "list",
+        "tuple",
+        "reversed",
+        "sorted",
+        "set",
+        "iter",
+        "getattr",
+        "print",
+        "setattr",
+        "dict",
+        "str",
+        "repr",
+        "type",
+        "id",
+        "format",
+        "hash",
+    }
 )
 
 _STATEMENTS: dict[type[ast.stmt], Callable[..., Env | None]] = {

@@ -72,9 +72,15 @@ class Legality:
         """A shape error is an error that the other side's inputs may have been spared."""
         for part in ast.walk(node):
             operands: list[ast.expr] = []
-            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub | ast.Invert) and facts.value(part.operand).is_tensor:
+            if (
+                isinstance(part, ast.UnaryOp)
+                and isinstance(part.op, ast.USub | ast.Invert)
+                and facts.value(part.operand).is_tensor
+            ):
                 if facts.value(part.operand).dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
-                    yield Obstacle(f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
+                    yield Obstacle(
+                        f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total"
+                    )
                 continue
             if isinstance(part, ast.BinOp):
                 if isinstance(part.op, ast.MatMult):
@@ -129,7 +135,13 @@ class Legality:
         if then.dtype_id is None or then.dtype_id != orelse.dtype_id:
             yield Obstacle("the two sides are not proved to have the same dtype", "same-shape-dtype")
 
-    def gradients(self, then: ast.expr | None, orelse: ast.expr | None, values: tuple[Value, Value], facts: FunctionFacts, kept: frozenset[str] = frozenset()
+    def gradients(
+        self,
+        then: ast.expr | None,
+        orelse: ast.expr | None,
+        values: tuple[Value, Value],
+        facts: FunctionFacts,
+        kept: frozenset[str] = frozenset(),
     ) -> Iterator[Obstacle]:
         """Whether the same tensors receive the same gradients when both sides are computed and one is selected."""
         first, second = values
@@ -138,7 +150,9 @@ class Legality:
         if first.leaves != second.leaves:
             only = sorted(n for n in first.leaves ^ second.leaves if not n.startswith("?"))
             what = ", ".join(f"`{n}`" for n in only) or "a value of unknown origin"
-            yield Obstacle(f"{what} takes part on one side only: its gradient would be zeros instead of None", "gradient-zeros")
+            yield Obstacle(
+                f"{what} takes part on one side only: its gradient would be zeros instead of None", "gradient-zeros"
+            )
         sides = (then, orelse)
         for side, other in zip(sides, reversed(sides), strict=True):
             if side is not None:
@@ -147,7 +161,12 @@ class Legality:
                 for atom in _atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
-                    if value.leaves and value.may_be(Kind.TENSOR) and ast.unparse(atom) not in shared and not self._passes_zero(atom, facts, set()):
+                    if (
+                        value.leaves
+                        and value.may_be(Kind.TENSOR)
+                        and ast.unparse(atom) not in shared
+                        and not self._passes_zero(atom, facts, set())
+                    ):
                         yield Obstacle(
                             f"`{ast.unparse(atom)}` was computed before and is used on one side only: a gradient of zero would flow back through it",
                             "finite-derivative",
@@ -163,24 +182,43 @@ class Legality:
         if atom.id in seen:
             return True
         seen.add(atom.id)
-        stores = [n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.id == atom.id and isinstance(n.ctx, ast.Store)]
-        sources = [n.value for n in live_nodes(facts) if isinstance(n, ast.Assign) and len(n.targets) == 1 and n.targets[0] in stores]
+        stores = [
+            n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.id == atom.id and isinstance(n.ctx, ast.Store)
+        ]
+        sources = [
+            n.value
+            for n in live_nodes(facts)
+            if isinstance(n, ast.Assign) and len(n.targets) == 1 and n.targets[0] in stores
+        ]
         return len(sources) == len(stores) > 0 and all(
-            self._derivative_culprit(source, facts) is None and all(self._passes_zero(a, facts, seen) for a in _atoms(source)) for source in sources
+            self._derivative_culprit(source, facts) is None
+            and all(self._passes_zero(a, facts, seen) for a in _atoms(source))
+            for source in sources
         )
 
     def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""
         value = facts.value(node)
-        if not value.leaves or not value.may_be(Kind.TENSOR) or isinstance(node, ast.Name | ast.Attribute | ast.Constant):
+        if (
+            not value.leaves
+            or not value.may_be(Kind.TENSOR)
+            or isinstance(node, ast.Name | ast.Attribute | ast.Constant)
+        ):
             return
         culprit = self._derivative_culprit(node, facts)
         if culprit is not None:
-            yield Obstacle(f"the derivative of `{_short(culprit)}` is not finite for every value: the side not taken could give NaN", "finite-derivative")
+            yield Obstacle(
+                f"the derivative of `{_short(culprit)}` is not finite for every value: the side not taken could give NaN",
+                "finite-derivative",
+            )
 
     def _derivative_culprit(self, node: ast.expr, facts: FunctionFacts) -> ast.expr | None:
         value = facts.value(node)
-        if isinstance(node, ast.Name | ast.Attribute | ast.Constant) or not value.leaves or not value.may_be(Kind.TENSOR):
+        if (
+            isinstance(node, ast.Name | ast.Attribute | ast.Constant)
+            or not value.leaves
+            or not value.may_be(Kind.TENSOR)
+        ):
             return None
         children: Sequence[ast.expr]
         ok: bool
@@ -190,10 +228,16 @@ class Legality:
             if isinstance(node.op, ast.Add | ast.Sub):
                 ok = True
             elif isinstance(node.op, ast.Mult):
-                ok = len(differentiable) == 1 and self._finite_number(facts.value(next(c for c in children if c not in differentiable)))
+                ok = len(differentiable) == 1 and self._finite_number(
+                    facts.value(next(c for c in children if c not in differentiable))
+                )
             elif isinstance(node.op, ast.Div):
                 divisor = facts.value(node.right)
-                ok = not divisor.may_be(Kind.TENSOR) and divisor.const is not None and divisor.const.value not in (0, 0.0)
+                ok = (
+                    not divisor.may_be(Kind.TENSOR)
+                    and divisor.const is not None
+                    and divisor.const.value not in (0, 0.0)
+                )
             else:
                 ok = False
         elif isinstance(node, ast.UnaryOp):
@@ -204,16 +248,24 @@ class Legality:
             name = facts.callee(node) or ""
             method = name.startswith("Tensor.")
             api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
-            children = [*([node.func.value] if method and isinstance(node.func, ast.Attribute) else []), *node.args, *(k.value for k in node.keywords)]
+            children = [
+                *([node.func.value] if method and isinstance(node.func, ast.Attribute) else []),
+                *node.args,
+                *(k.value for k in node.keywords),
+            ]
             tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
             numbers = [c for c in children if c not in tensors]
             ok = api is not None and (
-                api.linear and self._constant_factors(name, numbers, tensors, facts)
+                api.linear
+                and self._constant_factors(name, numbers, tensors, facts)
                 or (api.zero_grad_safe and len(tensors) == 1)
                 or (api.zero_grad_safe_tensors and len(tensors) > 1)
             )
         else:
-            children, ok = [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)], isinstance(node, ast.Tuple | ast.List)
+            children, ok = (
+                [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)],
+                isinstance(node, ast.Tuple | ast.List),
+            )
         if not ok:
             return node
         for child in children:
@@ -222,14 +274,20 @@ class Legality:
                 return culprit
         return None
 
-    def _constant_factors(self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts) -> bool:
+    def _constant_factors(
+        self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts
+    ) -> bool:
         if name.rpartition(".")[2] in ("mul", "div", "multiply", "divide", "true_divide"):
-            return len(tensors) == 1 and all(facts.value(n).const is not None and facts.value(n).const.value not in (0, 0.0) for n in numbers)  # type: ignore[union-attr]
+            return len(tensors) == 1 and all(
+                facts.value(n).const is not None and facts.value(n).const.value not in (0, 0.0) for n in numbers
+            )  # type: ignore[union-attr]
         return True
 
     def _finite_number(self, value: Value) -> bool:
         # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
-        return value.is_(Kind.STATIC, Kind.SIZE) and (value.const is None or isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf"))
+        return value.is_(Kind.STATIC, Kind.SIZE) and (
+            value.const is None or isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf")
+        )
 
     def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether what both sides keep for the backward pass stays as it is.
@@ -243,9 +301,14 @@ class Legality:
                     continue
                 writer = self.writer(value.storage, (), facts)
                 if writer is not None and getattr(writer, "lineno", 0) >= statement.lineno:
-                    yield Obstacle(f"`{_short(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need", "no-aliasing")
+                    yield Obstacle(
+                        f"`{_short(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need",
+                        "no-aliasing",
+                    )
 
-    def aliasing(self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
+    def aliasing(
+        self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts
+    ) -> Iterator[Obstacle]:
         """Whether a side that hands on an existing tensor may become a new tensor.
 
         It matters where somebody can see the difference: when memory that others hold (an argument, an attribute,
@@ -257,15 +320,26 @@ class Legality:
             if not value.storage:
                 continue
             outside = sorted(t for t in value.storage if t.startswith(("param:", "self.", "global.")))
-            others = sorted(n for n, v in env.items() if n not in names and v.storage & value.storage and v.may_be(Kind.TENSOR) and _read_later(n, statement, facts))
+            others = sorted(
+                n
+                for n, v in env.items()
+                if n not in names
+                and v.storage & value.storage
+                and v.may_be(Kind.TENSOR)
+                and _read_later(n, statement, facts)
+            )
             if not outside and not others:
                 continue
             writer = self.writer(value.storage, names, facts)
             if writer is not None:
-                yield Obstacle(f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing")
+                yield Obstacle(
+                    f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing"
+                )
             escape = self._escape(frozenset(outside), statement, facts) if outside else None
             if escape is not None:
-                yield Obstacle(f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing")
+                yield Obstacle(
+                    f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing"
+                )
 
     def writer(self, storage: frozenset[str], names: Collection[str], facts: FunctionFacts) -> ast.AST | None:
         """A place in the function that writes in place into this memory, or into a tensor under one of these names."""
@@ -279,7 +353,9 @@ class Legality:
                 targets = self._written(node, facts)
             for target in targets:
                 value = facts.value(target)
-                if value.may_be(Kind.TENSOR) and (value.storage & storage or isinstance(target, ast.Name) and target.id in names):
+                if value.may_be(Kind.TENSOR) and (
+                    value.storage & storage or isinstance(target, ast.Name) and target.id in names
+                ):
                     return node
         return None
 
@@ -294,7 +370,10 @@ class Legality:
             if keyword.arg == "out":
                 return [keyword.value]
         api = torch_api.function(name)
-        inplace = facts.value(node.func).inplace or any(k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords)
+        inplace = facts.value(node.func).inplace or any(
+            k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
+            for k in node.keywords
+        )
         if (api is not None and api.mutates or inplace) and node.args:
             return node.args[:1]
         callee = facts.calls.get(node)
@@ -311,7 +390,9 @@ class Legality:
             handed: Sequence[ast.expr] = ()
             if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
                 handed = [node.value]
-            elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets):
+            elif isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets
+            ):
                 handed = [node.value]
             elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
                 handed = [] if _is_none(node.comparators[0]) else [node.left, *node.comparators]
@@ -334,7 +415,9 @@ def _is_none(node: ast.expr) -> bool:
 
 def _atoms(node: ast.expr) -> Iterator[ast.expr]:
     """The names and attributes that an expression is made of."""
-    if isinstance(node, ast.Name | ast.Attribute) and not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call | ast.Subscript | ast.BinOp)):
+    if isinstance(node, ast.Name | ast.Attribute) and not (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call | ast.Subscript | ast.BinOp)
+    ):
         yield node
         return
     for child in ast.iter_child_nodes(node):
@@ -349,16 +432,45 @@ def _atoms(node: ast.expr) -> Iterator[ast.expr]:
 
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
 _ANY_DTYPE = frozenset(
-    {"where", "isnan", "isinf", "isfinite", "eq", "ne", "masked_fill", "nan_to_num", "add", "mul", "zeros_like", "ones_like", "clone",
-     "detach", "float", "half", "double", "bool", "int", "long", "to", "any", "all", "view", "reshape", "logical_and", "logical_or",
-     "logical_not", "logical_xor"}
+    {
+        "where",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "eq",
+        "ne",
+        "masked_fill",
+        "nan_to_num",
+        "add",
+        "mul",
+        "zeros_like",
+        "ones_like",
+        "clone",
+        "detach",
+        "float",
+        "half",
+        "double",
+        "bool",
+        "int",
+        "long",
+        "to",
+        "any",
+        "all",
+        "view",
+        "reshape",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "logical_xor",
+    }
 )
 
 
 def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
     end = getattr(statement, "end_lineno", 0)
     in_loop = any(
-        isinstance(n, ast.For | ast.While) and n.lineno <= getattr(statement, "lineno", 0) <= (n.end_lineno or 0) for n in live_nodes(facts)
+        isinstance(n, ast.For | ast.While) and n.lineno <= getattr(statement, "lineno", 0) <= (n.end_lineno or 0)
+        for n in live_nodes(facts)
     )
     return any(isinstance(n, ast.Name) and n.id == name and (in_loop or n.lineno > end) for n in facts.function.nodes)
 

@@ -36,9 +36,29 @@ _LEAVES_REGION = (
     "pytest.fixture",
 )
 _NEVER_COMPILED = frozenset(
-    {"__init__", "__new__", "__post_init__", "__repr__", "__str__", "__len__", "__getstate__", "__setstate__", "__del__", "__hash__",
-     "extra_repr", "reset_parameters", "state_dict", "load_state_dict", "_load_from_state_dict", "from_pretrained", "setup_context",
-     "plot", "main", "collate_fn", "configure_optimizers"}
+    {
+        "__init__",
+        "__new__",
+        "__post_init__",
+        "__repr__",
+        "__str__",
+        "__len__",
+        "__getstate__",
+        "__setstate__",
+        "__del__",
+        "__hash__",
+        "extra_repr",
+        "reset_parameters",
+        "state_dict",
+        "load_state_dict",
+        "_load_from_state_dict",
+        "from_pretrained",
+        "setup_context",
+        "plot",
+        "main",
+        "collate_fn",
+        "configure_optimizers",
+    }
 )
 _MENTIONS_COMPILE = re.compile(r"(?<!\bre)\.compile\b|\bimport compile\b")
 _COMPILE = ("torch.compile", "torch.compiler.compile")
@@ -87,7 +107,12 @@ def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple
         reached |= _reach(_library_roots(project), inference, known=reached)
         reached |= _reach(_tensor_functions(inference), inference, known=reached)
     order = {name: index for index, name in enumerate(project.modules)}
-    return tuple(sorted(reached.values(), key=lambda c: (order[_key(c.function.module, project)], c.function.node.lineno, c.function.qualname)))
+    return tuple(
+        sorted(
+            reached.values(),
+            key=lambda c: (order[_key(c.function.module, project)], c.function.node.lineno, c.function.qualname),
+        )
+    )
 
 
 def _key(module: Module, project: Project) -> str:
@@ -167,10 +192,16 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
         for call in calls:
             if call in decorators:
                 continue
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and module.qualified(call.func) not in _COMPILE:
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr == "compile"
+                and module.qualified(call.func) not in _COMPILE
+            ):
                 receiver = facts.value(call.func.value)
                 if receiver.is_(Kind.OBJECT) and receiver.ref is not None:
-                    yield CompileSite(_targets(receiver, project), f"{ast.unparse(call.func.value)}.compile()", call, in_place=True)
+                    yield CompileSite(
+                        _targets(receiver, project), f"{ast.unparse(call.func.value)}.compile()", call, in_place=True
+                    )
                 continue
             if not call.args:
                 continue  # torch.compile(mode=...) makes a decorator
@@ -179,12 +210,18 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
 
 
 def _is_compile(node: ast.Call, module: Module) -> bool:
-    return module.qualified(node.func) in _COMPILE or isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
+    return (
+        module.qualified(node.func) in _COMPILE or isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
+    )
 
 
 def _partial_compile(function: Function, module: Module) -> bool:
     for decorator in function.node.decorator_list:
-        if isinstance(decorator, ast.Call) and decorator.args and (module.qualified(decorator.func) or "").endswith("partial"):
+        if (
+            isinstance(decorator, ast.Call)
+            and decorator.args
+            and (module.qualified(decorator.func) or "").endswith("partial")
+        ):
             if module.qualified(decorator.args[0]) in _COMPILE:
                 return True
         name = decorator.id if isinstance(decorator, ast.Name) else None
@@ -215,9 +252,14 @@ def _entries(target: Function | Class | Module | None, project: Project) -> Iter
 def _module_function(module: Module) -> Function:
     """The top level of a module as a function, so that what it calls can be looked at like any other code."""
     # What the module defines is found through the index; in a function it would count as a local name.
-    body = [s for s in module.file.tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    body = [
+        s for s in module.file.tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
     node = ast.FunctionDef(
-        name="<module>", args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]), body=body, decorator_list=[]
+        name="<module>",
+        args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        body=body,
+        decorator_list=[],
     )
     node.lineno, node.col_offset, node.returns = 1, 0, None
     return Function("<module>", node, module)
@@ -254,7 +296,12 @@ def _tensor_functions(inference: Inference) -> Iterator[tuple[Function, str]]:
             continue
         for function in module.all_functions:
             name = function.node.name
-            if function.parent is not None or name in _NEVER_COMPILED or name.startswith("test") or _is_harness(function):
+            if (
+                function.parent is not None
+                or name in _NEVER_COMPILED
+                or name.startswith("test")
+                or _is_harness(function)
+            ):
                 continue
             if _on_tensors(function, inference):
                 yield function, function.qualname

@@ -63,7 +63,9 @@ class Inputs:
             rules=self.rules,
             allowed=self.allowed,
             rewrite=rewrite,
-            wanted=wanted if only is None else lambda finding: finding.fingerprint == only.fingerprint and finding.span == only.span,
+            wanted=wanted
+            if only is None
+            else lambda finding: finding.fingerprint == only.fingerprint and finding.span == only.span,
         )
 
 

@@ -35,20 +35,27 @@ def verify(
         typer.Argument(help="Fix these files; the workload's own file when none is given.", show_default=False),
     ] = None,
     base: Annotated[
-        str | None, typer.Option("--base", metavar="REV", help="Compare this git revision with the working tree instead.")
+        str | None,
+        typer.Option("--base", metavar="REV", help="Compare this git revision with the working tree instead."),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")] = "auto",
     mode: Annotated[Mode, typer.Option("--mode", help="The mode of torch.compile.")] = "default",
     backend: Annotated[str, typer.Option("--backend", help="The backend of torch.compile.")] = "inductor",
     training: Annotated[
         bool | None,
-        typer.Option("--training/--inference", help="Run backward too, or never; decided from the workload by default."),
+        typer.Option(
+            "--training/--inference", help="Run backward too, or never; decided from the workload by default."
+        ),
     ] = None,
     calls: Annotated[int, typer.Option("--calls", help="Calls in a row with each input set, for parity.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="Rounds of timing; 0 measures no time.")] = 20,
-    timeout: Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Limit for each answer of a worker.")] = 600.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="Limit for each answer of a worker.")
+    ] = 600.0,
     each: Annotated[bool, typer.Option("--each", help="Measure each fix alone too.", show_default=False)] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the verdict here; - for stdout.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the verdict here; - for stdout.")
+    ] = None,
     select: options.Select = None,
     ignore: options.Ignore = None,
     assume: options.Assume = None,
@@ -65,7 +72,13 @@ def verify(
     try:
         place, _ = split_spec(workload)
         settings = Options(
-            device=device, mode=mode, backend=backend, training=training, calls=calls, repeats=repeats, timeout_s=timeout
+            device=device,
+            mode=mode,
+            backend=backend,
+            training=training,
+            calls=calls,
+            repeats=repeats,
+            timeout_s=timeout,
         )
         singles: list[tuple[Finding, PatchSet]] = []
         if base is not None:
@@ -145,7 +158,9 @@ def _progress(quiet: bool) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True) as bar:
+    with Bar(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
+    ) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda message: bar.update(task, description=message)
 

@@ -79,7 +79,13 @@ def run(
         completed = add_boundary(current, users, config)
         current, created, helper = dict(completed.files), completed.helpers, completed.module
     changes = tuple(
-        FileChange(path, originals[path].module, originals[path].text, file.text, tuple(sorted(applied.get(path, ()), key=_order)))
+        FileChange(
+            path,
+            originals[path].module,
+            originals[path].text,
+            file.text,
+            tuple(sorted(applied.get(path, ()), key=_order)),
+        )
         for path, file in sorted(current.items())
         if file.text != originals[path].text
     )

@@ -51,7 +51,9 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
     transformer = _Apply(wrapper.module, nodes, replacements, line_length)
     module = wrapper.module.visit(transformer)
     if transformer.pending:
-        raise EditError(f"line {next(iter(transformer.pending.values()))[0].target.line}: the code to replace was not found")
+        raise EditError(
+            f"line {next(iter(transformer.pending.values()))[0].target.line}: the code to replace was not found"
+        )
     for statement in imports:
         module = _with_import(module, statement)
     return module.code
@@ -131,10 +133,16 @@ class _Apply(cst.CSTTransformer):
             return cst.RemoveFromParent() if not leading and not indent else _removed(leading, indent)
         first = body[0]
         trailing = getattr(original, "trailing_whitespace", None)
-        if len(body) == 1 and isinstance(first, cst.SimpleStatementLine) and isinstance(trailing, cst.TrailingWhitespace):
+        if (
+            len(body) == 1
+            and isinstance(first, cst.SimpleStatementLine)
+            and isinstance(trailing, cst.TrailingWhitespace)
+        ):
             if trailing.comment is not None:
                 first = first.with_changes(trailing_whitespace=trailing)
-                indent = [line for line in indent if line.comment is None or line.comment.value != trailing.comment.value]
+                indent = [
+                    line for line in indent if line.comment is None or line.comment.value != trailing.comment.value
+                ]
         if hasattr(first, "leading_lines"):
             first = first.with_changes(leading_lines=[*leading, *indent, *first.leading_lines])
         return cst.FlattenSentinel([first, *body[1:]])
@@ -154,7 +162,9 @@ class _Apply(cst.CSTTransformer):
             parts[_PREFIX + name] = node
         return parts
 
-    def _wrapped(self, statement: cst.SimpleStatementLine | cst.BaseCompoundStatement) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
+    def _wrapped(
+        self, statement: cst.SimpleStatementLine | cst.BaseCompoundStatement
+    ) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
         """The statement with the arguments of its call one to a line, where it is too long for one."""
         if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
             return statement
@@ -174,8 +184,12 @@ class _Apply(cst.CSTTransformer):
         for index, arg in enumerate(args):
             last = index == len(args) - 1
             gap: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ") if together else inner
-            comma = cst.MaybeSentinel.DEFAULT if last and together else cst.Comma(whitespace_after=outer if last else gap)
-            args[index] = arg.with_changes(comma=comma, whitespace_after_arg=outer if last and together else arg.whitespace_after_arg)
+            comma = (
+                cst.MaybeSentinel.DEFAULT if last and together else cst.Comma(whitespace_after=outer if last else gap)
+            )
+            args[index] = arg.with_changes(
+                comma=comma, whitespace_after_arg=outer if last and together else arg.whitespace_after_arg
+            )
         split = call.with_changes(whitespace_before_args=inner, args=args)
         return statement.with_changes(body=[small.with_changes(value=split)])
 

@@ -43,7 +43,9 @@ def show(verdict: Verdict, console: Console) -> None:
             text = f"{name}: {event.function} ({event.path}:{event.line}) was left to Python: {_brief(event.reason)}"
             console.print(text, markup=False, highlight=False, soft_wrap=True)
         for (function, path, line), reasons in _by_place(arm.recompiles).items():
-            shown = "; ".join(reasons[:_REASONS]) + (f"; and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else "")
+            shown = "; ".join(reasons[:_REASONS]) + (
+                f"; and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
+            )
             text = f"{name}: {function} ({path}:{line}) was compiled again: {shown}"
             console.print(text, markup=False, highlight=False, soft_wrap=True)
     style = _JUDGED[verdict.verdict]

@@ -271,7 +271,11 @@ class Project:
 
     def is_autograd_function(self, cls: Class) -> bool:
         """Whether the class defines a custom derivative."""
-        names = ("torch.autograd.Function", "torch.autograd.function.Function", "torch.autograd.function.once_differentiable")
+        names = (
+            "torch.autograd.Function",
+            "torch.autograd.function.Function",
+            "torch.autograd.function.once_differentiable",
+        )
         return any(c in names for c in self.ancestors(cls))
 
 
@@ -296,4 +300,8 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
         elif not isinstance(node, ast.ClassDef | ast.Lambda):
-            pending[:0] = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)]
+            pending[:0] = [
+                child
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
+            ]

@@ -127,7 +127,7 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
         outputs=outputs,
         aliasing=shares,
         gradients=[None if t.grad is None else freeze(t.grad) for t in leaves],
-        mutation=freeze({name: value for name, value in named.items()}),
+        mutation=freeze(named),
         exceptions=error,
         stdout=printed.getvalue(),
         random=torch.rand(1).item(),

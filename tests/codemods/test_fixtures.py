@@ -119,7 +119,6 @@ def test_does_the_same_in_fewer_graphs(before: Path, tmp_path: Path, monkeypatch
         if change.before is None:  # the helper that the rewritten code imports
             (tmp_path / f"{change.module}.py").write_text(change.after, encoding="utf-8")
             monkeypatch.syspath_prepend(str(tmp_path))
-            monkeypatch.delitem(sys.modules, change.module, raising=False)
     old, new = execution.load(before), execution.load(after_path(before))
     expected = execution.observe(old.workload)
     assert execution.differences(expected, execution.observe(new.workload), excused) == []
