@@ -41,10 +41,10 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	@echo "== compilefix check $(DEMO)"
 	@$(BIN)/compilefix check $(DEMO) || [ $$? -eq 1 ]
-	@echo "== compilefix apply --diff --unsafe-fixes $(DEMO)"
-	@$(BIN)/compilefix apply --diff --unsafe-fixes $(DEMO) || [ $$? -eq 1 ]
-	@echo "== compilefix verify --unsafe-fixes $(WORKLOAD) $(DEMO)"
-	@$(BIN)/compilefix verify --unsafe-fixes $(WORKLOAD) $(DEMO)
+	@echo "== compilefix apply --diff $(DEMO)"
+	@$(BIN)/compilefix apply --diff $(DEMO) || [ $$? -eq 1 ]
+	@echo "== compilefix verify $(WORKLOAD)"
+	@$(BIN)/compilefix verify $(WORKLOAD)
 
 test: setup
 	$(BIN)/python -m pytest $(ARGS)
