@@ -1,6 +1,7 @@
 """Workloads on models of installed public packages that break today; small random weights, nothing is downloaded.
 
-Used with `benchmarks/workloads.py`, or directly: `compilefix verify benchmarks/public_models.py:bart PATH/TO/transformers/models/bart`.
+Used with `benchmarks/workloads.py`, or directly:
+`compilefix verify benchmarks/public_models.py:bart PATH/TO/transformers/models/bart`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The rules: what each finds, and the rewrite that it offers."""

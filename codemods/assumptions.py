@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 ASSUMPTIONS: Mapping[str, str] = {
     "branches-total": "Both branches can be evaluated on every input: neither raises nor has a side effect.",
-    "condition-one-element": "The tensor that decides has exactly one element; with more, another error is raised than before.",
+    "condition-one-element": (
+        "The tensor that decides has exactly one element; with more, another error is raised than before."
+    ),
     "same-shape-dtype": "Both branches give tensors of the same shape and dtype.",
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
     "gradient-zeros": "A parameter used only in the branch not taken may get a gradient of zeros instead of None.",
@@ -14,8 +16,11 @@ ASSUMPTIONS: Mapping[str, str] = {
     "number-to-tensor": "What was a Python number may be a tensor without dimensions where it is used.",
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
     "math-errors": "A domain or overflow error of `math` may become NaN or inf.",
-    "log-late": "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns.",
+    "log-late": (
+        "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
+    ),
     "exception-late": "An exception is raised, with the same type and text, after the compiled call has finished.",
+    "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": "The compile call switches on `capture_scalar_outputs` or `capture_dynamic_output_shape_ops`.",
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",

@@ -49,8 +49,8 @@ class Fix:
     """A rewrite: edits in one file, the modules it needs imported, and the assumptions it rests on.
 
     `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
-    the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each assumption
-    what could not be proved.
+    the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each
+    assumption what could not be proved.
     """
 
     edits: tuple[Edit, ...]

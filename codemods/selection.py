@@ -63,10 +63,8 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         return [part for value in test.values for part in tensor_tests(value, scope)]
     if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
-        if (
-            len(test.ops) > 1
-            and any(scope.value(o).is_tensor for o in operands)
-            or any(read_of(o, scope) for o in operands)
+        if (len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)) or any(
+            read_of(o, scope) for o in operands
         ):
             return [test]
     return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
@@ -94,12 +92,11 @@ def decides(node: ast.AST, scope: Scope) -> bool:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
             return parent.test is child
-        if isinstance(parent, ast.Compare) and len(parent.ops) == 1 and child is node or isinstance(parent, ast.BoolOp):
-            child = parent
-        elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
-            child = parent
-        else:
+        compares = isinstance(parent, ast.Compare) and len(parent.ops) == 1 and child is node
+        negates = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+        if not (compares or negates or isinstance(parent, ast.BoolOp)):
             return False
+        child = parent
     return False
 
 
@@ -224,7 +221,7 @@ def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, oper
             continue
         read = scope.value(source)
         cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
-        if cast == "int" and read.dtype not in ("int", "bool") or cast == "bool":
+        if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
             template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
         template.refuse(scope.legality.condition(source, scope.facts))
         code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
@@ -241,7 +238,7 @@ def _common_precision(reads: Sequence[str | None], others: Sequence[Value], temp
     kinds = {*reads, *(v.dtype for v in others)}
     if kinds <= {"int", "bool"}:
         return ".long()"
-    if kinds == {"float"} or kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others):
+    if kinds == {"float"} or (kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others)):
         return "" if constants and all(exact(c) for c in constants) else ".double()"
     template.refuse(
         [
@@ -352,9 +349,15 @@ def _partner(use: ast.expr, scope: Scope) -> ast.expr | None:
             return None  # torch divides a number by a tensor through the reciprocal, which rounds otherwise
     elif isinstance(parent, ast.AugAssign) and parent.value is use and isinstance(parent.op, _NUMBER_OPERATORS):
         other = parent.target
-    elif isinstance(parent, ast.Call) and use in parent.args and len(parent.args) == 1 and not parent.keywords:
-        if isinstance(parent.func, ast.Attribute) and parent.func.attr in _NUMBER_METHODS:
-            other = parent.func.value
+    elif (
+        isinstance(parent, ast.Call)
+        and use in parent.args
+        and len(parent.args) == 1
+        and not parent.keywords
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr in _NUMBER_METHODS
+    ):
+        other = parent.func.value
     if other is None or not scope.value(other).is_tensor or not scope.value(other).certain:
         return None
     return other
@@ -381,7 +384,7 @@ def selected(
     at: ast.AST,
     kept: str | None = None,
 ) -> Iterator[Obstacle]:
-    """What stands in the way of computing both sides and selecting one. `kept` is the name that a missing side keeps."""
+    """What stands in the way of computing both sides and selecting one. `kept`: the name that a missing side keeps."""
     sides = [side for side in (then, orelse) if side is not None]
     yield from scope.legality.both_evaluated(sides, scope.facts)
     yield from scope.legality.same_type(*values)
@@ -391,8 +394,8 @@ def selected(
     yield from scope.legality.gradients(then, orelse, values, scope.facts, frozenset({kept}) if kept else frozenset())
     yield from scope.legality.saved(sides, scope.statement(at), scope.facts)
     if _grad_mode_changed(scope, at):
-        for side, value in zip((then, orelse), values, strict=True):
-            if value.leaves and (side is None or isinstance(side, ast.Name | ast.Attribute | ast.Subscript)):
+        for arm, value in zip((then, orelse), values, strict=True):
+            if value.leaves and (arm is None or isinstance(arm, ast.Name | ast.Attribute | ast.Subscript)):
                 yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
 
 

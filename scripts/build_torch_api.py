@@ -478,7 +478,7 @@ def python_overload(function: Any) -> Overload | None:
         raw = parameter.annotation
         text = raw if isinstance(raw, str) else getattr(raw, "__name__", str(raw))
         text = str(raw) if "Optional" in str(raw) or "Union" in str(raw) else text
-        if "Tensor" in text or raw is parameter.empty and parameter.name in ("input", "other", "target", "weight"):
+        if "Tensor" in text or (raw is parameter.empty and parameter.name in ("input", "other", "target", "weight")):
             kind = "Tensor"
         elif "float" in text:
             kind = "float"
@@ -567,7 +567,7 @@ def attempt(function: Callable[[], Any]) -> Any:
     """The result of a call, or the exception that it raised."""
     try:
         return function()
-    except Exception as error:  # noqa: BLE001  the probes ask exactly whether torch raises
+    except Exception as error:  # the probes ask exactly whether torch raises
         return error
 
 
@@ -647,8 +647,7 @@ def promotes(calls: list[Call]) -> bool:
             if (
                 result is None
                 or result.dtype not in (right, torch.get_default_dtype())
-                or left.is_floating_point
-                and result.dtype is not right
+                or (left.is_floating_point and result.dtype is not right)
             ):
                 return False
             ran = True
@@ -919,7 +918,6 @@ def describe(
     overloads: list[Overload],
     stubs: list[tuple[bool, str | list[str]]],
     *,
-    method: bool = False,
     qualified: str = "",
 ) -> Entry:
     """The entry of one function or method."""
@@ -943,17 +941,13 @@ def describe(
         if len(observed) == 1:
             entry["returns"] = observed.pop()
 
-    if plain_name in RANDOM_TRAINING:
-        entry["random_training"] = True
-    elif plain_name in RANDOM_WITH_DROPOUT:
+    if plain_name in RANDOM_TRAINING or plain_name in RANDOM_WITH_DROPOUT:
         entry["random_training"] = True
     elif "nondeterministic_seeded" in tags or plain_name in RANDOM or draws(calls):
         entry["random"] = True
     mutated = any(overload.writes and plain_name.endswith("_") for overload in overloads)
-    inplace_name = (
-        plain_name.endswith("_")
-        and not plain_name.endswith("__")
-        or re.fullmatch(r"__i(?!nvert|nt|ndex)\w+__", plain_name)
+    inplace_name = (plain_name.endswith("_") and not plain_name.endswith("__")) or re.fullmatch(
+        r"__i(?!nvert|nt|ndex)\w+__", plain_name
     )
     if inplace_name or mutated or plain_name == "__setitem__":
         entry["mutates"] = True
@@ -1023,7 +1017,7 @@ def describe(
             candidate
             and not indexed
             and stem not in NEVER_TOTAL
-            and (never_raises(calls) and calls or stem in TOTAL_DENSE and never_raises(calls))
+            and ((never_raises(calls) and calls) or (stem in TOTAL_DENSE and never_raises(calls)))
         ):
             entry["total"] = True
         if entry["dtype"] == "unknown":
@@ -1201,8 +1195,8 @@ def methods(aten: dict[str, list[Overload]]) -> dict[str, Entry]:
         if name == "where":
             overloads = []
         overloads = [o for o in overloads if o.slots and o.slots[0].type == "Tensor"]
-        table[name] = describe(name, member, overloads, stubs.get(name, []), method=True, qualified=name)
-    where = {key: value for key, value in describe("where", torch.where, aten["where"], stubs["where"]).items()}
+        table[name] = describe(name, member, overloads, stubs.get(name, []), qualified=name)
+    where = dict(describe("where", torch.where, aten["where"], stubs["where"]))
     where.pop("dynamic_form", None)
     table["where"] = where
     return table
@@ -1293,7 +1287,7 @@ def modules(functional: dict[str, Entry]) -> dict[str, Entry]:
             f"torch.{snake}",
         )
         candidates += (f"torch.nn.functional.{snake.removesuffix('_loss')}", f"torch.nn.functional.{snake[:-2]}")
-        entry = {key: value for key, value in next((functional[c] for c in candidates if c in functional), {}).items()}
+        entry = dict(next((functional[c] for c in candidates if c in functional), {}))
         for key in ("mutates_training", "dynamic_form", "returns_with_dim"):
             entry.pop(key, None)
         entry.setdefault("returns", MODULE_RETURNS.get(name, "Tensor"))

@@ -99,7 +99,7 @@ class TensorIf(Rule):
         return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
 
     def _rewrite(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
-        arms = _arms(chain, scope, template)
+        arms = _arms(chain, template)
         if arms is None:
             return None
         fixed, tests = split_static(node.test, scope)
@@ -157,7 +157,7 @@ class TensorIf(Rule):
         sides = [arm.assigns.get(name) for arm in arms]
         if arms[-1].test is not None:
             sides.append(None)
-        if any(side is None for side in sides) and (before is None or not before.certain and not before.is_tensor):
+        if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
             template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
             return None
         values = [scope.value(side) if side is not None else before for side in sides]
@@ -208,7 +208,7 @@ def _only_raises(node: ast.If) -> bool:
     return len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
 
 
-def _arms(chain: Sequence[ast.If], scope: Scope, template: Template) -> list[Arm] | None:
+def _arms(chain: Sequence[ast.If], template: Template) -> list[Arm] | None:
     blocks: list[tuple[ast.expr | None, Sequence[ast.stmt]]] = [(link.test, link.body) for link in chain]
     if chain[-1].orelse:
         blocks.append((None, chain[-1].orelse))
@@ -250,9 +250,9 @@ def _not_a_selection(statement: ast.stmt, assigns: dict[str, ast.expr]) -> str |
 def _assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id, statement.value
-    assert (
-        isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None
-    )
+    assert isinstance(statement, ast.AnnAssign)
+    assert isinstance(statement.target, ast.Name)
+    assert statement.value is not None
     return statement.target.id, statement.value
 
 

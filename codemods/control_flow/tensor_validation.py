@@ -1,26 +1,30 @@
 """CF103: a check of tensor values that raises.
 
 ## What it does
-Finds `if bad.any(): raise ...`, where the condition is a tensor.
+Finds `if bad.any(): raise ...`, where the condition is a tensor, and moves the check to the compile boundary.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph at the check (GB0170) though it nearly always passes. On
-a GPU the check waits for the device.
+a GPU the check waits for the device in the middle of the model.
 
 ## Example
 ```python
-if torch.isnan(x).any():
-    raise ValueError("NaN in the input")
+if (std == 0).any():
+    raise ValueError(f"std evaluated to zero after conversion to {dtype}")
 ```
 
 ## Use instead
-Check where the input enters the program, outside the compiled function, or let the caller switch the check off.
-`torch._assert_async` keeps the check in the graph, but changes the exception to RuntimeError and leaves a CUDA context
-that cannot be used any more.
+```python
+emit(lambda dtype: ValueError(f"std evaluated to zero after conversion to {dtype}"), dtype, raise_if=(std == 0).any())
+```
+The flag is computed in the graph; the exception, with the same type and text, is raised when the compiled call returns.
+Where a check is about what comes into the program, making it there, outside the compiled code, is better still.
 
 ## Fix safety
-There is no fix: each rewrite that was measured changes the type of the exception, its text or the moment at which it
-is raised.
+The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
+stopped. Outside a boundary the check is made at once. Declined where the checked tensor is used as an index later (on a
+GPU the index would fail first and take the CUDA context with it), where a handler in the function may catch the exception.
+The text of a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -30,9 +34,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.deferral import Refused, deferred_raise, where_to_wrap
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import tensor_tests
+from compilefix.codemods.selection import Template, condition, is_tensor_test, tensor_tests
+
+_INDEXING = frozenset(
+    {
+        "gather",
+        "index_select",
+        "take",
+        "scatter",
+        "scatter_add",
+        "scatter_",
+        "scatter_add_",
+        "index_add",
+        "index_add_",
+        "embedding",
+        "one_hot",
+    }
+)
 
 
 class TensorValidation(Rule):
@@ -43,6 +66,7 @@ class TensorValidation(Rule):
     summary = "check of tensor values that raises"
     gb = ("GB0170",)
     hints = ("raise",)
+    assumptions = ("exception-late", "gradient-text", "branches-total", "condition-one-element", "float32-rounding")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements on a tensor that only raise."""
@@ -55,6 +79,91 @@ class TensorValidation(Rule):
             ):
                 tests = tensor_tests(node.test, scope)
                 if tests:
-                    message = f"`{ast.unparse(tests[0])}` is a tensor: the check breaks the graph"
-                    reason = "a check must keep its exception's type, text and moment: make it where the input enters, outside the compiled code"
-                    yield self.declined(scope, node, message, reason)
+                    yield self._judge(node, node.body[0], tests, scope)
+
+    def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
+        message = f"`{ast.unparse(tests[0])}` is a tensor: the check breaks the graph"
+        if _is_elif(node, scope):
+            return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
+        template = Template()
+        late = [Obstacle("what stands behind the check runs before the exception is raised", "exception-late")]
+        template.refuse(late)
+        try:
+            code = _rewritten(node, statement, scope, template)
+        except Refused as refusal:
+            return self.declined(scope, node, message, str(refusal))
+        if code is None or template.broken is not None:
+            return self.declined(
+                scope, node, message, template.broken or "the condition mixes tensors with what is not known"
+            )
+        edit = scope.edit(node, code, **template.parts)
+        fix = Fix((edit,), (), template.assumptions, template.reasons, boundary=True)
+        return self.fixed(scope, node, message + where_to_wrap(scope), fix)
+
+
+def _rewritten(node: ast.If, statement: ast.Raise, scope: Scope, template: Template) -> str | None:
+    """The fixed part of the check as it was, and the part on tensors at the boundary."""
+    fixed: list[str] = []
+    moved: list[tuple[str, ast.expr]] = []
+    for part, negated in _alternatives(node.test):
+        wrapped = ast.UnaryOp(ast.Not(), part) if negated else part
+        if not is_tensor_test(part, scope):
+            if moved:
+                template.refuse(scope.legality.both_evaluated([part], scope.facts))
+            if scope.value(part).is_(Kind.TENSOR) or (scope.value(part).is_unknown and moved):
+                return None
+            fixed.append(("not " if negated else "") + template.use(part, operand=negated))
+            continue
+        index = _indexed_later(part, node, scope)
+        if index is not None:
+            raise Refused(
+                f"line {index.lineno} uses the checked tensor as an index, which would fail before the exception is raised"
+            )
+        code = condition([wrapped], scope, template)
+        if code is None:
+            return None
+        moved.append((code, part))
+    lines: list[str] = []
+    if fixed:
+        lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
+    for code, _ in moved:
+        line, texts = deferred_raise(statement, code, scope)
+        lines.append(line)
+        template.refuse(Obstacle(text, "gradient-text") for text in texts)
+    return "\n".join(lines)
+
+
+def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions any one of which raises; the flag says that it is the condition's being false that does."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for part in test.values:
+            yield from _alternatives(part)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = test.operand
+        parts = inner.values if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.And) else [inner]
+        for part in parts:
+            yield part, True
+    else:
+        yield test, False
+
+
+def _indexed_later(test: ast.expr, node: ast.If, scope: Scope) -> ast.expr | None:
+    """Where a tensor of the condition picks elements of another one after the check."""
+    names = {
+        ast.dump(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute) and scope.value(n).is_tensor
+    }
+    for use in scope.nodes:
+        if isinstance(use, ast.Subscript) and use.lineno > (node.end_lineno or 0):
+            places = [use.slice]
+        elif isinstance(use, ast.Call) and (scope.callee(use) or "").rpartition(".")[2] in _INDEXING:
+            places = [*use.args, *(k.value for k in use.keywords)]
+        else:
+            continue
+        if any(ast.dump(n) in names for place in places for n in ast.walk(place)):
+            return use
+    return None
+
+
+def _is_elif(node: ast.If, scope: Scope) -> bool:
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.If) and parent.orelse == [node]

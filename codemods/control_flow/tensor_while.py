@@ -24,8 +24,8 @@ for _ in range(max_steps):
 ```
 
 ## Fix safety
-There is no fix: the number of turns that is enough is not in the code. `torch._higher_order_ops.while_loop` gives a wrong
-gradient for zero turns in torch 2.13.
+There is no fix: the number of turns that is enough is not in the code. `torch._higher_order_ops.while_loop` gives a
+wrong gradient for zero turns in torch 2.13.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
 """

@@ -80,6 +80,8 @@ class _Plan:
     reasons: list[str] = field(default_factory=list)
     reads: dict[str, ast.expr] = field(default_factory=dict)
     inlined: set[str] = field(default_factory=set)
+    lenient: bool = False
+    gradient_texts: list[str] = field(default_factory=list)
 
 
 def kind_of(node: ast.Call, scope: Scope) -> str | None:
@@ -146,6 +148,34 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
         edits.append(scope.edit(read, _escaped(_kept(read, scope))))
     reasons.extend(_unresolved_checkpoint(scope))
     return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys(reasons)), boundary=True)
+
+
+def deferred_raise(statement: ast.Raise, failed: str, scope: Scope) -> tuple[str, list[str]]:
+    """Code that raises at the boundary what a statement raises, where the code `failed` gives a true tensor.
+
+    The second part says which tensors in the exception's text would lose what it shows of their gradient.
+
+    Raises:
+        Refused: a part of the exception cannot be made later.
+    """
+    _check_function(scope)
+    exception = statement.exc
+    if exception is None or statement.cause is not None:
+        raise Refused("`raise ... from` and a bare `raise` name another exception")
+    for parent in scope.ancestors(statement):
+        if isinstance(parent, ast.Try) and parent.handlers:
+            raise Refused("a handler in the function may catch the exception")
+    plan = _Plan(scope, lenient=True)
+    if isinstance(exception, ast.Call):
+        function = _function(exception.func, plan)
+        arguments = [_argument(a, plan, raw=True) for a in exception.args]
+        arguments += [_keyword(k, None, plan) for k in exception.keywords]
+        body = f"{function}({', '.join(arguments)})"
+    else:
+        body = _inline_or_captured(exception, plan)
+    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
+    code = f"emit({', '.join([_escaped(head + body), *map(_escaped, plan.captured)])}, raise_if={failed})"
+    return code, plan.gradient_texts
 
 
 def level_guard(node: ast.AST, scope: Scope) -> ast.If | None:
@@ -596,6 +626,9 @@ def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
     if Kind.TENSOR not in value.kinds or value.dtype in ("bool", "int"):
         return
     if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
+        if plan.lenient:
+            plan.gradient_texts.append(f"the text of `{_short(node)}` would not show that it requires a gradient")
+            return
         raise Refused(
             f"the text of `{_short(node)}` shows whether it requires a gradient: "
             f"show `{_short(node)}.detach()`, or a number"

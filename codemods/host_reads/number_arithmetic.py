@@ -21,12 +21,12 @@ logits = logits / temperature
 ```
 
 ## Fix safety
-A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used beside a
-floating tensor that has dimensions, so that the result keeps its dtype; a tensor with more than one element is refused
-as before, by `reshape(())`, with another message. Python computes in double precision, so arithmetic on the way is done on
-`.double()`; beside a float16 or bfloat16 tensor the number is rounded once to that precision on a GPU. `int()` truncates and
-stays a read unless the tensor is of an integer dtype. A division of numbers by zero raises ZeroDivisionError and gives
-inf or NaN as a tensor (`math-errors`).
+A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used beside
+a floating tensor that has dimensions, so that the result keeps its dtype; a tensor with more than one element is
+refused as before, by `reshape(())`, with another message. Python computes in double precision, so arithmetic on the
+way is done on `.double()`; beside a float16 or bfloat16 tensor the number is rounded once to that precision on a GPU.
+`int()` truncates and stays a read unless the tensor is of an integer dtype. A division of numbers by zero raises
+ZeroDivisionError and gives inf or NaN as a tensor (`math-errors`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -123,7 +123,8 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         template.refuse(
             [
                 Obstacle(
-                    f"`{_short(source)}` is not proved to be without dimensions: with more than one element another error is raised",
+                    f"`{_short(source)}` is not proved to be without dimensions: "
+                    "with more than one element another error is raised",
                     "condition-one-element",
                 )
             ]
@@ -180,7 +181,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
         else:
             _met(other, read.dtype, scope, flow)
             if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
-                # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x` does not.
+                # `number * x` keeps the number's precision beside a half tensor: so does `x * tensor`, not `tensor * x`.
                 if isinstance(parent.right, ast.Name | ast.Attribute):
                     flow.swaps.append(parent)
                 else:
@@ -190,7 +191,8 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
                     )
             if isinstance(parent.op, ast.Div) and parent.left is node:
                 flow.refuse(
-                    f"`{_short(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise",
+                    f"`{_short(parent)}`: "
+                    "torch divides a number by a tensor through the reciprocal, which rounds otherwise",
                     "float32-rounding",
                 )
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
@@ -279,9 +281,8 @@ def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
     if not isinstance(call, ast.Call):
         return None
     name = (scope.callee(call) or "").removeprefix("Tensor.")
-    if (
-        name not in _CLAMPS
-        or not isinstance(parent, ast.keyword)
+    if name not in _CLAMPS or (
+        not isinstance(parent, ast.keyword)
         and (len(call.args) > (2 if name.startswith("torch.") else 1) or call.keywords)
     ):
         return None

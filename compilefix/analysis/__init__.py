@@ -1,0 +1,1 @@
+"""What is known of the code: values, shapes and effects, what is compiled, and what a rewrite may change."""

@@ -75,7 +75,7 @@ def named(name: str, project: Project) -> Value:
         return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
     if isinstance(found, str) and found != name:
         return named(found, project)
-    if name.startswith("torch.nn.") or name.startswith("torch.distributions."):
+    if name.startswith(("torch.nn.", "torch.distributions.")):
         # An annotation does not say whether the module writes in place.
         return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
     return values.UNKNOWN

@@ -151,7 +151,7 @@ class EffectAnalysis:
         index = facts.value(node.slice)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if all(
-            isinstance(p, ast.Slice) or isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis)
+            isinstance(p, ast.Slice) or (isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis))
             for p in parts
         ):
             return PURE
@@ -244,9 +244,8 @@ class EffectAnalysis:
             k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
             for k in node.keywords
         )
-        draws = (
-            api.random
-            or api.random_training
+        draws = api.random or (
+            api.random_training
             and not any(
                 k.arg == "training" and isinstance(k.value, ast.Constant) and k.value.value is False
                 for k in node.keywords

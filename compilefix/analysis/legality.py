@@ -98,19 +98,19 @@ class Legality:
                 if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
                     operands.insert(0, part.func.value)
                 if not api.pointwise:
-                    reductions = api.rank == "0" or api.rank == "reduce" and len(operands) == 1
+                    reductions = api.rank == "0" or (api.rank == "reduce" and len(operands) == 1)
                     if not reductions and api.rank != "same":
                         yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
                     continue
             yield from self._dtype_allowed(part, operands, facts)
             tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
             ids = {v.shape_id for v in tensors if v.rank != 0}
-            if len(ids) > 1 or None in ids and len(tensors) > 1:
+            if len(ids) > 1 or (None in ids and len(tensors) > 1):
                 yield Obstacle(f"the shapes in `{_short(part)}` are not proved to fit", "branches-total")
 
     def _dtype_allowed(self, part: ast.AST, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Many operations refuse some dtype: `-x` fails on bool, `sigmoid` on nothing but floats is known to work."""
-        if isinstance(part, ast.Compare) or isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Mult):
+        if isinstance(part, ast.Compare) or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Mult)):
             return
         name = (facts.callee(part) or "") if isinstance(part, ast.Call) else ""
         if name.rpartition(".")[2] in _ANY_DTYPE:
@@ -168,7 +168,8 @@ class Legality:
                         and not self._passes_zero(atom, facts, set())
                     ):
                         yield Obstacle(
-                            f"`{ast.unparse(atom)}` was computed before and is used on one side only: a gradient of zero would flow back through it",
+                            f"`{ast.unparse(atom)}` was computed before and is used on one side only: "
+                            "a gradient of zero would flow back through it",
                             "finite-derivative",
                         )
 
@@ -208,7 +209,8 @@ class Legality:
         culprit = self._derivative_culprit(node, facts)
         if culprit is not None:
             yield Obstacle(
-                f"the derivative of `{_short(culprit)}` is not finite for every value: the side not taken could give NaN",
+                f"the derivative of `{_short(culprit)}` is not finite for every value: "
+                "the side not taken could give NaN",
                 "finite-derivative",
             )
 
@@ -256,8 +258,7 @@ class Legality:
             tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
             numbers = [c for c in children if c not in tensors]
             ok = api is not None and (
-                api.linear
-                and self._constant_factors(name, numbers, tensors, facts)
+                (api.linear and self._constant_factors(name, numbers, tensors, facts))
                 or (api.zero_grad_safe and len(tensors) == 1)
                 or (api.zero_grad_safe_tensors and len(tensors) > 1)
             )
@@ -278,15 +279,15 @@ class Legality:
         self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts
     ) -> bool:
         if name.rpartition(".")[2] in ("mul", "div", "multiply", "divide", "true_divide"):
-            return len(tensors) == 1 and all(
-                facts.value(n).const is not None and facts.value(n).const.value not in (0, 0.0) for n in numbers
-            )  # type: ignore[union-attr]
+            constants = [facts.value(n).const for n in numbers]
+            return len(tensors) == 1 and all(c is not None and c.value not in (0, 0.0) for c in constants)
         return True
 
     def _finite_number(self, value: Value) -> bool:
         # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
         return value.is_(Kind.STATIC, Kind.SIZE) and (
-            value.const is None or isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf")
+            value.const is None
+            or (isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf"))
         )
 
     def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
@@ -354,7 +355,7 @@ class Legality:
             for target in targets:
                 value = facts.value(target)
                 if value.may_be(Kind.TENSOR) and (
-                    value.storage & storage or isinstance(target, ast.Name) and target.id in names
+                    value.storage & storage or (isinstance(target, ast.Name) and target.id in names)
                 ):
                     return node
         return None
@@ -374,7 +375,7 @@ class Legality:
             k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
             for k in node.keywords
         )
-        if (api is not None and api.mutates or inplace) and node.args:
+        if ((api is not None and api.mutates) or inplace) and node.args:
             return node.args[:1]
         callee = facts.calls.get(node)
         if callee is not None and self.effects.of_function(callee).mutates is not None:
@@ -382,7 +383,7 @@ class Legality:
         return []
 
     def _escape(self, outside: frozenset[str], statement: ast.AST, facts: FunctionFacts) -> ast.AST | None:
-        """Where, from the statement on, a tensor that may be one of the outside leaves the function or is compared by identity."""
+        """Where, from the statement on, a tensor that may be one of the outside leaves or is compared by identity."""
         start = getattr(statement, "lineno", 0)
         for node in live_nodes(facts):
             if getattr(node, "lineno", start) < start:
@@ -390,10 +391,8 @@ class Legality:
             handed: Sequence[ast.expr] = ()
             if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
                 handed = [node.value]
-            elif isinstance(node, ast.Assign) and any(
-                isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets
-            ):
-                handed = [node.value]
+            elif isinstance(node, ast.Assign):
+                handed = [node.value] if any(isinstance(t, ast.Attribute | ast.Subscript) for t in node.targets) else []
             elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot):
                 handed = [] if _is_none(node.comparators[0]) else [node.left, *node.comparators]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:

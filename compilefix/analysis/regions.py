@@ -124,7 +124,7 @@ def _reach(
 ) -> dict[Function, CompiledFunction]:
     reached: dict[Function, CompiledFunction] = {}
     skip = known or {}
-    pending = deque((function, (label,)) for function, label in roots)
+    pending: deque[tuple[Function, tuple[str, ...]]] = deque((function, (label,)) for function, label in roots)
     while pending:
         function, path = pending.popleft()
         if function in reached or function in skip or _leaves(function):
@@ -210,8 +210,8 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
 
 
 def _is_compile(node: ast.Call, module: Module) -> bool:
-    return (
-        module.qualified(node.func) in _COMPILE or isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
+    return module.qualified(node.func) in _COMPILE or (
+        isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
     )
 
 
@@ -221,9 +221,9 @@ def _partial_compile(function: Function, module: Module) -> bool:
             isinstance(decorator, ast.Call)
             and decorator.args
             and (module.qualified(decorator.func) or "").endswith("partial")
+            and module.qualified(decorator.args[0]) in _COMPILE
         ):
-            if module.qualified(decorator.args[0]) in _COMPILE:
-                return True
+            return True
         name = decorator.id if isinstance(decorator, ast.Name) else None
         bound = module.assigns.get(name) if name is not None else None
         if isinstance(bound, ast.Call) and any(module.qualified(n) in _COMPILE for n in [bound.func, *bound.args]):
@@ -327,7 +327,10 @@ def _is_harness(function: Function) -> bool:
     """Whether the function drives compiled code from outside: it compiles, or steps an optimiser."""
     module = function.module
     for node in function.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in ("compile", "_dynamo", "backward", "zero_grad"):
-            if node.attr != "compile" or module.qualified(node) in _COMPILE:
-                return True
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in ("compile", "_dynamo", "backward", "zero_grad")
+            and (node.attr != "compile" or module.qualified(node) in _COMPILE)
+        ):
+            return True
     return False

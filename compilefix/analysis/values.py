@@ -82,7 +82,7 @@ class Value:
     @property
     def dimensioned(self) -> bool:
         """Whether the value is proved to be no tensor without dimensions."""
-        return self.has_dims or self.rank is not None and self.rank > 0
+        return self.has_dims or (self.rank is not None and self.rank > 0)
 
     @property
     def is_unknown(self) -> bool:
@@ -146,7 +146,7 @@ def number(dtype: str | None, certain: bool = True) -> Value:
     return Value(frozenset({Kind.NUMBER}), dtype=dtype, certain=certain)
 
 
-def static(value: bool | int | float | complex | str | bytes | None) -> Value:
+def static(value: complex | str | bytes | None) -> Value:
     """A Python constant."""
     if value is None:
         return NONE

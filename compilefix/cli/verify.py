@@ -84,7 +84,11 @@ def verify(
         if base is not None:
             patchset = patchset_between(Path.cwd(), base, paths or ())
         else:
+            if place.endswith(".py") and not Path(place).is_file():
+                raise WorkloadError(f"{place}: no such file")
             inputs = gather(_request(place, paths, select, ignore, assume, unsafe_fixes, config))
+            if inputs.errors and not inputs.files:
+                raise InputError(str(inputs.errors[0]))
             outcome = inputs.run(rewrite=True)
             print_errors([*inputs.errors, *outcome.errors])
             patchset = outcome.patchset

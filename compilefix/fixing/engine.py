@@ -42,7 +42,7 @@ def run(
     rules: Sequence[type[Rule]],
     allowed: frozenset[str] | None = frozenset(),
     rewrite: bool = True,
-    wanted: Callable[[Finding], bool] = lambda finding: True,
+    wanted: Callable[[Finding], bool] = lambda _: True,
 ) -> Outcome:
     """Find and, with `rewrite`, fix.
 
@@ -164,7 +164,7 @@ def _size(finding: Finding) -> tuple[int, int]:
 def _apply(
     file: SourceFile, group: Sequence[Finding], config: Config, refused: set[str]
 ) -> tuple[SourceFile, list[Finding]] | None:
-    """The file with a group of fixes applied; where that fails, one at a time, and what cannot be is not tried again."""
+    """The file with a group of fixes applied; where that fails, one at a time, and what cannot be is refused."""
     done = _rewritten(file, group, config)
     if done is not None:
         return done, list(group)

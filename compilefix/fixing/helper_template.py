@@ -1,6 +1,6 @@
-"""Prints and log lines at the compile boundary.
+"""Prints, log lines and checks at the compile boundary.
 
-A `print` or a log line in a compiled function ends the graph there. `emit` notes it instead, with its values as they
+A `print`, a log line or a check that raises ends the graph of a compiled function. `emit` notes it, with its values as they
 are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
 
     model = boundary(torch.compile(model))
@@ -39,11 +39,14 @@ class _Noted(threading.local):
 _noted = _Noted()
 
 
-def emit(effect: Callable[..., Any], *values: Any) -> None:
+def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
     """Call `effect(*values)` when the compiled call that is running ends; at once where none is running.
 
-    The effect gets tensors, also those in lists, tuples and dicts, as they are now: detached copies.
+    The effect gets tensors, also those in lists, tuples and dicts, as they are now: detached copies. With `raise_if` it
+    makes an exception, which is raised where that tensor is true.
     """
+    if raise_if is not None:
+        effect, values = _raise, (raise_if, effect, *values)
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
     if _noted.effects is None:
         _named(effect)(*values)
@@ -89,6 +92,11 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call._is_boundary = True  # type: ignore[attr-defined]
     return call
+
+
+def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
+    if failed:
+        raise exception(*values)
 
 
 def _snapshot(value: Any) -> Any:

@@ -68,10 +68,9 @@ def _index(wrapper: MetadataWrapper) -> _Nodes:
         span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
         if isinstance(node, cst.BaseExpression):
             expressions.setdefault(span, node)
-        elif isinstance(node, cst.SimpleStatementLine):
-            if len(node.body) == 1:
-                statements[span] = node
-        elif isinstance(node, cst.BaseCompoundStatement):
+        elif isinstance(node, cst.BaseCompoundStatement) or (
+            isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1
+        ):
             statements[span] = node
     return _Nodes(expressions, statements)
 

@@ -37,7 +37,10 @@ class BranchCounts:
 
 
 def branch_lines(source: str, after: str, spans: Iterable[Span]) -> tuple[int, ...]:
-    """The lines of the conditions inside the spans that `after` has no more. Empty for source that does not parse."""
+    """The lines of the conditions inside the spans that `after` has no more; without spans of the file.
+
+    Empty for source that does not parse.
+    """
     return tuple(sorted({test.lineno for test in _tests(source, after, spans)}))
 
 
@@ -70,7 +73,7 @@ def _tests(source: str, after: str, spans: Iterable[Span]) -> list[ast.expr]:
     inside: list[ast.expr] = []
     for node in ast.walk(tree):
         if isinstance(node, _BRANCHES):
-            near = any(span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted)
+            near = not wanted or any(span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted)
             (inside if near else tests).append(node.test)
     kept.subtract(Counter(ast.dump(test) for test in tests))
     gone: list[ast.expr] = []

@@ -155,15 +155,13 @@ class _Measurement:
         branches: list[tuple[Path, int]] = []
         for change in self.patchset:
             spans = [fix.span for fix in change.fixes]
-            if change.before is None or not spans:
+            if change.before is None:
                 continue
             for line in branch_lines(change.before, change.after, spans):
                 branches.append((change.path, line))
                 sources[change.path.resolve()] = instrumented(change.before, change.after, spans, str(change.path))
         if not branches:
-            if any(change.fixes for change in self.patchset):
-                return (), "no branch was rewritten"
-            return (), "not measured: the changes are not known as single fixes"
+            return (), "no branch was rewritten"
         overlay = Overlay(tuple(sources.items()), before.new_modules)
         found = self._run("cover", "branches of the original", overlay, compiled=False, role="cover")
         if found.error is not None:

@@ -100,7 +100,8 @@ def test_zero_gradient_facts_that_rules_rest_on() -> None:
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_reduce(name: str) -> None:
     fact, values = torch_api.method(name), torch.rand(2, 3, 4)
-    assert fact is not None and fact.rank == "reduce"
+    assert fact is not None
+    assert fact.rank == "reduce"
     if name != "logsumexp":
         assert getattr(values, name)().dim() == 0
     reduced = getattr(values, name)(dim=1)
@@ -162,7 +163,8 @@ def test_random_means_that_the_generator_moves(name: str, call: Callable[[], Any
 @pytest.mark.parametrize("name", ["dropout", "rrelu", "alpha_dropout"])
 def test_random_in_training_only(name: str, training: bool) -> None:
     fact = api(f"torch.nn.functional.{name}")
-    assert fact.random_training and not fact.random
+    assert fact.random_training
+    assert not fact.random
     state = torch.get_rng_state()
     target(f"nn.functional.{name}")(-torch.ones(3), training=training)
     moved = not torch.equal(state, torch.get_rng_state())
@@ -190,7 +192,8 @@ def test_views_share_memory(name: str) -> None:
         "transpose": (0, 1), "unsqueeze": (0,), "view": (6,), "expand": (2, 3), "narrow": (0, 0, 1), "select": (0, 0),
     }  # fmt: skip
     values, fact = torch.rand(2, 3), torch_api.method(name)
-    assert fact is not None and fact.view
+    assert fact is not None
+    assert fact.view
     member = getattr(values, name)
     result = member if fact.attribute else member(*arguments.get(name, ()))
     first = result[0] if fact.returns == "list" else result
@@ -261,16 +264,20 @@ def test_modules() -> None:
     }
     facts = {name: fact for name, fact in found.items() if fact is not None}
     assert facts.keys() == found.keys()
-    assert facts["ReLU"].zero_grad_safe and facts["ReLU"].pointwise
-    assert facts["Dropout"].random_training and not facts["Linear"].random_training
-    assert facts["BatchNorm2d"].mutates_training and not facts["Linear"].mutates_training
+    assert facts["ReLU"].zero_grad_safe
+    assert facts["ReLU"].pointwise
+    assert facts["Dropout"].random_training
+    assert not facts["Linear"].random_training
+    assert facts["BatchNorm2d"].mutates_training
+    assert not facts["Linear"].mutates_training
     assert facts["LSTM"].returns == ("Tensor", "list")
     assert torch_api.module("torch.nn.modules.linear.Linear") == facts["Linear"]
     assert torch_api.module("torch.nn.Sequential") is None
 
 
 def test_names_and_aliases() -> None:
-    assert torch_api.is_dtype("torch.float32") and not torch_api.is_dtype("torch.relu")
+    assert torch_api.is_dtype("torch.float32")
+    assert not torch_api.is_dtype("torch.relu")
     assert torch_api.dtype_name("torch.half") == "float16"
     assert torch_api.constant("torch.pi") == "float"
     assert torch_api.function("torch.Tensor.item") == known("item")
@@ -302,7 +309,8 @@ def test_regenerating_gives_the_same_table() -> None:
     if installed != torch_api.table_version():
         pytest.skip(f"the table describes torch {torch_api.table_version()}, installed is {installed}")
     spec = importlib.util.spec_from_file_location("build_torch_api", ROOT / "scripts" / "build_torch_api.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = script
     spec.loader.exec_module(script)

@@ -1,0 +1,133 @@
+"""How names get values: parameters, assignment targets, registered buffers."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from compilefix.analysis import values
+from compilefix.analysis.annotations import annotated
+from compilefix.analysis.evidence import Evidence
+from compilefix.analysis.function_facts import Env
+from compilefix.analysis.narrowing import Narrowing
+from compilefix.analysis.operators import unpack
+from compilefix.analysis.values import Kind, Value, join, static
+
+
+class Binding(Narrowing):
+    """Binds parameters and targets."""
+
+    def parameters(self) -> Env:
+        """The environment in which the body starts."""
+        env: Env = dict(self.outer)
+        node = self.function.node
+        args = node.args
+        defaults: dict[str, ast.expr] = {}
+        positional = [*args.posonlyargs, *args.args]
+        for arg, default in zip(reversed(positional), reversed(args.defaults), strict=False):
+            defaults[arg.arg] = default
+        for arg, kw_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+            if kw_default is not None:
+                defaults[arg.arg] = kw_default
+        evidence = Evidence(self.function)
+        for index, arg in enumerate(self.function.parameters):
+            if (
+                index == 0
+                and self.function.parent is None
+                and self.function.cls is not None
+                and not self.function.is_static
+            ):
+                env[arg.arg] = Value(frozenset({Kind.OBJECT}), ref=self.function.cls.full_name)
+                continue
+            env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence)
+        if args.vararg:
+            env[args.vararg.arg] = values.container(annotated(args.vararg.annotation, self.module, self.project))
+        if args.kwarg:
+            env[args.kwarg.arg] = values.container(
+                annotated(args.kwarg.annotation, self.module, self.project), ref="dict"
+            )
+        return env
+
+    def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence) -> Value:
+        value = annotated(arg.annotation, self.module, self.project)
+        default_value = _default(default)
+        if value.is_unknown and arg.annotation is None:
+            kind = evidence.of(arg.arg)
+            if kind is not None:
+                value = kind
+            elif default_value is not None and default_value.is_(Kind.STATIC) and default_value.dtype in ("bool",):
+                value = replace(default_value, const=None)
+        if default_value is not None and default_value.kinds == values.NONE.kinds and not value.is_unknown:
+            value = join(value, values.NONE)
+        if value.may_be(Kind.TENSOR) and not value.is_unknown:
+            name = f"{self.function.qualname}.{arg.arg}"
+            if arg.arg in self.floats and value.is_tensor:
+                value = replace(value, dtype=value.dtype or "float", has_dims=True)
+            value = replace(
+                value,
+                origin=True,
+                dtype_id=f"dtype of {name}",
+                shape_id="()" if value.rank == 0 else f"shape of {name}",
+                storage=frozenset({f"param:{arg.arg}"}),
+                leaves=frozenset() if value.dtype in ("bool", "int") else frozenset({arg.arg}),
+            )
+        elif value.is_unknown or value.is_(Kind.CONTAINER, Kind.NONE):
+            value = replace(value, storage=frozenset({f"param:{arg.arg}"}), leaves=frozenset({arg.arg}))
+        return value
+
+    def bind(self, target: ast.expr, value: Value, env: Env) -> None:
+        """Give a target its value."""
+        if isinstance(target, ast.Name):
+            env[target.id] = values.UNKNOWN if target.id in self.unstable else value
+            self.facts.values[target] = value
+        elif isinstance(target, ast.Tuple | ast.List):
+            parts = unpack(value, len(target.elts), self.place(target))
+            for item, part in zip(target.elts, parts, strict=True):
+                self.bind(
+                    item.value if isinstance(item, ast.Starred) else item,
+                    values.container(part) if isinstance(item, ast.Starred) else part,
+                    env,
+                )
+        elif isinstance(target, ast.Attribute):
+            owner = self.eval(target.value, env)
+            self.facts.values[target] = value
+            if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
+                env[key] = replace(
+                    owner, rank=None, has_dims=False, shape_id=self.place(target), dtype=None, dtype_id=None
+                )
+            if isinstance(target.value, ast.Name) and target.value.id == self.self_name:
+                env[f"{self.self_name}.{target.attr}"] = value
+                old = self.self_assigned.get(target.attr)
+                self.self_assigned[target.attr] = value if old is None else join(old, value)
+        elif isinstance(target, ast.Subscript):
+            base = self.eval(target.value, env)
+            self.eval(target.slice, env)
+            self.facts.values[target] = value
+            if isinstance(target.value, ast.Name) and base.is_(Kind.CONTAINER):
+                element = value if base.element is None else join(base.element, value)
+                env[target.value.id] = replace(base, element=element.stripped(), elements=None)
+            elif isinstance(target.value, ast.Name) and base.is_tensor:
+                env[target.value.id] = replace(base, leaves=base.leaves | value.leaves)
+
+    def register(self, node: ast.expr) -> None:
+        """`self.register_buffer("scale", tensor)` makes an attribute."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+            return
+        name, owner = self.facts.value(node.args[0]).const, node.func.value
+        if (
+            node.func.attr not in ("register_buffer", "register_parameter")
+            or name is None
+            or not isinstance(name.value, str)
+        ):
+            return
+        if isinstance(owner, ast.Name) and owner.id == self.self_name:
+            value = self.facts.value(node.args[1])
+            self.self_assigned[name.value] = (
+                replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
+            )
+
+
+def _default(node: ast.expr | None) -> Value | None:
+    if isinstance(node, ast.Constant) and node.value is not Ellipsis:
+        return static(node.value)
+    return None

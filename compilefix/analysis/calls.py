@@ -1,0 +1,243 @@
+"""Calls: which function, class or module is called, and what comes back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.binding import Binding
+from compilefix.analysis.builtin_calls import BUILTINS, builtin_result, math_result, numpy_result
+from compilefix.analysis.function_facts import Env
+from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
+from compilefix.analysis.operators import opaque, tensor_attribute
+from compilefix.analysis.summaries import from_summary, passed
+from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
+from compilefix.analysis.values import Kind, Value, join, number
+from compilefix.source.index import Class, Function
+
+_SHAPE_METHODS = {
+    "size": values.SHAPE,
+    "dim": values.SIZE,
+    "numel": values.SIZE,
+    "nelement": values.SIZE,
+    "ndimension": values.SIZE,
+}
+
+
+class Calls(Binding):
+    """The values of calls."""
+
+    def _call(self, node: ast.Call, env: Env) -> Value:
+        super_method = self._super_call(node)
+        receiver: Value | None = None
+        if super_method is not None:
+            callee = Value(frozenset({Kind.CALLABLE}), ref=super_method.full_name)
+        else:
+            callee = self.eval(node.func, env)
+            if isinstance(node.func, ast.Attribute):
+                receiver = self.facts.value(node.func.value)
+        args = [self.eval(a.value if isinstance(a, ast.Starred) else a, env) for a in node.args]
+        keywords = {k.arg: self.eval(k.value, env) for k in node.keywords}
+        name = callee.ref
+        if name is not None:
+            self.facts.refs[node] = name
+        operands = [*args, *keywords.values()]
+        if callee.is_(Kind.OBJECT) and name is not None:
+            return self._call_object(node, callee, args, operands, env)
+        if name is None:
+            if isinstance(node.func, ast.Attribute) and receiver is not None:
+                return self._unknown_method(node, node.func.attr, receiver, operands)
+            return opaque(self.place(node), operands)
+        if name.startswith("Tensor.") and receiver is not None:
+            return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords)
+        found = self.project.resolve(name)
+        if isinstance(found, Function):
+            return self._call_function(node, found, operands, env)
+        if isinstance(found, Class):
+            return _construct(found, operands)
+        if isinstance(found, str):
+            return self._call_named(node, found, args, keywords, env)
+        return opaque(self.place(node), operands)
+
+    def _super_call(self, node: ast.Call) -> Function | None:
+        func = node.func
+        if not (
+            isinstance(func, ast.Attribute)
+            and isinstance(func.value, ast.Call)
+            and isinstance(func.value.func, ast.Name)
+        ):
+            return None
+        if func.value.func.id != "super" or self.function.cls is None:
+            return None
+        return self.project.method(self.function.cls, func.attr, after=self.function.cls)
+
+    def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
+        self.facts.calls[node] = found
+        if found.cls is not None and self.self_name is not None:
+            # A method may assign any attribute.
+            for key in [k for k in env if k.startswith(f"{self.self_name}.")]:
+                del env[key]
+        arguments = passed(node, found, operands)
+        return from_summary(self.place(node), self.inference.summary(found), operands, arguments=arguments)
+
+    def _call_object(
+        self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value], env: Env
+    ) -> Value:
+        assert callee.ref is not None
+        path = self.key(node.func) or ast.unparse(node.func)
+        extra = frozenset({path})
+        cls = self.project.resolve(callee.ref)
+        if isinstance(cls, Class):
+            for name in ("forward", "__call__"):
+                method = self.project.method(cls, name)
+                if method is not None:
+                    self.facts.calls[node] = method
+                    summary = self.inference.summary(method)
+                    self._float_arguments(node, method, args)
+                    arguments = passed(node, method, operands)
+                    return from_summary(self.place(node), summary, operands, extra, arguments)
+            return opaque(self.place(node), operands)
+        self.narrow_arguments(node.args[:1], env)
+        if callee.ref == "torch.nn.Sequential" and callee.elements and len(args) == 1:
+            result = args[0]
+            for position, element in enumerate(callee.elements):
+                if not element.is_(Kind.OBJECT) or element.ref is None:
+                    return opaque(self.place(node), operands)
+                result = self._call_object(node, element, [result], [result], env)
+                result = replace(
+                    result,
+                    dtype_id=f"{result.dtype_id}.{position}",
+                    shape_id=f"{result.shape_id}.{position}" if result.shape_id != "()" else "()",
+                )
+            return replace(result, leaves=result.leaves | extra)
+        api = torch_api.module(callee.ref)
+        if api is None:
+            return opaque(self.place(node), operands)
+        if args and args[0].is_tensor and takes_only_floats(callee.ref):
+            self.facts.float_only.append((node, args[0]))
+        return module_result(callee.ref, api, args, operands, path, self.place(node))
+
+    def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
+        floats = self.inference.float_parameters(method)
+        parameters = method.parameters[0 if method.cls is None or method.is_static else 1 :]
+        for arg, parameter in zip(args, parameters, strict=False):
+            if parameter.arg in floats and arg.is_tensor:
+                self.facts.float_only.append((node, arg))
+
+    def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> Value:
+        """A method of a value of unknown kind: some names leave little doubt."""
+        if attr in _SHAPE_METHODS and receiver.is_unknown:
+            result = _SHAPE_METHODS[attr]
+            return values.SIZE if attr == "size" and (node.args or node.keywords) else result
+        if receiver.is_unknown and attr in torch_api.TENSOR_ONLY_METHODS:
+            api = torch_api.method(attr)
+            if api is not None and api.returns == "Tensor":
+                return self._call_method(
+                    node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}
+                )
+        if attr in ("items", "values", "keys") and receiver.is_(Kind.CONTAINER):
+            element = receiver.element if receiver.element is not None else values.UNKNOWN
+            return values.container(
+                element
+                if attr == "values"
+                else values.STATIC
+                if attr == "keys"
+                else values.container(elements=(values.STATIC, element))
+            )
+        if attr in ("get", "pop", "setdefault") and receiver.is_(Kind.CONTAINER) and receiver.element is not None:
+            return join(receiver.element, values.NONE)
+        if attr == "format" or (
+            receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
+        ):
+            return values.STATIC
+        return opaque(self.place(node), [receiver, *operands])
+
+    def _call_method(
+        self, node: ast.Call, attr: str, receiver: Value, args: Sequence[Value], keywords: Mapping[str | None, Value]
+    ) -> Value:
+        if attr == "size":
+            return values.SIZE if args or keywords else tensor_attribute("shape", receiver, self.place(node))
+        if attr in _SHAPE_METHODS:
+            return _SHAPE_METHODS[attr]
+        if attr == "item":
+            return number(receiver.dtype, receiver.certain)
+        if attr == "tolist":
+            if receiver.rank == 0:
+                return number(receiver.dtype, receiver.certain)
+            listed = values.container(number(receiver.dtype, receiver.certain) if receiver.rank == 1 else None)
+            return replace(listed, kinds=listed.kinds | {Kind.NUMBER}) if receiver.rank is None else listed
+        if attr == "numpy":
+            return values.NDARRAY
+        api = torch_api.method(attr)
+        if api is None:
+            return opaque(self.place(node), [receiver, *args])
+        return self._apply(node, api, [receiver, *args], keywords, attr)
+
+    def _call_named(
+        self, node: ast.Call, name: str, args: Sequence[Value], keywords: Mapping[str | None, Value], env: Env
+    ) -> Value:
+        operands = [*args, *keywords.values()]
+        if name in BUILTINS:
+            return builtin_result(name, args, self.place(node))
+        if name.startswith("math."):
+            return math_result(name, args)
+        if name.startswith("numpy."):
+            return numpy_result(name, args)
+        if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
+            # These take no tensor without dimensions either.
+            self.facts.float_only.append((node, args[0]))
+        api = torch_api.function(name)
+        if api is not None:
+            if api.dtype != "arg":
+                self.narrow_arguments(node.args[:1], env)
+                args = [
+                    self.facts.value(a)
+                    if isinstance(a, ast.Name) and i == 0 and env.get(a.id) is not None and env[a.id].is_tensor
+                    else v
+                    for i, (a, v) in enumerate(zip(node.args, args, strict=False))
+                ] + list(args[len(node.args) :])
+                if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in env:
+                    args = [env[node.args[0].id], *args[1:]]
+            return self._apply(node, api, args, keywords, name)
+        if name.startswith("Tensor."):
+            return opaque(self.place(node), operands)
+        if makes_module(name):
+            return made_module(name, node, args, self.place(node))
+        if name == "logging.getLogger":
+            return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
+        if name.endswith(".apply"):
+            cls = self.project.resolve(name.removesuffix(".apply"))
+            if isinstance(cls, Class) and self.project.is_autograd_function(cls):
+                forward = self.project.method(cls, "forward")
+                if forward is not None:
+                    self.facts.calls[node] = forward
+                    return from_summary(self.place(node), self.inference.summary(forward), operands)
+        if name in ("torch.finfo", "torch.iinfo"):
+            return Value(frozenset({Kind.OBJECT}), ref=name)
+        if name in (
+            "torch.is_grad_enabled",
+            "torch.is_autocast_enabled",
+            "torch.cuda.is_available",
+            "torch.get_default_dtype",
+            "torch.device",
+        ):
+            return values.STATIC
+        return opaque(self.place(node), operands)
+
+    def _apply(
+        self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str
+    ) -> Value:
+        call = TorchCall(name, api, args, keywords, node.args, self.place(node))
+        if call.reshapes_in_place and isinstance(node.func, ast.Attribute):
+            key = self.key(node.func.value)
+            if key is not None:
+                self.reshaped.add(key)
+        return torch_result(call)
+
+
+def _construct(cls: Class, operands: Sequence[Value]) -> Value:
+    return Value(
+        frozenset({Kind.OBJECT}), ref=cls.full_name, leaves=frozenset[str]().union(*(v.leaves for v in operands))
+    )

@@ -1,0 +1,106 @@
+"""What the uses of a parameter say of it: that it is a tensor, that it is a floating one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.values import Value, tensor
+from compilefix.source.index import Function
+
+
+class Evidence:
+    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
+
+    def __init__(self, function: Function) -> None:
+        self._proof: set[str] = set()
+        self._hint: set[str] = set()
+        names = {a.arg for a in function.parameters if a.annotation is None}
+        module = function.module
+        for node in function.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
+                if node.attr in torch_api.TENSOR_ONLY_METHODS:
+                    self._proof.add(node.value.id)
+                elif node.attr in ("shape", "size", "device", "dtype"):
+                    self._hint.add(node.value.id)
+            elif (
+                isinstance(node, ast.Call)
+                and node.args
+                and isinstance(node.args[0], ast.Name)
+                and node.args[0].id in names
+            ):
+                called = module.qualified(node.func)
+                if called is None:
+                    continue
+                api = torch_api.function(called)
+                if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
+                    self._proof.add(node.args[0].id)
+                elif called.startswith("self.") and called.count(".") == 1 and function.node.name == "forward":
+                    self._hint.add(node.args[0].id)
+
+    def of(self, name: str) -> Value | None:
+        """A tensor, certain or not; None without evidence."""
+        if name in self._proof:
+            return tensor()
+        if name in self._hint:
+            return tensor(certain=False)
+        return None
+
+
+def float_parameters(facts: FunctionFacts) -> frozenset[str]:
+    """Parameters of unknown dtype that are passed, on every run that ends normally, to what takes only floats.
+
+    Between the start and that call the name may only have been given values that follow the parameter's own dtype, so
+    that a tensor that is not floating would fail there.
+    """
+    function = facts.function
+    found: set[str] = set()
+    always = {n: statement.lineno for statement in function.node.body for n in _unconditional(statement)}
+    for parameter in function.parameters:
+        name = parameter.arg
+        for node, _ in facts.float_only:
+            argument = node.args[0] if node.args else None
+            if node not in always or not isinstance(argument, ast.Name) or argument.id != name:
+                continue
+            if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in function.nodes):
+                continue
+            stores = [
+                n
+                for n in function.nodes
+                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
+            ]
+            if all(_follows(facts.value(s), name) for s in stores):
+                found.add(name)
+    return frozenset(found)
+
+
+def _follows(value: Value, name: str) -> bool:
+    return (
+        value.is_tensor
+        and value.dtype is None
+        and bool(value.leaves)
+        and not any(leaf.startswith("?") for leaf in value.leaves)
+        and name in value.leaves
+    )
+
+
+def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Nodes that are evaluated whenever the statement is reached and nothing raises."""
+    if isinstance(statement, ast.With):
+        for item in statement.items:
+            yield from ast.walk(item)
+        for inner in statement.body:
+            yield from _unconditional(inner)
+    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
+        pending: list[ast.AST] = [statement]
+        while pending:
+            node = pending.pop()
+            yield node
+            if isinstance(node, ast.IfExp):
+                pending.append(node.test)
+            elif isinstance(node, ast.BoolOp):
+                pending.append(node.values[0])
+            elif not isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+                pending.extend(ast.iter_child_nodes(node))

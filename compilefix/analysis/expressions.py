@@ -1,0 +1,331 @@
+"""Expressions: names, attributes, subscripts, operators, displays and comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.calls import Calls
+from compilefix.analysis.function_facts import Env, either, revisited
+from compilefix.analysis.operators import binary, element_of, elementwise, tensor_attribute
+from compilefix.analysis.values import Kind, Value, join, join_all, number, static, tensor
+from compilefix.source.index import Class, Function, Module
+
+
+class Expressions(Calls):
+    """The values of expressions."""
+
+    def eval(self, node: ast.expr, env: Env) -> Value:
+        """The value of an expression, which is also kept for the rules."""
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is not None:
+            value = handler(self, node, env)
+        else:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self.eval(child, env)
+            value = values.UNKNOWN
+        if self.grad_modes and isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) and value.leaves:
+            # Whether gradients are recorded here is not the same as outside.
+            value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
+        old = self.facts.values.get(node)
+        self.facts.values[node] = value if old is None else revisited(old, value)
+        return value
+
+    def _constant(self, node: ast.Constant, _env: Env) -> Value:
+        return values.STATIC if node.value is Ellipsis else static(node.value)
+
+    def _name(self, node: ast.Name, env: Env) -> Value:
+        if node.id in env:
+            return env[node.id]
+        qualified = self.module.qualified(node)
+        value = self.inference.module_global(self.module, node.id)
+        if value is not None:
+            return value
+        return self._named(qualified) if qualified is not None else values.UNKNOWN
+
+    def _named(self, name: str) -> Value:
+        found = self.project.resolve(name)
+        if isinstance(found, Function | Class):
+            return Value(frozenset({Kind.CALLABLE}), ref=found.full_name)
+        if isinstance(found, Module):
+            return Value(frozenset({Kind.CALLABLE}), ref=found.name)
+        head, _, last = found.rpartition(".")
+        if head in self.project.modules:
+            value = self.inference.module_global(self.project.modules[head], last)
+            if value is not None:
+                return value
+        if torch_api.is_dtype(found) or found in (
+            "math.pi",
+            "math.e",
+            "math.inf",
+            "math.nan",
+            "numpy.pi",
+            "numpy.inf",
+            "torch.inf",
+            "torch.pi",
+        ):
+            return replace(values.STATIC, ref=found)
+        return Value(frozenset({Kind.CALLABLE}), ref=found)
+
+    def _attribute(self, node: ast.Attribute, env: Env) -> Value:
+        key = self.key(node)
+        if key is not None and key in env:
+            self.eval(node.value, env)
+            return env[key]
+        base = self.eval(node.value, env)
+        if base.may_be(Kind.TENSOR) and not base.is_unknown:
+            return tensor_attribute(node.attr, base, self.place(node))
+        if base.is_(Kind.CALLABLE) and base.ref is not None:
+            return self._named(f"{base.ref}.{node.attr}")
+        if base.is_(Kind.OBJECT, Kind.NONE) and base.ref is not None:
+            return self._object_attribute(base.ref, node.attr)
+        if node.attr == "shape":
+            return values.SHAPE
+        if node.attr in ("dtype", "device", "ndim", "training", "requires_grad"):
+            return values.STATIC
+        return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+
+    def _object_attribute(self, ref: str, attr: str) -> Value:
+        cls = self.project.resolve(ref)
+        if isinstance(cls, Class):
+            attributes = self.inference.class_facts(cls).attributes
+            method = self.project.method(cls, attr)
+            if method is not None:
+                if method.is_property:
+                    return replace(self.inference.summary(method), shape_id=None, dtype_id=None, const=None)
+                return Value(frozenset({Kind.CALLABLE}), ref=method.full_name)
+            if attr in attributes:
+                return attributes[attr]
+            if attr == "training":
+                return Value(frozenset({Kind.STATIC}), dtype="bool")
+            return values.UNKNOWN
+        if ref == "logging.Logger":
+            return Value(frozenset({Kind.CALLABLE}), ref=f"logging.Logger.{attr}")
+        if ref == "torch.finfo":
+            return Value(frozenset({Kind.STATIC}), dtype="int" if attr == "bits" else "float")
+        if ref == "torch.iinfo":
+            return Value(frozenset({Kind.STATIC}), dtype="int")
+        if ref.startswith("torch.nn."):
+            if attr in ("weight", "bias"):
+                value = tensor(dtype="float", storage=frozenset({f"self.{attr}"}), leaves=frozenset({f"{ref}.{attr}"}))
+                return join(value, values.NONE) if attr == "bias" else value
+            if attr == "training":
+                return Value(frozenset({Kind.STATIC}), dtype="bool")
+            return values.UNKNOWN if attr not in ("forward", "__call__") else Value(frozenset({Kind.OBJECT}), ref=ref)
+        return Value(frozenset({Kind.CALLABLE}), ref=f"{ref}.{attr}")
+
+    def _subscript(self, node: ast.Subscript, env: Env) -> Value:
+        base = self.eval(node.value, env)
+        index = self.eval(node.slice, env)
+        if (
+            isinstance(node.value, ast.Attribute)
+            and node.value.attr == "shape"
+            and index.is_(Kind.STATIC)
+            and index.dtype == "int"
+        ):
+            key = self.key(node.value.value)
+            if key is not None and key in env and env[key].is_tensor and env[key].rank is None:
+                env[key] = replace(env[key], has_dims=True)
+        if base.is_tensor or (base.may_be(Kind.TENSOR) and not base.is_unknown):
+            return self._index_tensor(node, base)
+        if base.is_(Kind.CONTAINER):
+            if isinstance(node.slice, ast.Slice):
+                return replace(base, elements=None)
+            if base.elements is not None and index.const is not None and isinstance(index.const.value, int):
+                position = index.const.value
+                if -len(base.elements) <= position < len(base.elements):
+                    return base.elements[position]
+            return (
+                base.element
+                if base.element is not None
+                else replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+            )
+        if base.is_(Kind.OBJECT) and base.element is not None and not isinstance(node.slice, ast.Slice):
+            return base.element
+        if base.is_(Kind.NDARRAY):
+            return base
+        return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+
+    def _index_tensor(self, node: ast.Subscript, base: Value) -> Value:
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        rank = base.rank
+        copied = False
+        for part in parts:
+            value = self.facts.value(part)
+            if isinstance(part, ast.Slice):
+                continue
+            if isinstance(part, ast.Constant) and part.value is None:
+                rank = None if rank is None else rank + 1
+            elif value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and value.dtype == "int":
+                rank = None if rank is None else rank - 1
+            elif isinstance(part, ast.Constant) and part.value is Ellipsis:
+                continue
+            else:
+                rank, copied = None, value.may_be(Kind.TENSOR) or copied
+        storage = base.storage if not copied else base.storage | {self.place(node)}
+        return tensor(
+            dtype=base.dtype,
+            dtype_id=base.dtype_id,
+            rank=rank,
+            shape_id=self.place(node),
+            certain=base.certain,
+            storage=storage,
+            leaves=base.leaves,
+        )
+
+    def _slice(self, node: ast.Slice, env: Env) -> Value:
+        for part in (node.lower, node.upper, node.step):
+            if part is not None:
+                self.eval(part, env)
+        return values.STATIC
+
+    def _bin_op(self, node: ast.BinOp, env: Env) -> Value:
+        return binary(node.op, self.eval(node.left, env), self.eval(node.right, env), self.place(node))
+
+    def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:
+        value = self.eval(node.operand, env)
+        if isinstance(node.op, ast.Not):
+            if (value.may_be(Kind.TENSOR) and not value.is_unknown) or value.is_(Kind.NUMBER):
+                return number("bool", value.certain)
+            return Value(frozenset({Kind.STATIC}), dtype="bool") if not value.is_unknown else values.UNKNOWN
+        if value.is_tensor:
+            return replace(value, storage=frozenset({self.place(node)}))
+        if value.const is not None and isinstance(value.const.value, int | float) and isinstance(node.op, ast.USub):
+            return static(-value.const.value)
+        return replace(value, const=None)
+
+    def _bool_op(self, node: ast.BoolOp, env: Env) -> Value:
+        result: Value | None = None
+        state = dict(env)
+        for part in node.values:
+            value = self.eval(part, state)
+            state = self.narrow(part, state, isinstance(node.op, ast.And))
+            result = value if result is None else join(result, value)
+        assert result is not None
+        return result
+
+    def _compare(self, node: ast.Compare, env: Env) -> Value:
+        operands = [self.eval(node.left, env), *(self.eval(c, env) for c in node.comparators)]
+        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            return Value(frozenset({Kind.STATIC}), dtype="bool")
+        if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            reads = (
+                operands[0].is_tensor
+                or operands[-1].is_tensor
+                or (operands[-1].element is not None and operands[-1].element.is_tensor)
+            )
+            if reads or any(v.is_(Kind.NUMBER) for v in operands):
+                return number("bool", all(v.certain for v in operands))
+            return (
+                Value(frozenset({Kind.STATIC}), dtype="bool")
+                if not any(v.is_unknown for v in operands)
+                else values.UNKNOWN
+            )
+        if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
+            if len(node.ops) > 1:
+                return number("bool", all(v.certain for v in operands))
+            return elementwise(operands, self.place(node), "bool")
+        if any(v.is_unknown for v in operands):
+            return values.UNKNOWN
+        if any(v.is_(Kind.NDARRAY) for v in operands):
+            return values.NDARRAY
+        if any(v.is_(Kind.NUMBER) for v in operands):
+            return number("bool", all(v.certain for v in operands))
+        if any(v.is_(Kind.SIZE) for v in operands):
+            return replace(values.SIZE, dtype="bool")
+        return Value(frozenset({Kind.STATIC}), dtype="bool")
+
+    def _if_exp(self, node: ast.IfExp, env: Env) -> Value:
+        self.facts.env_before[node] = dict(env)
+        self.eval(node.test, env)
+        body = self.eval(node.body, self.narrow(node.test, env, True))
+        orelse = self.eval(node.orelse, self.narrow(node.test, env, False))
+        decided = self.compile_time(node.test)
+        if decided is not None:
+            return body if decided else orelse
+        return either(self.place(node), body, orelse)
+
+    def _named_expr(self, node: ast.NamedExpr, env: Env) -> Value:
+        value = self.eval(node.value, env)
+        self.bind(node.target, value, env)
+        return value
+
+    def _sequence(self, node: ast.Tuple | ast.List | ast.Set, env: Env) -> Value:
+        parts = []
+        starred = False
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                starred = True
+                parts.append(element_of(self.eval(item.value, env)))
+            else:
+                parts.append(self.eval(item, env))
+        joined = values.container(
+            join_all(parts) if parts else None, None if starred or isinstance(node, ast.Set) else tuple(parts)
+        )
+        return replace(
+            joined,
+            storage=frozenset[str]().union(*(p.storage for p in parts)),
+            leaves=frozenset[str]().union(*(p.leaves for p in parts)),
+        )
+
+    def _dict(self, node: ast.Dict, env: Env) -> Value:
+        for key in node.keys:
+            if key is not None:
+                self.eval(key, env)
+        parts = [self.eval(v, env) for v in node.values]
+        return values.container(join_all(parts) if parts else None, ref="dict")
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, env: Env) -> Value:
+        inner = dict(env)
+        for generator in node.generators:
+            iterable = self.eval(generator.iter, inner)
+            self.bind(generator.target, element_of(iterable), inner)
+            for test in generator.ifs:
+                self.eval(test, inner)
+                inner = self.narrow(test, inner, True)
+        if isinstance(node, ast.DictComp):
+            self.eval(node.key, inner)
+            return values.container(self.eval(node.value, inner).stripped(), ref="dict")
+        return values.container(self.eval(node.elt, inner).stripped())
+
+    def _lambda(self, node: ast.Lambda, env: Env) -> Value:
+        inner = dict(env)
+        for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            inner[arg.arg] = values.UNKNOWN
+        self.eval(node.body, inner)
+        return Value(frozenset({Kind.CALLABLE}))
+
+    def _joined_str(self, node: ast.JoinedStr, env: Env) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.eval(part.value, env)
+        return values.STATIC
+
+
+_EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Constant: Expressions._constant,
+    ast.Name: Expressions._name,
+    ast.Attribute: Expressions._attribute,
+    ast.Subscript: Expressions._subscript,
+    ast.Slice: Expressions._slice,
+    ast.BinOp: Expressions._bin_op,
+    ast.UnaryOp: Expressions._unary_op,
+    ast.BoolOp: Expressions._bool_op,
+    ast.Compare: Expressions._compare,
+    ast.IfExp: Expressions._if_exp,
+    ast.NamedExpr: Expressions._named_expr,
+    ast.Tuple: Expressions._sequence,
+    ast.List: Expressions._sequence,
+    ast.Set: Expressions._sequence,
+    ast.Dict: Expressions._dict,
+    ast.ListComp: Expressions._comprehension,
+    ast.SetComp: Expressions._comprehension,
+    ast.GeneratorExp: Expressions._comprehension,
+    ast.DictComp: Expressions._comprehension,
+    ast.Lambda: Expressions._lambda,
+    ast.JoinedStr: Expressions._joined_str,
+    ast.Call: Expressions._call,
+}

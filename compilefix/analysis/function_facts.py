@@ -1,0 +1,99 @@
+"""What is known inside one function and of one class, and how what is known of names is joined."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from compilefix.analysis import values
+from compilefix.analysis.values import NONE, Value, join
+from compilefix.source.index import Class, Function, Module, Project
+
+Env = dict[str, Value]
+
+
+@dataclass
+class FunctionFacts:
+    """What is known inside one function.
+
+    values: the value of each expression node, over all ways to reach it.
+    env_before: the names before a statement or conditional expression.
+    calls: calls into functions of the project.
+    dead: statements that do not run under `torch.compile`.
+    returns: the join of all returned values.
+    refs: the dotted name of what each call calls.
+    float_only: calls that fail on a tensor that is not floating, with that tensor.
+    float_parameters: parameters that every normal run passes to such a call.
+    """
+
+    function: Function
+    values: dict[ast.AST, Value] = field(default_factory=dict)
+    env_before: dict[ast.AST, Env] = field(default_factory=dict)
+    calls: dict[ast.AST, Function] = field(default_factory=dict)
+    dead: set[ast.AST] = field(default_factory=set)
+    returns: Value = NONE
+    refs: dict[ast.AST, str] = field(default_factory=dict)
+    float_only: list[tuple[ast.Call, Value]] = field(default_factory=list)
+    float_parameters: frozenset[str] = frozenset()
+    live: tuple[ast.AST, ...] | None = None
+
+    def value(self, node: ast.AST) -> Value:
+        """The value of an expression; unknown for code that the walk never reached."""
+        return self.values.get(node, values.UNKNOWN)
+
+    def callee(self, node: ast.Call) -> str | None:
+        """The dotted name of what is called, for example `torch.nn.functional.relu`."""
+        return self.refs.get(node)
+
+
+class ClassFacts:
+    """The attributes of a class: what `__init__` and the other methods assign to `self`, and annotations."""
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+        self.attributes: dict[str, Value] = {}
+
+
+class ProjectFacts(Protocol):
+    """What the walk through one function asks about the rest of the project."""
+
+    project: Project
+
+    def class_facts(self, cls: Class) -> ClassFacts:
+        """The attributes that instances of the class have."""
+
+    def summary(self, function: Function) -> Value:
+        """The value that a call of the function returns, for any arguments."""
+
+    def float_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters that must be floating tensors with dimensions, or the function fails."""
+
+    def module_global(self, module: Module, name: str) -> Value | None:
+        """The value of a name that a module assigns at its top level."""
+
+
+def either(place: str, a: Value, b: Value) -> Value:
+    """The join of two values of a name. Where they hang on other tensors, on which of them is decided at run time."""
+    result = join(a, b)
+    return result if a.leaves == b.leaves else replace(result, leaves=result.leaves | {f"?either {place}"})
+
+
+def join_env(a: Env | None, b: Env | None) -> Env | None:
+    """What holds where two ways meet; None for a way that does not get there."""
+    if a is None or b is None:
+        return b if a is None else a
+    result: Env = {}
+    for name in {**a, **b}:
+        if name in a and name in b:
+            result[name] = a[name] if a[name] is b[name] else either(name, a[name], b[name])
+        else:
+            # Bound on one way only: reading it may raise, so nothing that rests on it is certain.
+            only = a[name] if name in a else b[name]
+            result[name] = replace(only, certain=False) if "." not in name else values.UNKNOWN
+    return result
+
+
+def revisited(old: Value, new: Value) -> Value:
+    """The value of an expression that was walked before with other names."""
+    return new if old == new or (old.is_unknown and not new.is_unknown) else join(old, new)

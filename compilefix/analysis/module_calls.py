@@ -1,0 +1,138 @@
+"""Modules of `torch.nn`: what making one gives, and what calling one gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.torch_calls import shaped
+from compilefix.analysis.values import Kind, Value, join_all, tensor
+
+_NEW_RESULT = (
+    "Linear",
+    "Conv",
+    "Norm",
+    "Pool",
+    "Attention",
+    "Embedding",
+    "Softmax",
+    "GELU",
+    "Sigmoid",
+    "Tanh",
+    "Softplus",
+    "Upsample",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "Loss",
+)
+
+
+_FLOAT_ONLY = (
+    "Linear",
+    "Conv",
+    "LayerNorm",
+    "BatchNorm",
+    "GroupNorm",
+    "InstanceNorm",
+    "RMSNorm",
+    "MultiheadAttention",
+    "LSTM",
+    "GRU",
+)
+
+
+_INPLACE_MODULES = frozenset(
+    {
+        "ReLU",
+        "ReLU6",
+        "SiLU",
+        "Mish",
+        "Hardswish",
+        "Hardsigmoid",
+        "Hardtanh",
+        "LeakyReLU",
+        "ELU",
+        "CELU",
+        "SELU",
+        "RReLU",
+        "Threshold",
+        "Dropout",
+        "Dropout1d",
+        "Dropout2d",
+        "Dropout3d",
+        "AlphaDropout",
+        "FeatureAlphaDropout",
+    }
+)
+
+
+def makes_module(name: str) -> bool:
+    """Whether the full name is one of a module class of torch."""
+    in_namespace = name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+    return torch_api.module(name) is not None or in_namespace
+
+
+def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) -> Value:
+    """A new module, or a new parameter."""
+    element = None
+    if name.endswith((".Sequential", ".ModuleList")):
+        element = _module_elements(args)
+    elif name.endswith(".Parameter"):
+        source = args[0] if args else values.UNKNOWN
+        rank = source.rank if source.is_tensor else None
+        return tensor(dtype="float", rank=rank, storage=frozenset({place}))
+    hidden = any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential")
+    inplace = any(
+        k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords
+    )
+    if name.rpartition(".")[2] in _INPLACE_MODULES:
+        inplace = inplace or any(v.const is None or v.const.value is True for v in args)
+    elements = None if hidden else tuple(args)
+    return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=elements, inplace=inplace)
+
+
+def _module_elements(args: Sequence[Value]) -> Value | None:
+    parts: list[Value] = []
+    for value in args:
+        if value.is_(Kind.CONTAINER):
+            if value.element is not None:
+                parts.append(value.element)
+        else:
+            parts.append(value)
+    return join_all(parts) if parts else None
+
+
+def takes_only_floats(ref: str) -> bool:
+    """Whether modules of this class fail on a tensor that is not floating, and on one without dimensions."""
+    kind = ref.rpartition(".")[2]
+    return any(part in kind for part in _FLOAT_ONLY)
+
+
+def module_result(
+    ref: str, api: torch_api.Api, args: Sequence[Value], operands: Sequence[Value], path: str, place: str
+) -> Value:
+    """What calling a module gives, by its entry in the API table.
+
+    args: the positional arguments; operands: these and the keyword arguments; path: how the module is reached, for
+    the gradients that its own parameters get.
+    """
+    kind = ref.rpartition(".")[2]
+    storage = frozenset({place})
+    if not any(part in kind for part in _NEW_RESULT):
+        storage = storage.union(*(v.storage for v in operands))
+    first = args[0] if args else values.UNKNOWN
+    same = api.pointwise or (api.dtype == "same" and api.rank == "same")
+    keeps_shape = api.rank == "same" and (api.pointwise or "Norm" in kind)
+    keeps_dims = api.rank == "same" and first.is_tensor and first.dimensioned
+    result = tensor(
+        dtype=first.dtype if api.dtype == "same" and first.dtype is not None else "float",
+        dtype_id=(first.dtype_id if same and first.is_tensor else None) or f"{place} dtype",
+        rank=first.rank if api.rank == "same" else 0 if api.rank == "0" else None,
+        shape_id=(first.shape_id if keeps_shape else None) or place,
+        has_dims=takes_only_floats(ref) or "Embedding" in kind or keeps_dims,
+        storage=storage,
+        leaves=frozenset({path}).union(*(v.leaves for v in operands)),
+    )
+    return shaped(api.returns, result)

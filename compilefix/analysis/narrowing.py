@@ -1,0 +1,177 @@
+"""What a test, an unpacking or a call proves of a name from there on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.annotations import annotated, is_tensor_type
+from compilefix.analysis.dtypes import dtype_class
+from compilefix.analysis.function_facts import Env
+from compilefix.analysis.values import Kind, join_all, tensor
+from compilefix.analysis.walk import Walk
+
+_COMPILING = frozenset(
+    {
+        "torch.compiler.is_compiling",
+        "torch._dynamo.is_compiling",
+        "torch.compiler.is_dynamo_compiling",
+        "torch._dynamo.external_utils.is_compiling",
+    }
+)
+
+
+_NOT_COMPILED = frozenset(
+    {"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "typing.TYPE_CHECKING"}
+)
+
+
+class Narrowing(Walk):
+    """Narrows the environment by what must hold where the code goes on."""
+
+    def narrow(self, test: ast.expr, env: Env, truth: bool) -> Env:
+        """The environment in which a test had this outcome."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.narrow(test.operand, env, not truth)
+        if isinstance(test, ast.BoolOp):
+            if isinstance(test.op, ast.And) == truth:
+                for part in test.values:
+                    env = self.narrow(part, env, truth)
+            return dict(env)
+        result = dict(env)
+        key = self.key(test.left) if isinstance(test, ast.Compare) else None
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and key is not None:
+            right = test.comparators[0]
+            if isinstance(right, ast.Constant) and right.value is None and isinstance(test.ops[0], ast.Is | ast.IsNot):
+                is_none = isinstance(test.ops[0], ast.Is) == truth
+                value = self.facts.value(test.left)
+                result[key] = values.NONE if is_none else value.without(Kind.NONE)
+        elif (
+            isinstance(test, ast.Compare)
+            and len(test.ops) == 1
+            and isinstance(test.left, ast.Attribute)
+            and test.left.attr == "dtype"
+        ):
+            self._narrow_dtype(
+                test.left.value,
+                test.comparators[0],
+                result,
+                isinstance(test.ops[0], ast.Eq) == truth and isinstance(test.ops[0], ast.Eq | ast.NotEq),
+            )
+        elif isinstance(test, ast.Call) and self.module.qualified(test.func) in (
+            "isinstance",
+            "torch.is_tensor",
+            "torch.overrides.is_tensor_like",
+        ):
+            self._narrow_isinstance(test, result, truth)
+        elif (
+            truth
+            and isinstance(test, ast.Call)
+            and isinstance(test.func, ast.Attribute)
+            and test.func.attr == "is_floating_point"
+        ):
+            owner = self.key(test.func.value)
+            value = self.facts.value(test.func.value)
+            if owner is not None and value.is_tensor:
+                result[owner] = replace(value, dtype="float")
+        elif truth and (key := self.key(test)) is not None:
+            result[key] = self.facts.value(test).without(Kind.NONE)
+        return result
+
+    def _narrow_dtype(self, node: ast.expr, dtype: ast.expr, env: Env, equal: bool) -> None:
+        key, ref = self.key(node), self.facts.value(dtype).ref
+        value = self.facts.value(node)
+        exact = torch_api.dtype_name(ref) if ref is not None else None
+        if equal and key is not None and exact is not None and value.is_tensor:
+            env[key] = replace(value, dtype=dtype_class(exact), dtype_id=exact)
+
+    def _narrow_isinstance(self, test: ast.Call, env: Env, truth: bool) -> None:
+        key = self.key(test.args[0]) if test.args else None
+        if key is None:
+            return
+        if len(test.args) > 1:
+            types = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
+            names = [self.module.qualified(t) or "" for t in types]
+        else:
+            names = ["torch.Tensor"]
+        old = self.facts.value(test.args[0])
+        tensors = [is_tensor_type(n) for n in names]
+        if truth and all(tensors):
+            env[key] = (
+                replace(old, kinds=frozenset({Kind.TENSOR}), certain=True)
+                if old.may_be(Kind.TENSOR)
+                else tensor(storage=old.storage, leaves=old.leaves)
+            )
+            if old.is_unknown and old.shape_id is None and key in self.parameter_names():
+                env[key] = replace(
+                    env[key],
+                    shape_id=f"shape of {self.function.qualname}.{key}",
+                    dtype_id=f"dtype of {self.function.qualname}.{key}",
+                )
+        elif truth:
+            known = join_all(annotated(t, self.module, self.project) for t in types)
+            env[key] = (
+                replace(known, storage=old.storage, leaves=old.leaves)
+                if not known.is_unknown
+                else old.without(Kind.NONE)
+            )
+        elif any(tensors):
+            env[key] = old.without(Kind.TENSOR)
+
+    def narrow_rank(self, node: ast.Assign, env: Env) -> None:
+        """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
+        target, shape = node.targets[0], node.value
+        if (
+            isinstance(shape, ast.Call)
+            and isinstance(shape.func, ast.Attribute)
+            and shape.func.attr == "size"
+            and not shape.args
+        ):
+            owner: ast.expr = shape.func.value
+        elif isinstance(shape, ast.Attribute) and shape.attr == "shape":
+            owner = shape.value
+        else:
+            return
+        key = self.key(owner)
+        if isinstance(target, ast.Tuple | ast.List) and key is not None and key in env and env[key].is_tensor:
+            starred = sum(isinstance(t, ast.Starred) for t in target.elts)
+            if starred == 0:
+                env[key] = replace(env[key], rank=len(target.elts))
+            elif len(target.elts) > 1:
+                env[key] = replace(env[key], has_dims=True)
+
+    def narrow_arguments(self, nodes: Sequence[ast.expr], env: Env) -> None:
+        """torch's functions and modules take tensors: a name passed to one is a tensor from then on."""
+        for node in nodes:
+            key = self.key(node)
+            value = self.facts.value(node)
+            if key is not None and value.is_unknown:
+                if isinstance(node, ast.Attribute):
+                    continue
+                is_parameter = (
+                    key in self.parameter_names() and key in env and env[key].storage == frozenset({f"param:{key}"})
+                )
+                name = f"{self.function.qualname}.{key}" if is_parameter else self.place(node)
+                env[key] = replace(
+                    value, kinds=frozenset({Kind.TENSOR}), dtype_id=f"dtype of {name}", shape_id=f"shape of {name}"
+                )
+
+    def compile_time(self, test: ast.expr) -> bool | None:
+        """What a test for being compiled gives in compiled code; None for any other test."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.compile_time(test.operand)
+            return None if inner is None else not inner
+        if isinstance(test, ast.BoolOp):
+            parts = [self.compile_time(v) for v in test.values]
+            stop = isinstance(test.op, ast.Or)
+            if stop in parts:
+                return stop
+            return None if None in parts else not stop
+        name = self.module.qualified(test.func if isinstance(test, ast.Call) else test)
+        if name is None:
+            return None
+        found = self.project.resolve(name)
+        target = found if isinstance(found, str) else name
+        return True if target in _COMPILING else False if target in _NOT_COMPILED else None

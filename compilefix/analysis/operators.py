@@ -1,0 +1,169 @@
+"""Operators, unpacking and attributes on values, without regard to the code around them.
+
+`place` names the expression: what it makes anew gets its ids and its memory from that.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
+from compilefix.analysis.values import Kind, Value, join_all, number, tensor
+
+
+def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
+    """The result of a binary operator."""
+    if isinstance(op, ast.MatMult) and (left.is_tensor or right.is_tensor):
+        dtype = left.dtype if left.dtype == right.dtype else None
+        return tensor(
+            dtype=dtype,
+            dtype_id=f"dtype {place}",
+            shape_id=place,
+            certain=left.certain or right.certain,
+            storage=frozenset({place}),
+            leaves=left.leaves | right.leaves,
+        )
+    if (left.may_be(Kind.TENSOR) and not left.is_unknown) or (right.may_be(Kind.TENSOR) and not right.is_unknown):
+        divides = isinstance(op, ast.Div)
+        return elementwise([left, right], place, "float" if divides else "promote")
+    pair = (left, right)
+    if any(v.is_unknown for v in pair):
+        return replace(values.UNKNOWN, storage=left.storage | right.storage, leaves=left.leaves | right.leaves)
+    if any(v.is_(Kind.NDARRAY) for v in pair):
+        return values.NDARRAY
+    if any(v.is_(Kind.CONTAINER) for v in pair):
+        element = join_all(v.element for v in pair if v.element is not None) if any(v.element for v in pair) else None
+        elements = None
+        if isinstance(op, ast.Add) and left.elements is not None and right.elements is not None:
+            elements = left.elements + right.elements
+        return values.container(element, elements, ref=left.ref if left.ref == right.ref else None)
+    if all(v.is_(Kind.NUMBER, Kind.STATIC, Kind.SIZE) for v in pair):
+        dtype = "float" if isinstance(op, ast.Div) else promote(left.dtype, right.dtype)
+        if any(v.is_(Kind.NUMBER) for v in pair):
+            return number(dtype, left.certain and right.certain)
+        if any(v.is_(Kind.SIZE) for v in pair) and not any(v.dtype is None for v in pair):
+            return replace(values.SIZE, dtype=dtype)
+        return replace(values.STATIC, dtype=dtype, const=fold(op, left.const, right.const))
+    return values.UNKNOWN
+
+
+def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
+    """The result of a pointwise operation with broadcasting; `rule` is the dtype rule of the API table."""
+    tensors = [v for v in operands if v.may_be(Kind.TENSOR) and not v.is_unknown]
+    unknown = [v for v in operands if v.is_unknown or v.is_(Kind.NDARRAY)]
+    ranked = [v.rank for v in tensors]
+    rank = (
+        None
+        if unknown or None in ranked or any(not v.is_tensor for v in tensors)
+        else max((r for r in ranked if r is not None), default=None)
+    )
+    certain = any(v.certain and v.is_tensor for v in tensors)
+    big = [v for v in tensors if v.rank != 0]
+    shape_id: str | None = None
+    ids = {v.shape_id for v in big}
+    if not unknown and all(v.is_tensor for v in tensors):
+        if len(ids) == 1:
+            shape_id = next(iter(ids))
+        if shape_id is None:
+            shape_id = place
+    dtype, dtype_id = pointwise_dtype(operands, tensors, big, rule, bool(unknown))
+    dtype_id = dtype_id or f"dtype {place}"
+    leaves = frozenset[str]().union(*(v.leaves for v in operands))
+    kinds = (
+        frozenset({Kind.TENSOR})
+        if any(v.is_tensor for v in tensors) or not tensors
+        else tensors[0].kinds - values.NONE.kinds
+    )
+    has_dims = any(v.is_tensor and v.dimensioned for v in tensors)
+    result = tensor(
+        dtype=dtype,
+        dtype_id=dtype_id,
+        rank=rank,
+        shape_id=shape_id,
+        has_dims=has_dims,
+        certain=certain,
+        storage=frozenset({place}),
+        leaves=leaves,
+    )
+    return replace(
+        result,
+        kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds,
+    )
+
+
+def tensor_attribute(attr: str, base: Value, place: str) -> Value:
+    """An attribute of a tensor; a method is a callable named `Tensor.NAME`."""
+    if attr == "shape":
+        elements = (values.SIZE,) * base.rank if base.rank is not None else None
+        return replace(values.SHAPE, elements=elements)
+    if attr in ("ndim", "itemsize", "nbytes"):
+        return values.SIZE
+    api = torch_api.method(attr)
+    if api is not None and api.attribute:
+        if api.returns == "Tensor":
+            same = attr in ("data", "grad", "real", "imag")
+            transposed = place if base.rank != 0 else "()"
+            return replace(
+                base,
+                shape_id=base.shape_id if same else transposed,
+                leaves=frozenset() if attr in ("data", "grad") else base.leaves,
+                kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds,
+            )
+        return values.STATIC
+    return Value(frozenset({Kind.CALLABLE}), ref=f"Tensor.{attr}")
+
+
+def element_of(value: Value) -> Value:
+    """One item of an iterable."""
+    if value.is_(Kind.CONTAINER):
+        return (
+            value.element
+            if value.element is not None
+            else replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
+        )
+    if value.is_tensor:
+        rank = None if value.rank is None else value.rank - 1
+        return tensor(
+            dtype=value.dtype,
+            dtype_id=value.dtype_id,
+            rank=rank,
+            certain=value.certain,
+            storage=value.storage,
+            leaves=value.leaves,
+        )
+    if value.is_(Kind.OBJECT) and value.element is not None:
+        return value.element
+    return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
+
+
+def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
+    """The values of the targets in `a, b = value`."""
+    if value.elements is not None and len(value.elements) == count:
+        return value.elements
+    if value.is_(Kind.CONTAINER) and value.element is not None:
+        return [value.element] * count
+    if value.is_tensor:
+        element = tensor(
+            dtype=value.dtype,
+            dtype_id=value.dtype_id,
+            rank=None if value.rank is None else value.rank - 1,
+            certain=value.certain,
+            shape_id=place,
+            storage=value.storage,
+            leaves=value.leaves,
+        )
+        return [element] * count
+    return [replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)] * count
+
+
+def opaque(place: str, operands: Sequence[Value]) -> Value:
+    """The result of a call of which nothing is known: it may share the memory of all operands."""
+    storage = frozenset({place}).union(*(v.storage for v in operands))
+    return replace(
+        values.UNKNOWN,
+        storage=storage,
+        leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in operands)),
+    )

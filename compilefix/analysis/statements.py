@@ -1,0 +1,265 @@
+"""Statements: the walk through the body of one function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from compilefix.analysis import values
+from compilefix.analysis.annotations import annotated
+from compilefix.analysis.expressions import Expressions
+from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
+from compilefix.analysis.operators import binary, element_of
+from compilefix.analysis.values import Kind, Value, join, join_all
+
+
+class Interpreter(Expressions):
+    """One walk through one function, statement by statement."""
+
+    def run(self) -> FunctionFacts:
+        """Walk the function; what was found stands in the result, attributes given to `self` in `self_assigned`."""
+        env = self.parameters()
+        end = self.block(self.function.node.body, env)
+        if end is not None:
+            self.returned.append(values.NONE)
+        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self.function.nodes):
+            self.facts.returns = values.UNKNOWN
+        else:
+            self.facts.returns = join_all(self.returned)
+        return self.facts
+
+    def block(self, body: Sequence[ast.stmt], env: Env | None) -> Env | None:
+        """Walk statements; None when the end of the block is not reached."""
+        for index, node in enumerate(body):
+            if env is None:
+                return None
+            env = self.statement(node, env)
+            if env is None:
+                self.facts.dead.update(body[index + 1 :])
+        return env
+
+    def statement(self, node: ast.stmt, env: Env) -> Env | None:
+        """Walk one statement; None when what follows it is not reached."""
+        self.facts.env_before[node] = dict(env)
+        handler = _STATEMENTS.get(type(node))
+        if handler is not None:
+            return handler(self, node, env)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.eval(child, env)
+        return env
+
+    def _expr_statement(self, node: ast.Expr, env: Env) -> Env | None:
+        value = self.eval(node.value, env)
+        self.register(node.value)
+        for key in self.reshaped & set(env):
+            env[key] = value if value.is_tensor else values.UNKNOWN
+        self.reshaped.clear()
+        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+            call = node.value.func
+            if call.attr == "append" and isinstance(call.value, ast.Name) and node.value.args:
+                name, item = call.value.id, self.facts.value(node.value.args[0])
+                old = env.get(name)
+                if old is not None and old.is_(Kind.CONTAINER):
+                    element = item if old.element is None else join(old.element, item)
+                    env[name] = replace(old, element=element.stripped(), elements=None, leaves=old.leaves | item.leaves)
+        return env
+
+    def _assign(self, node: ast.Assign, env: Env) -> Env | None:
+        value = self.eval(node.value, env)
+        self.narrow_rank(node, env)
+        for target in node.targets:
+            self.bind(target, value, env)
+        return env
+
+    def _ann_assign(self, node: ast.AnnAssign, env: Env) -> Env | None:
+        declared = annotated(node.annotation, self.module, self.project)
+        value = self.eval(node.value, env) if node.value is not None else values.UNKNOWN
+        self.bind(node.target, declared if value.is_unknown else value, env)
+        return env
+
+    def _aug_assign(self, node: ast.AugAssign, env: Env) -> Env | None:
+        load = _as_load(node.target)
+        old = self.eval(load, env)
+        self.facts.values[node.target] = old
+        right = self.eval(node.value, env)
+        value = binary(node.op, old, right, self.place(node))
+        if old.is_tensor:
+            # `+=` on a tensor writes into it: dtype, shape and memory stay.
+            value = replace(old, leaves=old.leaves | right.leaves)
+        self.bind(node.target, value, env)
+        return env
+
+    def _if(self, node: ast.If, env: Env) -> Env | None:
+        self.eval(node.test, env)
+        decided = self.compile_time(node.test)
+        then_env, else_env = self.narrow(node.test, env, True), self.narrow(node.test, env, False)
+        if decided is False:
+            self.facts.dead.update(node.body)
+            return self.block(node.orelse, else_env)
+        if decided is True:
+            self.facts.dead.update(node.orelse)
+            return self.block(node.body, then_env)
+        after_then = self.block(node.body, then_env)
+        after_else = self.block(node.orelse, else_env)
+        return join_env(after_then, after_else)
+
+    def _for(self, node: ast.For | ast.AsyncFor, env: Env) -> Env | None:
+        iterable = self.eval(node.iter, env)
+        return self._loop(node, env, lambda e: self.bind(node.target, element_of(iterable), e))
+
+    def _while(self, node: ast.While, env: Env) -> Env | None:
+        def enter(inside: Env) -> None:
+            self.eval(node.test, inside)
+
+        return self._loop(node, env, enter)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env, enter: Callable[[Env], None]) -> Env | None:
+        entry: Env = dict(env)
+        state: Env = dict(env)
+        self.loop_exits.append([])
+        for _ in range(3):
+            inside = dict(state)
+            enter(inside)
+            end = self.block(node.body, inside)
+            merged = dict(state)
+            if end is not None:
+                for name, value in end.items():
+                    if name not in entry:
+                        merged[name] = value.stripped()
+                    elif entry[name] is not value:
+                        merged[name] = either(name, state[name], value.stripped()) if state[name] != value else value
+            if merged == state:
+                break
+            state = merged
+        result: Env | None = state
+        for exit_env in self.loop_exits.pop():
+            result = join_env(result, exit_env)
+        if node.orelse and result is not None:
+            result = self.block(node.orelse, result)
+        return result
+
+    def _break(self, _node: ast.stmt, env: Env) -> Env | None:
+        if self.loop_exits:
+            self.loop_exits[-1].append({k: v.stripped() for k, v in env.items()})
+        return None
+
+    def _with(self, node: ast.With | ast.AsyncWith, env: Env) -> Env | None:
+        entered = self.grad_modes
+        for item in node.items:
+            value = self.eval(item.context_expr, env)
+            called = self.facts.refs.get(item.context_expr, "")
+            if called.rpartition(".")[2] in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
+                self.grad_modes += 1
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
+        after = self.block(node.body, env)
+        self.grad_modes = entered
+        return after
+
+    def _try(self, node: ast.Try, env: Env) -> Env | None:
+        start = dict(env)
+        after = self.block(node.body, dict(env))
+        if after is not None and node.orelse:
+            after = self.block(node.orelse, after)
+        result = after
+        # A handler starts anywhere in the body: nothing assigned there is sure.
+        touched = {
+            n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        for handler in node.handlers:
+            state = {k: (values.UNKNOWN if k in touched else v) for k, v in start.items()}
+            if handler.name:
+                state[handler.name] = values.UNKNOWN
+            result = join_env(result, self.block(handler.body, state))
+        if node.finalbody:
+            state = result if result is not None else dict(start)
+            end = self.block(node.finalbody, state)
+            result = end if result is not None else None
+        return result
+
+    def _return(self, node: ast.Return, env: Env) -> Env | None:
+        self.returned.append(self.eval(node.value, env) if node.value is not None else values.NONE)
+        return None
+
+    def _raise(self, node: ast.Raise, env: Env) -> Env | None:
+        for part in (node.exc, node.cause):
+            if part is not None:
+                self.eval(part, env)
+        return None
+
+    def _assert(self, node: ast.Assert, env: Env) -> Env | None:
+        self.eval(node.test, env)
+        if node.msg is not None:
+            self.eval(node.msg, env)
+        env.update(self.narrow(node.test, env, True))
+        return env
+
+    def _function_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Env | None:
+        for inner in self.module.all_functions:
+            if inner.node is node:
+                env[node.name] = Value(frozenset({Kind.CALLABLE}), ref=f"{inner.full_name}")
+                break
+        return env
+
+    def _class_def(self, node: ast.ClassDef, env: Env) -> Env | None:
+        env[node.name] = Value(frozenset({Kind.CALLABLE}))
+        return env
+
+    def _delete(self, node: ast.Delete, env: Env) -> Env | None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                env.pop(target.id, None)
+        return env
+
+    def _match(self, node: ast.Match, env: Env) -> Env | None:
+        self.eval(node.subject, env)
+        result: Env | None = dict(env)
+        for case in node.cases:
+            state = dict(env)
+            for part in ast.walk(case.pattern):
+                name = getattr(part, "name", None)
+                if isinstance(name, str):
+                    state[name] = values.UNKNOWN
+            if case.guard is not None:
+                self.eval(case.guard, state)
+            result = join_env(result, self.block(case.body, state))
+        return result
+
+
+def _as_load(node: ast.expr) -> ast.expr:
+    if isinstance(node, ast.Name):
+        return ast.copy_location(ast.Name(node.id, ast.Load()), node)
+    if isinstance(node, ast.Attribute):
+        return ast.copy_location(ast.Attribute(node.value, node.attr, ast.Load()), node)
+    if isinstance(node, ast.Subscript):
+        return ast.copy_location(ast.Subscript(node.value, node.slice, ast.Load()), node)
+    return node
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[..., Env | None]] = {
+    ast.Expr: Interpreter._expr_statement,
+    ast.Assign: Interpreter._assign,
+    ast.AnnAssign: Interpreter._ann_assign,
+    ast.AugAssign: Interpreter._aug_assign,
+    ast.If: Interpreter._if,
+    ast.For: Interpreter._for,
+    ast.AsyncFor: Interpreter._for,
+    ast.While: Interpreter._while,
+    ast.With: Interpreter._with,
+    ast.AsyncWith: Interpreter._with,
+    ast.Try: Interpreter._try,
+    ast.Return: Interpreter._return,
+    ast.Raise: Interpreter._raise,
+    ast.Assert: Interpreter._assert,
+    ast.Break: Interpreter._break,
+    ast.Continue: Interpreter._break,
+    ast.FunctionDef: Interpreter._function_def,
+    ast.AsyncFunctionDef: Interpreter._function_def,
+    ast.ClassDef: Interpreter._class_def,
+    ast.Delete: Interpreter._delete,
+    ast.Match: Interpreter._match,
+}
+if hasattr(ast, "TryStar"):
+    _STATEMENTS[ast.TryStar] = Interpreter._try

@@ -1,0 +1,63 @@
+"""The result of a call into the project: the callee's summary, seen from the caller."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compilefix.analysis.values import Kind, Value
+from compilefix.source.index import Function
+
+
+def from_summary(
+    place: str,
+    summary: Value,
+    operands: Sequence[Value],
+    extra: frozenset[str] = frozenset(),
+    arguments: Mapping[str, Value] | None = None,
+) -> Value:
+    """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here."""
+    shared: list[Value] = list(operands)
+    held: frozenset[str] = frozenset()
+    if arguments is not None:
+        tokens = _all_storage(summary)
+        shared = [v for name, v in arguments.items() if f"param:{name}" in tokens]
+        held = frozenset(f"self.{place}" for t in tokens if t.startswith(("self.", "global.")))
+    storage = frozenset({place}).union(held, *(v.storage for v in shared))
+    leaves = extra | frozenset({f"?{place}"}).union(*(v.leaves for v in operands))
+
+    def adopt(value: Value, position: str) -> Value:
+        elements = (
+            None if value.elements is None else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
+        )
+        element = None if value.element is None else adopt(value.element, f"{position}[]")
+        number_only = value.dtype in ("bool", "int")
+        return replace(
+            value,
+            dtype_id=f"{position} dtype" if value.dtype_id or value.is_tensor else None,
+            shape_id="()" if value.rank == 0 else f"{position}" if value.may_be(Kind.TENSOR) else None,
+            storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
+            leaves=frozenset() if number_only else leaves,
+            elements=elements,
+            element=element,
+            const=None if value.const is not None and value.const.value is not None else value.const,
+        )
+
+    return adopt(summary, place)
+
+
+def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mapping[str, Value] | None:
+    """The arguments of a call by the callee's parameters; None where stars or surplus arguments hide which is which."""
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return None
+    parameters = [p.arg for p in callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]]
+    if len(node.args) > len(parameters):
+        return None
+    names = [*parameters[: len(node.args)], *(k.arg for k in node.keywords if k.arg is not None)]
+    return dict(zip(names, operands, strict=False))
+
+
+def _all_storage(value: Value) -> frozenset[str]:
+    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
+    return value.storage.union(*(_all_storage(p) for p in parts))

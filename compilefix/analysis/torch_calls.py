@@ -1,0 +1,420 @@
+"""The result of a torch function or tensor method, by its entry in the API table: kind, dtype, rank, shape, memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compilefix.analysis import torch_api, values
+from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
+from compilefix.analysis.operators import elementwise
+from compilefix.analysis.values import Kind, Value, number, static, tensor
+
+_KEEPS_SHAPE = frozenset(
+    {
+        "softmax",
+        "log_softmax",
+        "softmin",
+        "cumsum",
+        "cumprod",
+        "flip",
+        "roll",
+        "layer_norm",
+        "rms_norm",
+        "group_norm",
+        "batch_norm",
+        "instance_norm",
+        "normalize",
+        "contiguous",
+        "clone",
+        "detach",
+        "fliplr",
+        "flipud",
+        "tril",
+        "triu",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "rand_like",
+        "randn_like",
+        "to",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "int",
+        "long",
+        "bool",
+        "type",
+        "type_as",
+        "dropout",
+        "masked_fill",
+        "nan_to_num",
+        "scatter",
+        "scatter_add",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "masked_scatter",
+        "clamp",
+        "clip",
+    }
+)
+
+
+_MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
+
+
+_RESHAPES_IN_PLACE = frozenset(
+    {
+        "unsqueeze_",
+        "squeeze_",
+        "t_",
+        "transpose_",
+        "swapaxes_",
+        "swapdims_",
+        "resize_",
+        "resize_as_",
+        "set_",
+        "as_strided_",
+    }
+)
+
+
+_SIZED = frozenset(
+    {"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"}
+)
+
+
+_DIM_SECOND = frozenset(
+    {
+        "sum",
+        "nansum",
+        "mean",
+        "nanmean",
+        "prod",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "any",
+        "all",
+        "argmax",
+        "argmin",
+        "logsumexp",
+        "median",
+        "nanmedian",
+        "mode",
+        "count_nonzero",
+    }
+)
+
+
+FLOAT_ONLY_FUNCTIONS = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in (
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "layer_norm",
+        "batch_norm",
+        "group_norm",
+        "scaled_dot_product_attention",
+    )
+)
+
+
+@dataclass(frozen=True)
+class TorchCall:
+    """One call of an entry of the API table.
+
+    name: the full name of a function, the bare name of a method.
+    args: the positional arguments, a method's tensor first.
+    nodes: the positional arguments as they are written.
+    place: names the call, for the ids of what it makes.
+    """
+
+    name: str
+    api: torch_api.Api
+    args: Sequence[Value]
+    keywords: Mapping[str | None, Value]
+    nodes: Sequence[ast.expr]
+    place: str
+
+    @property
+    def bare(self) -> str:
+        """The name without the module."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def first(self) -> Value:
+        """The first argument."""
+        return self.args[0] if self.args else next(iter(self.keywords.values()), values.UNKNOWN)
+
+    @property
+    def reshapes_in_place(self) -> bool:
+        """Whether the tensor itself may have another shape after the call."""
+        return self.api.mutates and self.bare in _RESHAPES_IN_PLACE and self.first.is_tensor
+
+
+def torch_result(call: TorchCall) -> Value:
+    """The result of a torch function or method."""
+    api, args, first = call.api, call.args, call.first
+    if call.name in ("torch.cat", "torch.stack", "torch.concat") and first.is_(Kind.CONTAINER):
+        first = first.element if first.element is not None else values.UNKNOWN
+        first = first.stripped()
+    dim_given = len(args) > 1 or "dim" in call.keywords or "axis" in call.keywords
+    certain = first.certain if first.is_tensor else True
+    returns = api.returns
+    if (
+        api.returns_with_dim is not None
+        and dim_given
+        and not (len(args) > 1 and args[1].is_tensor and "dim" not in call.keywords)
+    ):
+        returns = api.returns_with_dim
+    if api.host and returns != "Tensor":
+        return number({"bool": "bool", "int": "int", "float": "float"}.get(str(returns)), certain)
+    storage = frozenset({call.place})
+    if api.view or api.mutates:
+        storage = first.storage
+    elif api.maybe_view:
+        storage = storage | first.storage
+    leaves = _leaves(call)
+    if call.name.startswith("torch."):
+        certain = True
+    if _broadcasts(call):
+        operands = [*args, *call.keywords.values()]
+        rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
+        result = elementwise(operands, call.place, rule)
+        if call.bare in ("complex", "polar"):
+            result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")
+        return replace(
+            result,
+            certain=certain,
+            leaves=leaves if result.dtype not in ("bool", "int") else frozenset(),
+            storage=storage if not api.pointwise or api.mutates else result.storage,
+        )
+    if api.mutates and call.name.endswith("_") and first.is_tensor:
+        result = replace(first, leaves=first.leaves | leaves)
+        if call.reshapes_in_place:
+            result = replace(result, rank=None, has_dims=False, shape_id=call.place)
+        return shaped(returns, result)
+    same_shape = (
+        api.rank == "same"
+        and not first.is_unknown
+        and ((api.pointwise and call.bare not in _MOVES_DIMENSIONS) or call.bare in _KEEPS_SHAPE)
+    )
+    dtype, dtype_id = _dtype(call, first)
+    result = tensor(
+        dtype=dtype,
+        dtype_id=dtype_id or f"dtype {call.place}",
+        rank=_rank(call, first, dim_given),
+        shape_id=first.shape_id if same_shape and first.is_tensor else call.place,
+        has_dims=first.is_tensor and (same_shape or api.rank == "+1") and first.dimensioned,
+        certain=certain,
+        storage=storage,
+        leaves=leaves,
+    )
+    return shaped(returns, result)
+
+
+def _broadcasts(call: TorchCall) -> bool:
+    """Whether the result has the operands' common shape: `add`, and `max(x, y)`, but not `max(x, 1)`."""
+    api, args = call.api, call.args
+    if api.rank == "broadcast" or (api.pointwise and api.dtype in ("promote", "promote_float", "bool")):
+        return True
+    return api.returns_with_dim is not None and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_unknown
+
+
+def _leaves(call: TorchCall) -> frozenset[str]:
+    """The tensors that may receive a gradient through the result."""
+    bare = call.bare
+    if (
+        not call.api.differentiable
+        or bare in ("detach", "detach_")
+        or bare.endswith("_like")
+        or bare.startswith("new_")
+        or (call.api.dtype == "arg" and call.name not in ("torch.tensor", "torch.as_tensor"))
+    ):
+        return frozenset()
+    return frozenset[str]().union(*(v.leaves for v in (*call.args, *call.keywords.values())))
+
+
+def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
+    """The number of dimensions of the result, where it is known."""
+    api, name, args, keywords = call.api, call.name, call.args, call.keywords
+    rank = first.rank if first.is_tensor else None
+    if call.bare in ("take", "searchsorted"):
+        return None  # they have the rank of the index, of the second argument
+    if api.rank == "same":
+        return rank
+    if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
+        data = args[1] if name == "new_tensor" else args[0]
+        number_given = data.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and data.dtype in ("bool", "int", "float")
+        return 0 if number_given else data.rank if data.is_tensor else None
+    if api.rank in ("0", "1", "2"):
+        return int(api.rank)
+    if api.rank == "loss":
+        return None if "reduction" in keywords else 0
+    if api.rank in ("reduce", "reduce_or_broadcast"):
+        if not dim_given:
+            return 0
+        dim = keywords.get("dim", args[1] if len(args) > 1 else values.UNKNOWN)
+        keep = keywords.get("keepdim", args[2] if len(args) > 2 else static(False))
+        if len(args) > 1 and call.bare not in _DIM_SECOND:
+            return None  # `norm(2)`, `std(False)`: what comes second is no dimension
+        if dim.elements == ():
+            return 0 if keep.const is not None and keep.const.value is False else rank
+        if dim.kinds == values.NONE.kinds and keep.const is not None and keep.const.value is False:
+            return 0
+        if rank is not None and keep.const is not None and keep.const.value is True:
+            return rank
+        if (
+            rank is not None
+            and dim.is_(Kind.STATIC)
+            and dim.dtype == "int"
+            and keep.const is not None
+            and keep.const.value is False
+        ):
+            return max(rank - 1, 0)
+        if rank is not None and dim.elements is not None and keep.const is not None and keep.const.value is False:
+            return max(rank - len(dim.elements), 0)
+        return None
+    if api.rank == "+1":
+        return None if rank is None else rank + 1
+    if api.rank == "-1":
+        return None if rank is None else rank - 1
+    if call.bare in ("squeeze", "flatten") or (api.rank == "unknown" and call.bare not in _SIZED):
+        return None
+    if api.rank == "arg" or api.rank == "unknown":
+        is_method = not name.startswith("torch.") or call.bare in _SIZED
+        sizes = args[1:] if is_method else args
+        if sizes and sizes[0].is_(Kind.CONTAINER):
+            return None if sizes[0].elements is None else len(sizes[0].elements)
+        starred = any(isinstance(a, ast.Starred) for a in call.nodes)
+        if len(sizes) == 1 and not sizes[0].is_(Kind.SIZE, Kind.NUMBER) and sizes[0].dtype != "int":
+            return None  # it may be a tuple, or a dtype
+        return (
+            len(sizes)
+            if sizes and not starred and all(s.is_(Kind.SIZE, Kind.STATIC, Kind.NUMBER) or s.is_unknown for s in sizes)
+            else None
+        )
+    return None
+
+
+def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
+    """Class and id of the result's dtype."""
+    api, name, args, keywords = call.api, call.name, call.args, call.keywords
+    given = keywords.get("dtype")
+    if given is None and name in ("to", "type") and len(args) > 1:
+        given = next((v for v in args[1:] if v.ref is not None and torch_api.is_dtype(v.ref)), None)
+        if given is None and name == "to" and any(v.is_unknown or v.is_tensor or v.is_(Kind.STATIC) for v in args[1:]):
+            if len(args) == 2 and args[1].is_tensor:
+                return args[1].dtype, args[1].dtype_id
+            # `.to(device)` keeps the dtype, `.to(dtype)` does not: a static value of unknown sort may be either.
+            return (first.dtype if _is_device(call.nodes) else None), (
+                first.dtype_id if _is_device(call.nodes) else None
+            )
+    if given is not None and given.kinds != values.NONE.kinds:
+        exact = torch_api.dtype_name(given.ref) if given.ref is not None else None
+        return (dtype_class(exact), exact) if exact is not None else (None, None)
+    rule = api.dtype
+    if call.bare in ("any", "all") and first.dtype not in ("bool", "float"):
+        return None, None  # uint8 gives uint8
+    if rule == "same" or (
+        name == "view"
+        and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:])
+    ):
+        return first.dtype, first.dtype_id
+    if api.rank == "loss":
+        return "float", None
+    if rule == "float":
+        return "float", first.dtype_id if first.dtype == "float" else None
+    if rule == "bool":
+        return "bool", "bool"
+    if rule == "sum":
+        return (
+            (first.dtype, first.dtype_id)
+            if first.dtype == "float"
+            else ("int", "int64")
+            if first.dtype in ("bool", "int")
+            else (None, None)
+        )
+    if rule == "numeric":
+        return (first.dtype, first.dtype_id) if first.dtype in ("float", "int") else (None, None)
+    if rule in ("arg", "unknown"):
+        if rule == "arg" and name in (
+            "torch.zeros",
+            "torch.ones",
+            "torch.rand",
+            "torch.randn",
+            "torch.empty",
+            "torch.linspace",
+        ):
+            return "float", "default"
+        if name in ("torch.tensor", "torch.as_tensor") and first.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
+            return first.dtype, {"float": "default", "int": "int64", "bool": "bool"}.get(first.dtype or "")
+        return None, None
+    if rule == "arg_or_same":
+        return first.dtype, first.dtype_id
+    if rule == "promote":
+        return pointwise_dtype(
+            [first, *args[1:]],
+            [v for v in args if v.is_tensor],
+            [v for v in args if v.is_tensor and v.rank != 0],
+            "promote",
+            False,
+        )
+    return dtype_class(rule), rule if dtype_class(rule) is not None else None
+
+
+def shaped(returns: str | Sequence[object], result: Value) -> Value:
+    """The result with the kind that the API table gives; `result` is what its tensors are like."""
+    if returns == "Tensor":
+        return result
+    if isinstance(returns, list | tuple):
+        parts = tuple(
+            shaped(
+                r,
+                replace(
+                    result,
+                    shape_id=f"{result.shape_id}.{i}",
+                    dtype_id=None,
+                    rank=None,
+                    dtype=result.dtype if i == 0 else None,
+                ),
+            )
+            if isinstance(r, str | list | tuple)
+            else values.UNKNOWN
+            for i, r in enumerate(returns)
+        )
+        return replace(values.container(elements=parts), storage=result.storage, leaves=result.leaves)
+    if returns == "list":
+        return replace(
+            values.container(replace(result, shape_id=None, rank=result.rank)),
+            storage=result.storage,
+            leaves=result.leaves,
+        )
+    if returns in ("int", "float", "bool", "number"):
+        return values.STATIC
+    if returns == "size":
+        return values.SHAPE
+    if returns == "None":
+        return values.NONE
+    if returns in ("str", "dtype", "device", "layout"):
+        return values.STATIC
+    return replace(values.UNKNOWN, storage=result.storage, leaves=result.leaves)
+
+
+def _is_device(nodes: Sequence[ast.expr]) -> bool:
+    """Whether the argument of `.to()` is written as a device: `x.device`, `device`, `"cuda"`."""
+    if not nodes:
+        return False
+    node = nodes[0]
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    text = ast.unparse(node)
+    return text.rpartition(".")[2].strip("_").endswith("device")
