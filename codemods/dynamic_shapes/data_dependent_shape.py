@@ -116,24 +116,24 @@ def _is_mask(node: ast.expr, scope: Scope) -> bool:
     return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
 
 
-def _is_index(node: ast.expr, scope: Scope) -> bool:
+def _is_index(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
     """Whether the tensor is one of the indices that `torch.where(condition)` gives, whatever its argument is."""
     if isinstance(node, ast.Subscript):
-        return _is_index(node.value, scope)
+        return _is_index(node.value, scope, seen)
     if isinstance(node, ast.Call):
         return scope.callee(node) == "torch.where" and len(node.args) == 1 and not node.keywords
-    if not isinstance(node, ast.Name):
+    if not isinstance(node, ast.Name) or node.id in seen:
         return False
     for store in scope.names(node.id, stores=True):
         target = scope.parents.get(store)
         statement = scope.parents.get(target) if isinstance(target, ast.Tuple | ast.List) else target
-        if isinstance(statement, ast.Assign) and statement.value is not node and _is_where(statement.value, scope):
+        if isinstance(statement, ast.Assign) and statement.value is not node and _is_where(statement.value, scope, seen | {node.id}):
             return True
     return False
 
 
-def _is_where(node: ast.expr, scope: Scope) -> bool:
-    return isinstance(node, ast.Call | ast.Subscript) and _is_index(node, scope)
+def _is_where(node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
+    return isinstance(node, ast.Call | ast.Subscript) and _is_index(node, scope, seen)
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:

@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.index import Function, Module, Project
 
 _READS = frozenset({"item", "tolist"})
 _TO_HOST = frozenset({"cpu", "numpy"})
@@ -146,7 +145,10 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
             edits.append(scope.edit(guard, _escaped("\n".join(texts[other] for other in _calls_under(guard, scope)))))
     for read in reads.values():
         edits.append(scope.edit(read, _escaped(_kept(read, scope))))
-    reasons.extend(_unresolved_checkpoint(scope))
+    reasons.extend(
+        f"`{call}` is taken not to run this function: under it, a line appears once instead of twice"
+        for call in scope.legality.checkpoints.unresolved
+    )
     return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys(reasons)), boundary=True)
 
 
@@ -229,7 +231,7 @@ def _check_function(scope: Scope) -> None:
     project = scope.legality.inference.project
     if function.cls is not None and project.is_autograd_function(function.cls):
         raise Refused("the function is a custom derivative, which must not leave anything behind outside its results")
-    if function in _checkpointed(scope):
+    if function in scope.legality.checkpoints.functions:
         raise Refused(
             "the function runs under `torch.utils.checkpoint`, which runs it, and prints, again in the backward pass"
         )
@@ -692,51 +694,6 @@ def _is_global(node: ast.expr, scope: Scope) -> bool:
 
 
 # -- checkpoint
-
-
-def _checkpointed(scope: Scope) -> set[Function]:
-    """The functions that `torch.utils.checkpoint` runs, as far as its calls show them."""
-    inference = scope.legality.inference
-    reached: set[Function] = set()
-    for call, facts in _checkpoint_calls(scope):
-        value = facts.value(call.args[0])
-        target = inference.project.resolve(value.ref) if value.ref is not None else None
-        pending: list[Function] = []
-        if isinstance(target, Function):
-            pending.append(target)
-        elif isinstance(target, Class):
-            pending.extend(
-                m for name in ("forward", "__call__") if (m := inference.project.method(target, name)) is not None
-            )
-        while pending:
-            function = pending.pop()
-            if function not in reached:
-                reached.add(function)
-                pending.extend(inference.facts(function).calls.values())
-    return reached
-
-
-def _unresolved_checkpoint(scope: Scope) -> Iterator[str]:
-    inference = scope.legality.inference
-    for call, facts in _checkpoint_calls(scope):
-        value = facts.value(call.args[0])
-        if value.ref is None or isinstance(inference.project.resolve(value.ref), str):
-            yield f"`{_short(call)}` is taken not to run this function: under it, a line appears once instead of twice"
-
-
-def _checkpoint_calls(scope: Scope) -> Iterator[tuple[ast.Call, FunctionFacts]]:
-    inference = scope.legality.inference
-    for module in inference.project.modules.values():
-        if "checkpoint" not in module.file.text:
-            continue
-        for function in module.all_functions:
-            for node in ast.walk(function.node):
-                if (
-                    isinstance(node, ast.Call)
-                    and node.args
-                    and (module.qualified(node.func) or "").startswith("torch.utils.checkpoint.")
-                ):
-                    yield node, inference.facts(function)
 
 
 # -- text

@@ -181,7 +181,8 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
         else:
             _met(other, read.dtype, scope, flow)
             if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
-                # `number * x` keeps the number's precision beside a half tensor: so does `x * tensor`, not `tensor * x`.
+                # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x`
+                # does not.
                 if isinstance(parent.right, ast.Name | ast.Attribute):
                     flow.swaps.append(parent)
                 else:

@@ -12,10 +12,7 @@ from compilefix.analysis.values import Kind, Value, join_all, number
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
-
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
-
-
 BUILTINS = frozenset(
     {
         *_CASTS,

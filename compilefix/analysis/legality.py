@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.regions import Checkpoints, checkpoints, live_nodes
 from compilefix.analysis.values import Kind, Value
 
 
@@ -41,6 +42,11 @@ class Legality:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.effects = EffectAnalysis(inference)
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """What runs twice, because `torch.utils.checkpoint` runs it."""
+        return checkpoints(self.inference)
 
     def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether `test` can be computed as one tensor that decides for all elements."""

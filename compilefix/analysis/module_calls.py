@@ -27,8 +27,6 @@ _NEW_RESULT = (
     "RNN",
     "Loss",
 )
-
-
 _FLOAT_ONLY = (
     "Linear",
     "Conv",
@@ -41,8 +39,6 @@ _FLOAT_ONLY = (
     "LSTM",
     "GRU",
 )
-
-
 _INPLACE_MODULES = frozenset(
     {
         "ReLU",

@@ -21,8 +21,6 @@ _COMPILING = frozenset(
         "torch._dynamo.external_utils.is_compiling",
     }
 )
-
-
 _NOT_COMPILED = frozenset(
     {"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "typing.TYPE_CHECKING"}
 )

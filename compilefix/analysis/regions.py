@@ -323,6 +323,42 @@ def _on_tensors(function: Function, inference: Inference) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Checkpoints:
+    """What `torch.utils.checkpoint` runs, and runs again in the backward pass.
+
+    `unresolved` holds the calls of it whose target is not known, as text.
+    """
+
+    functions: frozenset[Function]
+    unresolved: tuple[str, ...]
+
+
+def checkpoints(inference: Inference) -> Checkpoints:
+    """The functions under `torch.utils.checkpoint` in the whole project, with those that they call."""
+    reached: set[Function] = set()
+    unresolved: list[str] = []
+    for module in inference.project.modules.values():
+        if "checkpoint" not in module.file.text:
+            continue
+        for function in module.all_functions:
+            for node in function.nodes:
+                if not isinstance(node, ast.Call) or not node.args:
+                    continue
+                if not (module.qualified(node.func) or "").startswith("torch.utils.checkpoint."):
+                    continue
+                targets = _targets(inference.facts(function).value(node.args[0]), inference.project)
+                if not targets:
+                    unresolved.append(ast.unparse(node).splitlines()[0][:60])
+                pending = list(targets)
+                while pending:
+                    target = pending.pop()
+                    if target not in reached:
+                        reached.add(target)
+                        pending.extend(inference.facts(target).calls.values())
+    return Checkpoints(frozenset(reached), tuple(dict.fromkeys(unresolved)))
+
+
 def _is_harness(function: Function) -> bool:
     """Whether the function drives compiled code from outside: it compiles, or steps an optimiser."""
     module = function.module

@@ -62,11 +62,7 @@ _KEEPS_SHAPE = frozenset(
         "clip",
     }
 )
-
-
 _MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
-
-
 _RESHAPES_IN_PLACE = frozenset(
     {
         "unsqueeze_",
@@ -81,13 +77,9 @@ _RESHAPES_IN_PLACE = frozenset(
         "as_strided_",
     }
 )
-
-
 _SIZED = frozenset(
     {"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"}
 )
-
-
 _DIM_SECOND = frozenset(
     {
         "sum",
@@ -110,8 +102,6 @@ _DIM_SECOND = frozenset(
         "count_nonzero",
     }
 )
-
-
 FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
     for name in (

@@ -93,6 +93,8 @@ def main() -> None:
             reconfigure(errors="backslashreplace")
     # Syntax trees hold no cycles, and collecting while millions of nodes are alive took half the time of a large check.
     gc.disable()
+    # Functions are interpreted inside each other, some twenty deep, and each level takes dozens of frames.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 6000))
     try:
         app(prog_name="compilefix")
     except BrokenPipeError:

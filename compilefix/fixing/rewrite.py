@@ -15,7 +15,7 @@ from typing import cast
 import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import MetadataWrapper, PositionProvider
 
 from compilefix.codemods.finding import Edit, Span
 
@@ -63,8 +63,6 @@ def _index(wrapper: MetadataWrapper) -> _Nodes:
     expressions: dict[Span, cst.BaseExpression] = {}
     statements: dict[Span, cst.BaseStatement | cst.If] = {}
     for node, place in wrapper.resolve(PositionProvider).items():
-        if not isinstance(place, CodeRange):
-            continue
         span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
         if isinstance(node, cst.BaseExpression):
             expressions.setdefault(span, node)
@@ -115,15 +113,15 @@ class _Apply(cst.CSTTransformer):
     def _expression(self, edit: Edit, original: cst.BaseExpression) -> cst.BaseExpression:
         parsed = cst.parse_expression(self._filled(edit), config=self.module.config_for_parsing)
         new = cast(cst.BaseExpression, parsed.visit(_Fill(self._parts(edit))))
-        if original.lpar and not new.lpar:  # type: ignore[attr-defined]
-            new = new.with_changes(lpar=original.lpar, rpar=original.rpar)  # type: ignore[attr-defined]
+        if original.lpar and not new.lpar:
+            new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
         return new
 
     def _statements(
         self, edit: Edit, original: cst.BaseStatement
     ) -> cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel | cst.CSTNode:
         parsed = cst.parse_module(self._filled(edit) + "\n", config=self.module.config_for_parsing)
-        filled = cast(cst.Module, parsed.visit(_Fill(self._parts(edit))))
+        filled = parsed.visit(_Fill(self._parts(edit)))
         body = [self._wrapped(statement) for statement in filled.body]
         lost = _comments(original, own_leading=False) - _all_comments(body)
         leading = list(getattr(original, "leading_lines", ()))
@@ -136,12 +134,10 @@ class _Apply(cst.CSTTransformer):
             len(body) == 1
             and isinstance(first, cst.SimpleStatementLine)
             and isinstance(trailing, cst.TrailingWhitespace)
+            and trailing.comment is not None
         ):
-            if trailing.comment is not None:
-                first = first.with_changes(trailing_whitespace=trailing)
-                indent = [
-                    line for line in indent if line.comment is None or line.comment.value != trailing.comment.value
-                ]
+            first = first.with_changes(trailing_whitespace=trailing)
+            indent = [line for line in indent if line.comment is None or line.comment.value != trailing.comment.value]
         if hasattr(first, "leading_lines"):
             first = first.with_changes(leading_lines=[*leading, *indent, *first.leading_lines])
         return cst.FlattenSentinel([first, *body[1:]])
@@ -204,7 +200,7 @@ class _Fill(cst.CSTTransformer):
         part = self.parts.get(original_node.value)
         if not isinstance(part, cst.BaseExpression):
             return updated_node
-        part = cast(cst.BaseExpression, part.deep_clone())
+        part = part.deep_clone()
         if original_node.lpar:
             # The template's own parentheses replace those that the node came with, or are dropped as needless.
             atom = isinstance(part, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.Integer | cst.Float)
@@ -221,7 +217,7 @@ class _Fill(cst.CSTTransformer):
             if isinstance(value, cst.Name):
                 part = self.parts.get(value.value)
                 if isinstance(part, cst.BaseStatement):
-                    return cast(cst.BaseStatement, part.deep_clone())
+                    return part.deep_clone()
         return updated_node
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
