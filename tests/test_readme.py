@@ -66,14 +66,17 @@ def test_the_workload_example_is_a_workload() -> None:
 def test_the_configuration_example_is_valid(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(blocks(README, "toml")[0], encoding="utf-8")
     config = load([tmp_path])
-    assert config.ignore and set(config.ignore) <= set(registry.load())
-    assert config.assume and set(config.assume) <= set(ASSUMPTIONS)
+    assert config.ignore
+    assert set(config.ignore) <= set(registry.load())
+    assert config.assume
+    assert set(config.assume) <= set(ASSUMPTIONS)
 
 
 def test_the_hooks_of_the_example_exist() -> None:
     shown = re.findall(r"- id: ([\w-]+)", blocks(README, "yaml")[0])
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    assert shown and all(f"- id: {name}\n" in hooks for name in shown)
+    assert shown
+    assert all(f"- id: {name}\n" in hooks for name in shown)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS], ids=lambda page: page.name)
@@ -84,5 +87,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_page_on_safety_lists_every_assumption() -> None:
-    listed = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", (ROOT / "docs" / "safety.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\| `([\w-]+)` \| (.*) \|$", (ROOT / "docs" / "safety.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert dict(listed) == dict(ASSUMPTIONS)

@@ -23,8 +23,9 @@ Where a check is about what comes into the program, making it there, outside the
 ## Fix safety
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
 stopped. Outside a boundary the check is made at once. Declined where the checked tensor is used as an index later (on a
-GPU the index would fail first and take the CUDA context with it), where a handler in the function may catch the exception.
-The text of a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
+GPU the index would fail first and take the CUDA context with it), and where a handler in the function may catch the
+exception. The text of a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would
+change the type to RuntimeError.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -117,7 +118,8 @@ def _rewritten(node: ast.If, statement: ast.Raise, scope: Scope, template: Templ
         index = _indexed_later(part, node, scope)
         if index is not None:
             raise Refused(
-                f"line {index.lineno} uses the checked tensor as an index, which would fail before the exception is raised"
+                f"line {index.lineno} uses the checked tensor as an index, "
+                "which would fail before the exception is raised"
             )
         code = condition([wrapped], scope, template)
         if code is None:

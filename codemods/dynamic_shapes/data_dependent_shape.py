@@ -127,7 +127,11 @@ def _is_index(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) 
     for store in scope.names(node.id, stores=True):
         target = scope.parents.get(store)
         statement = scope.parents.get(target) if isinstance(target, ast.Tuple | ast.List) else target
-        if isinstance(statement, ast.Assign) and statement.value is not node and _is_where(statement.value, scope, seen | {node.id}):
+        if (
+            isinstance(statement, ast.Assign)
+            and statement.value is not node
+            and _is_where(statement.value, scope, seen | {node.id})
+        ):
             return True
     return False
 

@@ -116,6 +116,7 @@ class _Use:
     integer: bool = False
     truth: bool = False
     obstacles: list[Obstacle] = field(default_factory=list)
+    followed: set[str] = field(default_factory=set)
 
     def refuse(self, reason: str, assumption: str | None = None) -> None:
         self.obstacles.append(Obstacle(reason, assumption))
@@ -342,6 +343,9 @@ def _argument(call: ast.AST | None, scope: Scope, use: _Use, integral: bool) -> 
 
 
 def _follow_name(name: str, scope: Scope, use: _Use, integral: bool) -> None:
+    if name in use.followed:
+        return
+    use.followed.add(name)
     loads = scope.names(name)
     everywhere = [
         n

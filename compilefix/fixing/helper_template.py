@@ -1,7 +1,7 @@
 """Prints, log lines and checks at the compile boundary.
 
-A `print`, a log line or a check that raises ends the graph of a compiled function. `emit` notes it, with its values as they
-are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
+A `print`, a log line or a check that raises ends the graph of a compiled function. `emit` notes it, with its values as
+they are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
 
     model = boundary(torch.compile(model))
 

@@ -73,7 +73,9 @@ def _tests(source: str, after: str, spans: Iterable[Span]) -> list[ast.expr]:
     inside: list[ast.expr] = []
     for node in ast.walk(tree):
         if isinstance(node, _BRANCHES):
-            near = not wanted or any(span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted)
+            near = not wanted or any(
+                span.line <= node.lineno and (node.end_lineno or 0) <= span.end_line for span in wanted
+            )
             (inside if near else tests).append(node.test)
     kept.subtract(Counter(ast.dump(test) for test in tests))
     gone: list[ast.expr] = []

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch")
 
-BRANCH = '''import torch
+BRANCH = """import torch
 
 
 def f(x: torch.Tensor) -> torch.Tensor:
@@ -23,7 +23,7 @@ def f(x: torch.Tensor) -> torch.Tensor:
 
 def workload():
     return f, [(torch.ones(4),), (-torch.ones(4),)]
-'''
+"""
 QUICK = ("--backend", "eager", "--repeats", "0", "--device", "cpu", "-q")
 
 
@@ -33,7 +33,12 @@ def verify(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def git(folder: Path, *args: str) -> None:
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *args], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *args],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_a_fix_that_holds_is_proved_and_nothing_is_written(tmp_path: Path) -> None:
@@ -43,12 +48,13 @@ def test_a_fix_that_holds_is_proved_and_nothing_is_written(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.rstrip().splitlines()[-2:] == ["proved", "  1 break site before, no break site after"]
     verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
-    assert verdict["version"] == 1 and verdict["verdict"] == "proved"
+    assert verdict["version"] == 1
+    assert verdict["verdict"] == "proved"
     assert [(s["line"], s["gb"]) for s in verdict["before"]["break_sites"]] == [(6, "GB0170")]
     assert verdict["after"]["break_sites"] == []
-    assert {k: verdict["parity"][k] for k in ("outputs", "gradients", "state", "inputs", "exceptions", "text")} == dict.fromkeys(
-        ("outputs", "gradients", "state", "inputs", "exceptions", "text"), "equal"
-    )
+    assert {
+        k: verdict["parity"][k] for k in ("outputs", "gradients", "state", "inputs", "exceptions", "text")
+    } == dict.fromkeys(("outputs", "gradients", "state", "inputs", "exceptions", "text"), "equal")
     assert verdict["coverage"] == [{"path": "model.py", "line": 6, "true": 3, "false": 3}]
     assert [(f["code"], f["line"], f["assumptions"]) for f in verdict["fixes"]] == [("CF101", 6, [])]
     assert verdict["speedup"] == {"inference": None, "training": None}
@@ -59,12 +65,15 @@ def test_a_wrong_rewrite_since_a_revision_is_not_proved(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "model.py").write_text(BRANCH)
     git(tmp_path, "add", "."), git(tmp_path, "commit", "-qm", "as written")
-    wrong = BRANCH.replace("    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y, y * 0.5)\n")
+    wrong = BRANCH.replace(
+        "    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y, y * 0.5)\n"
+    )
     (tmp_path / "model.py").write_text(wrong)
     done = verify(tmp_path, "model.py:workload", "--base", "HEAD", *QUICK, "--json", "-")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)
-    assert verdict["verdict"] == "not-proved" and verdict["parity"]["outputs"] == "different"
+    assert verdict["verdict"] == "not-proved"
+    assert verdict["parity"]["outputs"] == "different"
     assert "call 1" in verdict["parity"]["first_difference"]["place"]
 
 
@@ -72,17 +81,23 @@ def test_a_right_rewrite_since_a_revision_is_proved(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "model.py").write_text(BRANCH)
     git(tmp_path, "add", "."), git(tmp_path, "commit", "-qm", "as written")
-    right = BRANCH.replace("    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y * 0.5, y)\n")
+    right = BRANCH.replace(
+        "    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y * 0.5, y)\n"
+    )
     (tmp_path / "model.py").write_text(right)
     done = verify(tmp_path, "model.py:workload", "--base", "HEAD", *QUICK)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_each_fix_alone(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(BRANCH.replace("    return y + 1.0\n", "    z = 2.0 if y.max() > 1 else 4.0\n    return y * z\n"))
+    (tmp_path / "model.py").write_text(
+        BRANCH.replace("    return y + 1.0\n", "    z = 2.0 if y.max() > 1 else 4.0\n    return y * z\n")
+    )
     done = verify(tmp_path, "model.py:workload", *QUICK, "--each", "--json", "verdict.json")
     verdict = json.loads((tmp_path / "verdict.json").read_text())
-    assert [(f["code"], f["verdict"]) for f in verdict["fixes"]] == [("CF101", "proved"), ("CF102", "proved")], done.stdout
+    assert [(f["code"], f["verdict"]) for f in verdict["fixes"]] == [("CF101", "proved"), ("CF102", "proved")], (
+        done.stdout
+    )
 
 
 def test_nothing_to_change_is_not_proved(tmp_path: Path) -> None:
