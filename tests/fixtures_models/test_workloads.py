@@ -17,7 +17,7 @@ pytest.importorskip("numpy", reason="the workloads need NumPy")
 
 from torch.overrides import TorchFunctionMode  # noqa: E402
 
-from compilefix.codemods.assumptions import ASSUMPTIONS
+from compilefix.codemods.assumptions import ASSUMPTIONS  # noqa: E402
 
 MODELS = Path(__file__).parents[2] / "fixtures" / "models"
 ALLOWED_IMPORTS = {"__future__", "dataclasses", "logging", "math", "numpy", "torch"}
