@@ -121,6 +121,11 @@ def order_kept(test: ast.expr, scope: Scope) -> Iterator[Obstacle]:
             if not scope.value(part).is_static:
                 yield Obstacle(f"`{ast.unparse(part)}` stands behind a tensor and is not known to be fixed")
             yield from scope.legality.both_evaluated([part], scope.facts)
+            yield Obstacle(
+                f"`{ast.unparse(part)}` stands behind a tensor, which could fail, and would not be computed "
+                "where that is false",
+                "branches-total",
+            )
 
 
 def condition(tests: Sequence[ast.expr], scope: Scope, template: Template) -> str | None:
