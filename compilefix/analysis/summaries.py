@@ -31,7 +31,8 @@ def from_summary(
         elements = (
             None if value.elements is None else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
         )
-        element = None if value.element is None else adopt(value.element, f"{position}[]")
+        # The items of a list of unknown length need not be alike.
+        element = None if value.element is None else adopt(value.element, f"{position}[]").stripped()
         number_only = value.dtype in ("bool", "int")
         return replace(
             value,
