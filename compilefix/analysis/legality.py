@@ -342,6 +342,11 @@ class Legality:
                 yield Obstacle(
                     f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing"
                 )
+            both = self._escape(value.storage, statement, facts) if others else None
+            if both is not None:
+                yield Obstacle(
+                    f"`{_short(both)}` may hand out `{others[0]}`, which the selected tensor may be", "no-aliasing"
+                )
             escape = self._escape(frozenset(outside), statement, facts) if outside else None
             if escape is not None:
                 yield Obstacle(
