@@ -409,8 +409,3 @@ def _grad_mode_changed(scope: Scope, at: ast.AST) -> bool:
     calls = [item.context_expr for a in scope.ancestors(at) if isinstance(a, ast.With) for item in a.items]
     around = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
     return any(name in names for name in (*around, *(d.rpartition(".")[2] for d in scope.function.decorators)))
-
-
-def is_number(value: Value) -> bool:
-    """Whether a value is a Python number that does not come from a tensor."""
-    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from compilefix.analysis import torch_api
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
@@ -83,7 +84,7 @@ class DataDependentShape(Rule):
         if short not in ("one_hot", "repeat_interleave", "lstsq"):
             reason = f"{reason}; {_CAPTURE}"
         yield self.declined(
-            scope, node, f"the shape of `{_short(node)}` depends on values: the graph breaks", reason, gb=gb
+            scope, node, f"the shape of `{snippet(node)}` depends on values: the graph breaks", reason, gb=gb
         )
 
     def _index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
@@ -93,13 +94,13 @@ class DataDependentShape(Rule):
         parent = scope.parents.get(node)
         in_place = isinstance(parent, ast.AugAssign) and parent.target is node
         if scope.value(mask).rank == 0:
-            message = f"`{_short(mask)}` has no dimension: as an index its value is read, and the graph breaks"
-            reason = f"write `torch.where({_short(mask)}, <new value>, {_short(node.value)})`"
+            message = f"`{snippet(mask)}` has no dimension: as an index its value is read, and the graph breaks"
+            reason = f"write `torch.where({snippet(mask)}, <new value>, {snippet(node.value)})`"
             yield self.declined(scope, node, message, reason, gb=("GB0033",))
             return
         if isinstance(node.ctx, ast.Store) and not in_place:
             return
-        message = f"`{_short(node)}` has as many elements as `{_short(mask)}` has true values: the graph breaks"
+        message = f"`{snippet(node)}` has as many elements as `{snippet(mask)}` has true values: the graph breaks"
         yield self.declined(scope, node, message, _advice(node, mask, in_place, scope), gb=("GB0036",))
 
 
@@ -161,7 +162,7 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
 
 
 def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -> str:
-    name, index = _short(node.value), _short(mask)
+    name, index = snippet(node.value), snippet(mask)
     whole = node.slice is mask
     if in_place:
         return f"write `torch.where({index}, <new value>, {name})`: the in-place form reads the masked elements first"
@@ -175,11 +176,6 @@ def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -
     statement = scope.statement(node)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if isinstance(target, ast.Subscript) and ast.dump(target.slice) == ast.dump(node.slice):
-        whole_name = _short(target.value)
+        whole_name = snippet(target.value)
         return f"write `{whole_name} = torch.where({index}, <new value>, {whole_name})`, with the mask expanded"
     return f"keep all elements and select with `torch.where({index}, ..., ...)`; {_CAPTURE}"
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -19,6 +19,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function, Module, Project
+from compilefix.source.snippets import snippet
 
 _READS = frozenset({"item", "tolist"})
 _TO_HOST = frozenset({"cpu", "numpy"})
@@ -376,7 +377,7 @@ def _late(node: ast.expr, plan: _Plan, *, raw: bool) -> str:
             isinstance(p, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda)
             for p in ast.walk(node)
         ):
-            raise Refused(f"`{_short(node)}` reads tensors in a comprehension")
+            raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
     return _capture(node, plan, checked=True, raw=raw)
 
 
@@ -608,7 +609,7 @@ def _check(node: ast.expr, value: Value, plan: _Plan, *, raw: bool) -> None:
     if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
         return
     if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):
-        raise Refused(f"`{_short(node)}` is an object, which may have changed when it is shown")
+        raise Refused(f"`{snippet(node)}` is an object, which may have changed when it is shown")
     if value.is_(Kind.CONTAINER) and value.ref == "torch.Size":
         return
     parts = [value, *([] if value.element is None else [value.element])]
@@ -618,7 +619,7 @@ def _check(node: ast.expr, value: Value, plan: _Plan, *, raw: bool) -> None:
         return
     if value.is_unknown or value.is_(Kind.CONTAINER):
         plan.reasons.append(
-            f"`{_short(node)}` is not known to be a number, a text or a tensor without gradient: "
+            f"`{snippet(node)}` is not known to be a number, a text or a tensor without gradient: "
             "what it shows could change until the call returns"
         )
 
@@ -629,11 +630,11 @@ def _check_text(node: ast.expr, value: Value, plan: _Plan) -> None:
         return
     if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
         if plan.lenient:
-            plan.gradient_texts.append(f"the text of `{_short(node)}` would not show that it requires a gradient")
+            plan.gradient_texts.append(f"the text of `{snippet(node)}` would not show that it requires a gradient")
             return
         raise Refused(
-            f"the text of `{_short(node)}` shows whether it requires a gradient: "
-            f"show `{_short(node)}.detach()`, or a number"
+            f"the text of `{snippet(node)}` shows whether it requires a gradient: "
+            f"show `{snippet(node)}.detach()`, or a number"
         )
 
 
@@ -807,8 +808,3 @@ def _edit(call: ast.Call, text: str, scope: Scope) -> Edit:
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

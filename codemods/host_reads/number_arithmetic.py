@@ -42,6 +42,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, decides, exact, read_of
+from compilefix.source.snippets import snippet
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _CLAMPS = frozenset(
@@ -93,7 +94,7 @@ class NumberArithmetic(Rule):
                     yield self._judge(node, source, scope)
 
     def _judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
-        message = f"`{_short(node)}` reads a tensor's value on the host and breaks the graph"
+        message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
         flow = _Flow()
         template = Template()
         _follow(node, source, scope, flow)
@@ -111,7 +112,7 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
     cast = node.func.id if isinstance(node.func, ast.Name) else "item"
     code = template.use(source, operand=True)
     if not value.certain:
-        template.refuse([Obstacle(f"`{_short(source)}` is not proved to be a tensor", "branches-total")])
+        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
     if cast == "int" and value.dtype not in ("int", "bool"):
         template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
     if value.dtype not in ("int", "bool") and value.leaves:
@@ -123,7 +124,7 @@ def _as_tensor(node: ast.Call, source: ast.expr, arithmetic: bool, scope: Scope,
         template.refuse(
             [
                 Obstacle(
-                    f"`{_short(source)}` is not proved to be without dimensions: "
+                    f"`{snippet(source)}` is not proved to be without dimensions: "
                     "with more than one element another error is raised",
                     "condition-one-element",
                 )
@@ -161,7 +162,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
     ):
         _follow_name(parent.targets[0].id, source, scope, flow)
     elif decides(node, scope):
-        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{_short(parent)}`")
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
     elif (
         isinstance(parent, ast.Compare)
         and len(parent.ops) == 1
@@ -174,7 +175,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
             flow.arithmetic = True
             if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
                 flow.refuse(
-                    f"`{_short(parent)}` may divide by zero, which raises for numbers and not for tensors",
+                    f"`{snippet(parent)}` may divide by zero, which raises for numbers and not for tensors",
                     "math-errors",
                 )
             _follow(parent, source, scope, flow)
@@ -187,12 +188,12 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
                     flow.swaps.append(parent)
                 else:
                     flow.refuse(
-                        f"`{_short(parent)}` would round the number to the precision of a half tensor",
+                        f"`{snippet(parent)}` would round the number to the precision of a half tensor",
                         "float32-rounding",
                     )
             if isinstance(parent.op, ast.Div) and parent.left is node:
                 flow.refuse(
-                    f"`{_short(parent)}`: "
+                    f"`{snippet(parent)}`: "
                     "torch divides a number by a tensor through the reciprocal, which rounds otherwise",
                     "float32-rounding",
                 )
@@ -209,7 +210,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
             flow.clamps.append(call)
         if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != read.dtype_id:
             flow.refuse(
-                f"a bound that does not fit the dtype of `{_short(tensor)}` raises as a number and not as a tensor",
+                f"a bound that does not fit the dtype of `{snippet(tensor)}` raises as a number and not as a tensor",
                 "number-to-tensor",
             )
         _met(tensor, read.dtype, scope, flow)
@@ -218,7 +219,7 @@ def _follow(node: ast.expr, source: ast.expr, scope: Scope, flow: _Flow) -> None
     elif isinstance(parent, ast.Return | ast.Yield | ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.AnnAssign):
         flow.refuse("the number leaves the arithmetic of this function: it is returned or stored as a Python number")
     else:
-        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{_short(parent)}`")
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
 
 
 def _follow_name(name: str, source: ast.expr, scope: Scope, flow: _Flow) -> None:
@@ -240,14 +241,15 @@ def _met(other: ast.expr, dtype: str | None, scope: Scope, flow: _Flow) -> None:
     """The number meets what should be a tensor: does the result keep its dtype?"""
     value = scope.value(other)
     if not value.is_tensor or not value.certain:
-        flow.refuse(f"`{_short(other)}` is not proved to be a tensor")
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
     elif value.dtype in ("int", "bool"):
         flow.refuse(
-            f"`{_short(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
+            f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )
     elif value.dtype != "float" or not value.dimensioned or dtype is None or dtype == "complex":
         flow.refuse(
-            f"`{_short(other)}` is not proved to be a floating tensor with dimensions: the result's dtype could change",
+            f"`{snippet(other)}` is not proved to be a floating tensor with "
+            f"dimensions: the result's dtype could change",
             "number-to-tensor",
         )
 
@@ -256,7 +258,7 @@ def _compared(other: ast.expr, dtype: str | None, parent: ast.Compare, scope: Sc
     if scope.value(other).may_be(Kind.TENSOR):
         _met(other, dtype, scope, flow)
         return
-    flow.refuse(f"the result of `{_short(parent)}` is used as a Python bool")
+    flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
 
 
 def _nonzero(node: ast.expr, scope: Scope) -> bool:
@@ -341,8 +343,3 @@ def _render(node: ast.expr, codes: dict[ast.AST, str], template: Template) -> st
 
 def _used(code: str, template: Template) -> dict[str, ast.AST]:
     return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
-
-
-def _short(node: ast.AST | None) -> str:
-    text = "" if node is None else ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

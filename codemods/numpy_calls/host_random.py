@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
 
 # Draws that torch's NumPy has; all others break. The number of leading arguments that are not the size.
 _TRACED = {
@@ -95,7 +96,7 @@ class HostRandom(Rule):
                 continue
             gb = _broken_by(node, scope.callee(node) or "", scope)
             if gb is not None:
-                message = f"`{_short(node)}` draws a random number on the host: the graph breaks"
+                message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
                 yield self.declined(scope, node, message, _ADVICE, gb=(gb,))
 
 
@@ -140,8 +141,3 @@ def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
                 return None
             child = outer
     return "GB0170" if isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node else None
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

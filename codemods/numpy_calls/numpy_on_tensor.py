@@ -39,6 +39,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.source.snippets import snippet
 
 # Functions of one element under the same name in torch, and those that keep integers as they are.
 POINTWISE = frozenset(
@@ -118,7 +119,7 @@ class NumpyOnTensor(Rule):
                 for part in _parts(node.test):
                     if from_tensor(part, scope):
                         message = (
-                            f"`{_short(part)}` is made of a tensor's values and decides a branch: the graph breaks"
+                            f"`{snippet(part)}` is made of a tensor's values and decides a branch: the graph breaks"
                         )
                         yield self.declined(
                             scope,
@@ -141,7 +142,7 @@ class NumpyOnTensor(Rule):
             yield self._read(node, node.func.value, scope)
         elif name.startswith("numpy.") and any(_numpy_operand(a, scope) for a in node.args):
             if short in UNSUPPORTED and name.count(".") == 1:
-                message = f"`{_short(node.func)}` has no counterpart in torch: the graph breaks"
+                message = f"`{snippet(node.func)}` has no counterpart in torch: the graph breaks"
                 yield self.declined(
                     scope,
                     node,
@@ -150,7 +151,7 @@ class NumpyOnTensor(Rule):
                     gb=("GB0294",),
                 )
             elif short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords):
-                message = f"the shape of `{_short(node)}` depends on values: the graph breaks"
+                message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
                 yield self.declined(
                     scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",)
                 )
@@ -164,7 +165,7 @@ class NumpyOnTensor(Rule):
             yield from self._round_trip(node, scope)
 
     def _read(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
-        message = f"`{_short(node)}` reads a number from a tensor's values: the graph breaks"
+        message = f"`{snippet(node)}` reads a number from a tensor's values: the graph breaks"
         inner = source if isinstance(source, ast.Call) else None
         name = (scope.callee(inner) or "") if inner is not None else ""
         form = f"`torch.{name.removeprefix('numpy.')}`" if name.startswith("numpy.") else "torch"
@@ -182,10 +183,10 @@ class NumpyOnTensor(Rule):
         value = scope.value(argument)
         if not value.is_tensor or not isinstance(parent, ast.Attribute) or parent.attr not in _tensor_methods():
             return
-        message = f"`{_short(node)}` is a tensor in eager and an ndarray when compiled: `.{parent.attr}` fails there"
+        message = f"`{snippet(node)}` is a tensor in eager and an ndarray when compiled: `.{parent.attr}` fails there"
         template = Template()
         if not value.certain:
-            template.refuse([Obstacle(f"`{_short(argument)}` is not proved to be a tensor")])
+            template.refuse([Obstacle(f"`{snippet(argument)}` is not proved to be a tensor")])
         template.refuse(_dtype_kept(argument, short, scope))
         code = f"{torch_name(scope)}.{short}({template.use(argument)})"
         if template.broken is not None:
@@ -216,7 +217,7 @@ class NumpyOnTensor(Rule):
         wrapper = scope.parents.get(current)
         if not isinstance(wrapper, ast.Call) or scope.callee(wrapper) not in _WRAPPERS or wrapper.args[:1] != [current]:
             return
-        message = f"`{_short(wrapper)}` goes through the host: a GPU program waits there"
+        message = f"`{snippet(wrapper)}` goes through the host: a GPU program waits there"
         target = _back_on_device(wrapper, scope)
         template = Template()
         if target is None:
@@ -242,7 +243,7 @@ class NumpyOnTensor(Rule):
         for short in chain:
             template.refuse(_dtype_kept(source, short, scope))
         if not scope.value(source).certain or not scope.value(source).is_tensor:
-            template.refuse([Obstacle(f"`{_short(source)}` is not proved to be a tensor")])
+            template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor")])
         code = template.use(source, operand=True) + ("" if _detached(source) else ".detach()")
         for short in chain:
             code = f"{torch_name(scope)}.{short}({code})"
@@ -339,7 +340,7 @@ def _dtype_kept(source: ast.expr, short: str, scope: Scope) -> Iterator[Obstacle
     if value.dtype == "float" or (value.dtype == "int" and short in KEEPS_INTEGERS):
         return
     yield Obstacle(
-        f"`{_short(source)}` is not proved to be floating: NumPy makes float64 of integers, torch float32",
+        f"`{snippet(source)}` is not proved to be floating: NumPy makes float64 of integers, torch float32",
         "float32-result",
     )
 
@@ -357,8 +358,3 @@ def _back_on_device(wrapper: ast.Call, scope: Scope) -> ast.expr | None:
         if text.rpartition(".")[2].strip("_").endswith("device") or scope.value(argument).is_tensor:
             return argument
     return None
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -47,6 +47,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Effect, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
 Result = Literal["float", "whole", "same"]
 Domain = Literal["all", "nonnegative", "positive", "bounded"]
@@ -146,7 +147,7 @@ class NumpyStatic(Rule):
 
     def _array(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         if len(node.args) >= 1 and _sequence_origin(node.args[0], scope) == "size":
-            message = f"`{_short(node)}` makes an array of a shape: the code is compiled again for every size"
+            message = f"`{snippet(node)}` makes an array of a shape: the code is compiled again for every size"
             reason = "an ndarray of shape integers: compute with the integers one by one"
             yield self.declined(scope, node, message, reason, effect="recompile", gb=())
 
@@ -163,9 +164,11 @@ class NumpyStatic(Rule):
         effect: Effect = "break" if breaks else "recompile"
         gb = () if not breaks else ("GB0170",) if use.truth else ("GB0033",)
         if breaks:
-            message = f"`{_short(node)}` is traced as a tensor, and its value is needed while tracing: the graph breaks"
+            message = (
+                f"`{snippet(node)}` is traced as a tensor, and its value is needed while tracing: the graph breaks"
+            )
         else:
-            message = f"`{_short(node)}` binds the graph to one size: the code is compiled again for every other"
+            message = f"`{snippet(node)}` binds the graph to one size: the code is compiled again for every other"
         template = Template()
         template.refuse(use.obstacles)
         target, code = _rewritten(node, function, scope, template, use)
@@ -290,7 +293,7 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
         if scope.value(other).is_tensor and scope.value(other).certain:
             return
         if _origin(other, scope) in (None, "assumed"):
-            use.refuse(f"`{_short(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
+            use.refuse(f"`{snippet(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
         _division(parent, scope, use)
         _follow(parent, scope, use, integral)
     elif isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
@@ -301,7 +304,7 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
         if _in_test(parent, scope):
             use.truth = True
         else:
-            use.refuse(f"the result of `{_short(parent)}` is used as a NumPy bool", "static-shape-values")
+            use.refuse(f"the result of `{snippet(parent)}` is used as a NumPy bool", "static-shape-values")
     elif (isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node) or isinstance(
         parent, ast.BoolOp | ast.UnaryOp
     ):
@@ -315,14 +318,14 @@ def _follow(node: ast.expr, scope: Scope, use: _Use, integral: bool) -> None:
     elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
         use.integer = True
         if parent.attr == "astype" and _cast(node, scope) is None:
-            use.refuse(f"`{_short(scope.parents.get(parent))}` needs a NumPy number")
+            use.refuse(f"`{snippet(scope.parents.get(parent))}` needs a NumPy number")
     elif isinstance(parent, ast.Tuple | ast.List) and isinstance(scope.parents.get(parent), ast.Call):
         _argument(scope.parents[parent], scope, use, integral)
     elif (isinstance(parent, ast.Call) and node in parent.args) or isinstance(parent, ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         _argument(call, scope, use, integral)
     else:
-        use.refuse(f"the number leaves the arithmetic of this function in `{_short(parent)}`", "static-shape-values")
+        use.refuse(f"the number leaves the arithmetic of this function in `{snippet(parent)}`", "static-shape-values")
 
 
 def _argument(call: ast.AST | None, scope: Scope, use: _Use, integral: bool) -> None:
@@ -335,11 +338,11 @@ def _argument(call: ast.AST | None, scope: Scope, use: _Use, integral: bool) -> 
     elif name in ("min", "max", "abs"):
         _follow(call, scope, use, integral)
     elif name in _DTYPE_FROM_VALUE and not any(k.arg == "dtype" for k in call.keywords):
-        use.refuse(f"`{_short(call)}` takes its dtype from the NumPy number")
+        use.refuse(f"`{snippet(call)}` takes its dtype from the NumPy number")
     elif name.startswith(("Tensor.", "torch.")):
         use.integer = use.integer or integral
     else:
-        use.refuse(f"the number is passed on in `{_short(call)}`", "static-shape-values")
+        use.refuse(f"the number is passed on in `{snippet(call)}`", "static-shape-values")
 
 
 def _follow_name(name: str, scope: Scope, use: _Use, integral: bool) -> None:
@@ -361,9 +364,9 @@ def _follow_name(name: str, scope: Scope, use: _Use, integral: bool) -> None:
 def _division(node: ast.BinOp, scope: Scope, use: _Use) -> None:
     """Numbers raise where NumPy numbers give inf: a division by zero, a power that overflows."""
     if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) and _sign(node.right, scope) != "positive":
-        use.refuse(f"`{_short(node.right)}` may be zero: Python raises where NumPy gives inf", "math-errors")
+        use.refuse(f"`{snippet(node.right)}` may be zero: Python raises where NumPy gives inf", "math-errors")
     elif isinstance(node.op, ast.Pow):
-        use.refuse(f"`{_short(node)}` may overflow: Python raises where NumPy gives inf", "math-errors")
+        use.refuse(f"`{snippet(node)}` may overflow: Python raises where NumPy gives inf", "math-errors")
 
 
 def _in_test(node: ast.AST, scope: Scope) -> bool:
@@ -399,7 +402,7 @@ def _rewritten(node: ast.Call, function: Function, scope: Scope, template: Templ
     cast = _cast(node, scope)
     if (use.integer or use.truth) and not _stable(node, function, scope):
         template.refuse(
-            [Obstacle(f"`{_short(node)}` may differ in the last bit, and an integer or a branch is made of it")]
+            [Obstacle(f"`{snippet(node)}` may differ in the last bit, and an integer or a branch is made of it")]
         )
     if any(isinstance(n, ast.Name) and n.id == _math(scope) and isinstance(n.ctx, ast.Store) for n in scope.nodes):
         template.refuse([Obstacle(f"`{_math(scope)}` is the name of a local variable here")])
@@ -429,14 +432,14 @@ def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template
         template.refuse(
             [
                 Obstacle(
-                    f"`{_short(node)}` is a float in some releases of NumPy and an integer in others",
+                    f"`{snippet(node)}` is a float in some releases of NumPy and an integer in others",
                     "static-shape-values",
                 )
             ]
         )
     elif function.sequence and function.python.startswith(("{m}", "sum")) and _may_be_empty(node.args[0], scope):
         template.refuse(
-            [Obstacle(f"`{_short(node.args[0])}` may be empty, and NumPy then gives a float", "static-shape-values")]
+            [Obstacle(f"`{snippet(node.args[0])}` may be empty, and NumPy then gives a float", "static-shape-values")]
         )
     return code
 
@@ -473,7 +476,7 @@ def _expression(node: ast.expr, scope: Scope, template: Template, *, operand: bo
         right = _expression(node.right, scope, template, operand=True)
         code = f"{left} {_SYMBOLS[type(node.op)]} {right}"
         return f"({code})" if operand else code
-    template.refuse([Obstacle(f"`{_short(node)}` is not rewritten")])
+    template.refuse([Obstacle(f"`{snippet(node)}` is not rewritten")])
     return template.use(node)
 
 
@@ -491,7 +494,9 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
     """Note where NumPy would give NaN or inf and Python would raise, and where nothing is proved at all."""
     origin = _sequence_origin(argument, scope) if function.sequence else _origin(argument, scope)
     if origin == "assumed":
-        template.refuse([Obstacle(f"`{_short(argument)}` is not proved to hold Python numbers", "static-shape-values")])
+        template.refuse(
+            [Obstacle(f"`{snippet(argument)}` is not proved to hold Python numbers", "static-shape-values")]
+        )
     sign = None if function.sequence else _sign(argument, scope)
     if function.domain == "bounded":
         const = scope.value(argument).const
@@ -506,7 +511,7 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
         template.refuse(
             [
                 Obstacle(
-                    f"`{_short(argument)}` may be outside the domain: Python raises where NumPy gives NaN or inf",
+                    f"`{snippet(argument)}` may be outside the domain: Python raises where NumPy gives NaN or inf",
                     "math-errors",
                 )
             ]
@@ -560,8 +565,3 @@ def _stable(node: ast.Call, function: Function, scope: Scope) -> bool:
         return True
     logarithm = function.python.startswith(("{m}.log2", "{m}.log10"))
     return logarithm and scope.value(node.args[0]).dtype == "int" and scope.parents.get(node) is _cast(node, scope)
-
-
-def _short(node: ast.AST | None) -> str:
-    text = "" if node is None else ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

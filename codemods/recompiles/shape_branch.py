@@ -40,6 +40,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PAD = "torch.nn.functional.pad"
@@ -66,7 +67,7 @@ class ShapeBranch(Rule):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.If, scope: Scope) -> Finding:
-        message = f"`{_short(node.test)}` is a guard on a size: each side is compiled of its own"
+        message = f"`{snippet(node.test)}` is a guard on a size: each side is compiled of its own"
         template = Template()
         statement = self._padding(node, scope, template)
         if statement is None or template.broken is not None:
@@ -107,7 +108,7 @@ class ShapeBranch(Rule):
         for amount in amounts.elts:
             zero = isinstance(amount, ast.Constant) and amount.value == 0
             if not zero and not (isinstance(amount, ast.Name) and amount.id in tested):
-                template.refuse([Obstacle(f"`{_short(amount)}` is padded and is not what the test asks for")])
+                template.refuse([Obstacle(f"`{snippet(amount)}` is padded and is not what the test asks for")])
         value = scope.value(tensor)
         if not value.is_tensor or not value.certain:
             template.refuse([Obstacle(f"`{tensor.id}` is not proved to be a tensor")])
@@ -245,8 +246,3 @@ def _only_checks(node: ast.If) -> bool:
         if not isinstance(statement, ast.Raise | ast.Pass) and not warns:
             return False
     return not node.orelse
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."

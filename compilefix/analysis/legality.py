@@ -17,6 +17,7 @@ from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.regions import Checkpoints, checkpoints, live_nodes
 from compilefix.analysis.values import Kind, Value
+from compilefix.source.snippets import snippet
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class Legality:
         """Whether `test` can be computed as one tensor that decides for all elements."""
         value = facts.value(test)
         if not value.certain:
-            yield Obstacle(f"`{_short(test)}` is not proved to be a tensor", "branches-total")
+            yield Obstacle(f"`{snippet(test)}` is not proved to be a tensor", "branches-total")
         if value.is_tensor and value.rank != 0:
-            yield Obstacle(f"`{_short(test)}` is not proved to have one element", "condition-one-element")
+            yield Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")
 
     def both_evaluated(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether expressions that ran only on one side may be evaluated always."""
@@ -85,12 +86,12 @@ class Legality:
             ):
                 if facts.value(part.operand).dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
                     yield Obstacle(
-                        f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total"
+                        f"`{snippet(part)}` fails for some dtypes, and the dtype is not known", "branches-total"
                     )
                 continue
             if isinstance(part, ast.BinOp):
                 if isinstance(part.op, ast.MatMult):
-                    yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
+                    yield Obstacle(f"`{snippet(part)}` may not fit the other side's shapes", "branches-total")
                     continue
                 operands = [part.left, part.right]
             elif isinstance(part, ast.Compare):
@@ -106,13 +107,13 @@ class Legality:
                 if not api.pointwise:
                     reductions = api.rank == "0" or (api.rank == "reduce" and len(operands) == 1)
                     if not reductions and api.rank != "same":
-                        yield Obstacle(f"`{_short(part)}` may not fit the other side's shapes", "branches-total")
+                        yield Obstacle(f"`{snippet(part)}` may not fit the other side's shapes", "branches-total")
                     continue
             yield from self._dtype_allowed(part, operands, facts)
             tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
             ids = {v.shape_id for v in tensors if v.rank != 0}
             if len(ids) > 1 or (None in ids and len(tensors) > 1):
-                yield Obstacle(f"the shapes in `{_short(part)}` are not proved to fit", "branches-total")
+                yield Obstacle(f"the shapes in `{snippet(part)}` are not proved to fit", "branches-total")
 
     def _dtype_allowed(self, part: ast.AST, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Many operations refuse some dtype: `-x` fails on bool, `sigmoid` on nothing but floats is known to work."""
@@ -122,7 +123,7 @@ class Legality:
         if name.rpartition(".")[2] in _ANY_DTYPE:
             return
         if any(v.is_tensor and v.dtype not in ("float", "int") for v in map(facts.value, operands)):
-            yield Obstacle(f"`{_short(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
+            yield Obstacle(f"`{snippet(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
@@ -215,7 +216,7 @@ class Legality:
         culprit = self._derivative_culprit(node, facts)
         if culprit is not None:
             yield Obstacle(
-                f"the derivative of `{_short(culprit)}` is not finite for every value: "
+                f"the derivative of `{snippet(culprit)}` is not finite for every value: "
                 "the side not taken could give NaN",
                 "finite-derivative",
             )
@@ -309,7 +310,7 @@ class Legality:
                 writer = self.writer(value.storage, (), facts)
                 if writer is not None and getattr(writer, "lineno", 0) >= statement.lineno:
                     yield Obstacle(
-                        f"`{_short(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need",
+                        f"`{snippet(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need",
                         "no-aliasing",
                     )
 
@@ -340,17 +341,17 @@ class Legality:
             writer = self.writer(value.storage, names, facts)
             if writer is not None:
                 yield Obstacle(
-                    f"`{_short(writer)}` writes into memory that the selected tensor may share", "no-aliasing"
+                    f"`{snippet(writer)}` writes into memory that the selected tensor may share", "no-aliasing"
                 )
             both = self._escape(value.storage, statement, facts) if others else None
             if both is not None:
                 yield Obstacle(
-                    f"`{_short(both)}` may hand out `{others[0]}`, which the selected tensor may be", "no-aliasing"
+                    f"`{snippet(both)}` may hand out `{others[0]}`, which the selected tensor may be", "no-aliasing"
                 )
             escape = self._escape(frozenset(outside), statement, facts) if outside else None
             if escape is not None:
                 yield Obstacle(
-                    f"`{_short(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing"
+                    f"`{snippet(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing"
                 )
 
     def writer(self, storage: frozenset[str], names: Collection[str], facts: FunctionFacts) -> ast.AST | None:
@@ -492,8 +493,3 @@ def _outside(tokens: Sequence[str]) -> str:
 
 def _kinds(value: Value) -> str:
     return " or ".join(sorted(k.value for k in value.kinds))
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node).splitlines()[0]
-    return text if len(text) <= 60 else text[:57] + "..."
