@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import torch
 from compilefix.measuring.snapshot import without_addresses
 
 KEPT_CHARACTERS = 200_000
-_TORCH = str(Path(torch.__file__).parent)
+_COMPILER = tuple(str(Path(torch.__file__).parent.with_name(name)) + os.sep for name in ("torch", "triton"))
 
 
 @dataclass
@@ -43,7 +44,8 @@ def recorded(folder: Path, untraced: Callable[[Any], Any]) -> Iterator[Transcrip
     Printed text goes through real files: they are written in C, so that Dynamo sees no frames that are not the
     program's own, and the parent can watch their size. `untraced` keeps Dynamo out of the recorder's own functions.
     Log records are taken at the levels that the program has set. Those of torch itself are left out, as are warnings
-    that torch gives: they are about compiling, or come once per process.
+    that torch and Triton give: they are about compiling, or come once per process. (Triton 3.6 warns of an `int8`
+    condition in the code that Inductor makes for a `torch.where` on a 0-d tensor.)
     """
     transcript = Transcript()
     with contextlib.ExitStack() as stack:
@@ -85,7 +87,7 @@ class _Records:
 
     def warning(self, message: Warning | str, category: type[Warning], *_: object) -> None:
         text = str(message)
-        if "Triggered internally at" in text or _warner().startswith(_TORCH):
+        if "Triggered internally at" in text or _warner().startswith(_COMPILER):
             return
         self._add("warning", category.__name__, text)
 
