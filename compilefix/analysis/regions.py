@@ -88,12 +88,13 @@ class CompileSite:
 
 
 def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple[CompiledFunction, ...]:
-    """All functions that run compiled, in the order of files and lines. `roots` are dotted names from the config."""
+    """All functions that run compiled, in the order of files and lines. `roots` are names from the config,
+    `package.module:qualname`."""
     project = inference.project
     found: list[tuple[Function, str]] = []
     unresolved = False
     for name in roots:
-        target = project.resolve(name)
+        target = project.resolve(name.replace(":", "."))
         for function in _entries(target if not isinstance(target, str) else None, project):
             found.append((function, f"{name} (configured root)"))
     for module in project.modules.values():

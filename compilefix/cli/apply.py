@@ -17,7 +17,8 @@ from compilefix.codemods.finding import Finding
 from compilefix.fixing.patchset import FileChange, PatchSet
 from compilefix.reporting.summary import count, summarize
 from compilefix.source.discovery import repository
-from compilefix.source.files import SourceError, display_path, write
+from compilefix.source.files import SourceError, display_path
+from compilefix.source.writing import write
 
 _BOM = "\ufeff"
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import cast
 
 import libcst as cst
@@ -39,10 +40,13 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
     """The module with all edits applied. The edits must not overlap.
 
     Raises:
-        EditError: an edit names a place that holds no whole expression or statement.
+        EditError: an edit names a place that holds no whole expression or statement, or the file has line ends that
+            LibCST does not keep.
         libcst.ParserSyntaxError: the text, or a template, is not Python.
     """
-    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    parsed = cst.parse_module(text)
+    plain = parsed.code
+    wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
     nodes = _index(wrapper)
     replacements: dict[int, tuple[Edit, cst.CSTNode]] = {}
     for edit in edits:
@@ -56,7 +60,24 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
         )
     for statement in imports:
         module = _with_import(module, statement)
-    return module.code
+    return _with_what_was_lost(text, plain, module.code)
+
+
+def _with_what_was_lost(text: str, plain: str, new: str) -> str:
+    """`new` with what LibCST does not keep of `text`, which comes back from it as `plain`.
+
+    That is a carriage return that ends the last line alone, and form feeds at the beginning of lines.
+    """
+    if plain == text:
+        return new
+    if text.startswith(plain):
+        return new + text[len(plain) :]
+    before, stripped, after = text.split("\n"), plain.split("\n"), new.split("\n")
+    if len(before) != len(stripped):
+        raise EditError("line 1: the file would not come back as it is")
+    for block in SequenceMatcher(None, stripped, after, autojunk=False).get_matching_blocks():
+        after[block.b : block.b + block.size] = before[block.a : block.a + block.size]
+    return "\n".join(after)
 
 
 def _index(wrapper: MetadataWrapper) -> _Nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import sys
@@ -25,11 +26,12 @@ OLDEST_TORCH = "2.6"
 NEWEST_TORCH = "2.13"
 """The newest torch that the rules were measured on; the target where nothing else says."""
 
+_AT_LINE = re.compile(r"at line (\d+)")
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:[.+a-z].*)?")
 
 
 class ConfigError(InputError):
-    """The configuration cannot be used; the message names the file and the key."""
+    """The configuration cannot be used; the message names the file, the line and the key."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Config:
     `root` is the folder of the file it was read from, or the folder that stands in for it; patterns and
     `helper_module` are relative to it. `select` and its like hold rule codes or prefixes of them as written; an empty
     `select` means all rules. `target_torch` is `"major.minor"`. `roots` names functions or classes
-    (`package.module:qualname`) that are compiled though no call in the code shows it.
+    (`package.module:qualname`) that are compiled though no call in the code shows it. `file` is the file that was read,
+    None where the defaults stand alone.
     """
 
     root: Path
@@ -54,6 +57,11 @@ class Config:
     helper_module: str | None = None
     workloads: tuple[str, ...] = ()
     line_length: int | None = None
+    file: Path | None = field(default=None, compare=False)
+
+    def place(self, *keys: str) -> str:
+        """`pyproject.toml:12` for a key of the table, for messages about its value; empty without a file."""
+        return "" if self.file is None else _place(self.file, *_table_keys(self.file), *keys)
 
 
 def load(paths: Sequence[Path], explicit: Path | None = None) -> Config:
@@ -97,23 +105,60 @@ def _read(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{display_path(file)}: is not valid utf-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{display_path(file)}: is not valid TOML: {error}") from error
+        place = _AT_LINE.search(str(error))
+        line = f":{place[1]}" if place else ""
+        raise ConfigError(f"{display_path(file)}{line}: is not valid TOML: {error}") from error
 
 
 def _from_table(table: object, file: Path) -> Config:
+    keys = _table_keys(file)
     if not isinstance(table, dict):
-        raise ConfigError(f"{display_path(file)}: tool.compilefix must be a table")
+        raise ConfigError(f"{_place(file, *keys)}: tool.compilefix must be a table")
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in _KEYS:
-            raise ConfigError(f"{display_path(file)}: unknown key '{key}'{suggestion(key, _KEYS)}")
-        name, check, wanted = _KEYS[key]
+        if key not in KEYS:
+            raise ConfigError(f"{_place(file, *keys, key)}: unknown key '{key}'{suggestion(key, KEYS)}")
+        known = KEYS[key]
         try:
-            values[name] = check(value)
+            values[known.field] = known.check(value)
         except _Wrong as problem:
-            raise ConfigError(f"{display_path(file)}: '{key}' must be {problem.args[0] or wanted}") from None
+            wanted = problem.args[0] or known.wanted
+            raise ConfigError(f"{_place(file, *keys, key)}: '{key}' must be {wanted}, not {_shown(value)}") from None
     values.setdefault("target_torch", _installed_torch())
-    return Config(root=file.absolute().parent, **values)
+    return Config(root=file.absolute().parent, file=file, **values)
+
+
+def _table_keys(file: Path) -> tuple[str, ...]:
+    """Where the table stands in the file: a file of its own needs no `[tool.compilefix]`."""
+    document = _read(file)
+    tool = document.get("tool")
+    return ("tool", "compilefix") if isinstance(tool, dict) and "compilefix" in tool else ()
+
+
+def _place(file: Path, *keys: str) -> str:
+    """The file, with the line on which the value of `keys` is set.
+
+    TOML parsers tell no lines, but the first lines of a file are a document of their own wherever a statement ends: the
+    statement that sets the value is the one after which it is there.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    start = 1
+    for end in range(1, len(lines) + 1):
+        try:
+            document: object = tomllib.loads("".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        for key in keys:
+            document = document.get(key) if isinstance(document, dict) else None
+        if document is not None:
+            return f"{display_path(file)}:{start}"
+        start = end + 1
+    return display_path(file)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 class _Wrong(Exception):
@@ -153,20 +198,53 @@ def _length(value: object) -> int:
     return value
 
 
+@dataclass(frozen=True)
+class Key:
+    """A key of the table: the field of Config that it fills, the check of its value, and what is said of it."""
+
+    field: str
+    check: Callable[[object], object]
+    wanted: str
+    summary: str
+
+
 _LIST = "a list of strings"
-_KEYS: Mapping[str, tuple[str, Callable[[object], object], str]] = {
-    "select": ("select", _strings, _LIST),
-    "extend-select": ("extend_select", _strings, _LIST),
-    "ignore": ("ignore", _strings, _LIST),
-    "per-file-ignores": ("per_file_ignores", _codes_by_pattern, "a table of patterns, each with a list of rule codes"),
-    "exclude": ("exclude", _strings, _LIST),
-    "assume": ("assume", _strings, _LIST),
-    "roots": ("roots", _strings, _LIST),
-    "target-torch": ("target_torch", _torch_version, "a version in quotes, such as '2.11'"),
-    "helper-module": ("helper_module", _dotted_name, "a dotted module name in quotes"),
-    "workloads": ("workloads", _strings, _LIST),
-    "line-length": ("line_length", _length, "a positive number"),
+KEYS: Mapping[str, Key] = {
+    "select": Key("select", _strings, _LIST, "Only these rules: codes or beginnings of codes (CF1), or ALL."),
+    "extend-select": Key("extend_select", _strings, _LIST, "These rules besides the ones that are selected."),
+    "ignore": Key("ignore", _strings, _LIST, "All but these rules."),
+    "per-file-ignores": Key(
+        "per_file_ignores",
+        _codes_by_pattern,
+        "a table of patterns, each with a list of rule codes",
+        "Rules that do not run on the files that a pattern matches, as in a .gitignore.",
+    ),
+    "exclude": Key("exclude", _strings, _LIST, "Files and folders that are left out, as in a .gitignore."),
+    "assume": Key("assume", _strings, _LIST, "Assumptions on which fixes may rest."),
+    "roots": Key(
+        "roots",
+        _strings,
+        _LIST,
+        "Functions or classes (package.module:qualname) that run compiled, though no call shows it.",
+    ),
+    "target-torch": Key(
+        "target_torch",
+        _torch_version,
+        "a version in quotes, such as '2.11'",
+        "The torch to look at the code for; the installed one by default.",
+    ),
+    "helper-module": Key(
+        "helper_module",
+        _dotted_name,
+        "a dotted module name in quotes",
+        "The module that carries host effects to the compile boundary, where a fix needs one.",
+    ),
+    "workloads": Key("workloads", _strings, _LIST, "Workloads (path/to/file.py:function) that prove the fixes."),
+    "line-length": Key(
+        "line_length", _length, "a positive number", "How long rewritten lines may be; as in the file by default."
+    ),
 }
+"""The keys of the table."""
 
 
 def _installed_torch() -> str:

@@ -1,4 +1,4 @@
-"""From the paths on the command line to the Python files they stand for."""
+"""From the paths on the command line to the Python files and notebooks they stand for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pathspec
 
 from compilefix.source.errors import InputError
-from compilefix.source.files import SourceError, display_path
+from compilefix.source.files import NOTEBOOK_SUFFIX, SourceError, display_path
 
 DEFAULT_EXCLUDES = frozenset(
     {
@@ -37,6 +37,7 @@ DEFAULT_EXCLUDES = frozenset(
 )
 """Folders that are not walked into. One that is named on the command line itself is."""
 
+_SUFFIXES = (".py", NOTEBOOK_SUFFIX)
 OUTPUT_FOLDERS = frozenset({"build", "dist"})
 """Folders of build output; a package may bear the name too, so those with `__init__.py` are walked."""
 
@@ -54,9 +55,9 @@ def discover(paths: Sequence[Path], root: Path, exclude: Sequence[str] = (), for
     """Find the Python files that `paths` stand for.
 
     A file that is named is taken whatever its name, unless `force_exclude` holds it to the exclusions too. A folder is
-    walked for `*.py`, less the default exclusions, the `exclude` patterns (as in a .gitignore in `root`), and, inside
-    a git repository, what its .gitignore files name. A folder that is itself ignored (an installed package in a
-    virtual environment, say) was named on purpose and is walked without them. Links to folders are not followed.
+    walked for `*.py` and notebooks, less the default exclusions, the `exclude` patterns (as in a .gitignore in `root`),
+    and, inside a git repository, what its .gitignore files name. A folder that is itself ignored (an installed package
+    in a virtual environment, say) was named on purpose and is walked without them. Links to folders are not followed.
 
     Raises InputError for a pattern in `exclude` that is not one.
     """
@@ -138,7 +139,7 @@ def _walk(top: Path, excluded: _Patterns, errors: list[SourceError]) -> Iterator
         for child in files:
             path = folder / child
             if (
-                child.endswith(".py")
+                child.endswith(_SUFFIXES)
                 and not _ignored(absolute / child, False, inherited)
                 and not excluded.verdict(absolute / child, False)
                 and (path.is_file() or not path.is_symlink())

@@ -1,21 +1,19 @@
-"""Reading and replacing source files without losing anything of them."""
+"""Reading source files without losing anything of them."""
 
 from __future__ import annotations
 
 import ast
 import codecs
-import contextlib
 import io
-import os
 import re
 import stat
-import tempfile
 import tokenize
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+NOTEBOOK_SUFFIX = ".ipynb"
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -99,7 +97,17 @@ def read(path: Path) -> SourceFile | SourceError:
             return SourceError(shown, "is not a regular file")
         data = path.read_bytes()
     except OSError as error:
-        return SourceError(shown, f"cannot be read: {_reason(error)}")
+        return SourceError(shown, f"cannot be read: {reason(error)}")
+    if path.suffix == NOTEBOOK_SUFFIX:
+        from compilefix.source.notebooks import parse_notebook
+
+        return parse_notebook(path, data)
+    return parse(path, data)
+
+
+def parse(path: Path, data: bytes) -> SourceFile | SourceError:
+    """The Python file that `data` holds; `path` says where it stands, or would stand."""
+    shown = display_path(path)
     if b"\0" in data:
         return SourceError(shown, "contains a null byte, so it is not Python source", _line_of(data, data.index(b"\0")))
     try:
@@ -118,95 +126,14 @@ def read(path: Path) -> SourceFile | SourceError:
         return SourceError(shown, f"cannot be decoded: {error}")
     if encoding != "utf-8" and not _comes_back(text, encoding, body):
         return SourceError(shown, f"would not survive being read and written as {encoding}")
-    tree = _parse(text, shown)
+    tree = syntax_tree(text, shown)
     if isinstance(tree, SourceError):
         return tree
     return SourceFile(path=path, module=module_name(path), text=text, tree=tree, encoding=encoding, bom=bom)
 
 
-def write(target: SourceFile | Path, text: str, *, root: Path | None = None) -> SourceError | None:
-    """Replace a file that was read, or create the file at a path, in one step; None when that worked.
-
-    The complete text goes to a temporary file in the same folder, which then takes the place of the old file, so the
-    old text or the new one is there at every moment, never a part. Encoding, byte order mark and mode bits stay.
-
-    Nothing is written when the text does not parse, the file is read-only, it has changed since it was read, it is
-    reached through a link that leaves `root` (by default the file's own folder), or, for a path, it exists already.
-    """
-    path = target.path if isinstance(target, SourceFile) else target
-    shown = display_path(path)
-    parsed = _parse(text, shown)
-    if isinstance(parsed, SourceError):
-        return SourceError(shown, f"not written, because the new text does not parse: {parsed.message}", parsed.line)
-    try:
-        if isinstance(target, SourceFile):
-            return _replace(target, text, root)
-        return _create(target, text)
-    except UnicodeEncodeError as error:
-        return SourceError(shown, f"not written: the new text does not fit its encoding: {error}")
-    except OSError as error:
-        return SourceError(shown, f"not written: {_reason(error)}")
-
-
-def _replace(source: SourceFile, text: str, root: Path | None) -> SourceError | None:
-    shown = display_path(source.path)
-    real = source.path.resolve(strict=True)
-    if _leaves(source.path, real, root):
-        return SourceError(shown, f"not written: it is a link to a file elsewhere, {real}")
-    status = real.stat()
-    if not status.st_mode & 0o222 or not os.access(real, os.W_OK):
-        return SourceError(shown, "not written: the file is read-only")
-    if real.read_bytes() != source.encoded(source.text):
-        return SourceError(shown, "not written: the file has changed since it was read")
-    _put(real, source.encoded(text), status)
-    return None
-
-
-def _create(path: Path, text: str) -> SourceError | None:
-    if path.exists() or path.is_symlink():
-        return SourceError(display_path(path), "not written: the file exists already")
-    _put(path, text.encode(), None)
-    return None
-
-
-def _leaves(path: Path, real: Path, root: Path | None) -> bool:
-    """Whether a link on the way to the file leads out of the tree that the user named."""
-    absolute = Path(os.path.normpath(path.absolute()))
-    tree = absolute.parent if root is None else root.absolute()
-    if not absolute.is_relative_to(tree):
-        tree = absolute.parent
-    return not real.is_relative_to(tree.resolve())
-
-
-def _put(path: Path, data: bytes, status: os.stat_result | None) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if status is None:
-            temporary.chmod(0o666 & ~_umask())
-        else:
-            temporary.chmod(stat.S_IMODE(status.st_mode))
-            if hasattr(os, "chown"):
-                # Only root may give a file away; anybody else becomes the owner of what they write, as with any editor.
-                with contextlib.suppress(PermissionError):
-                    os.chown(temporary, status.st_uid, status.st_gid)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _parse(text: str, shown: str) -> ast.Module | SourceError:
+def syntax_tree(text: str, shown: str) -> ast.Module | SourceError:
+    """The tree of `text`, or why it has none; `shown` names the file in the message."""
     try:
         with warnings.catch_warnings():
             # What Python thinks of the user's string escapes is not what they asked about.
@@ -243,5 +170,6 @@ def _line_of(data: bytes, offset: int) -> int:
     return data.count(b"\n", 0, offset) + 1
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """What the operating system says of a failure, without the path."""
     return error.strerror or str(error)

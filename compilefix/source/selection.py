@@ -50,18 +50,32 @@ def choose(
     value wins, and `ignore` wins a tie. A `select` on the command line starts afresh: the configuration's `select`,
     `extend-select` and `ignore` do not count then.
 
-    Raises SelectionError for a value that fits no code in `known`.
+    Raises SelectionError for a value that fits no code in `known`, with the place of it in the configuration.
     """
+
+    def configured(key: str, values: Sequence[str], *inner: str) -> list[str]:
+        try:
+            return [_prefix(value, known) for value in values]
+        except SelectionError as error:
+            raise SelectionError(
+                f"{config.place(key, *inner)}: '{key}': {error}" if config.file else str(error)
+            ) from None
+
+    def given(values: Sequence[str]) -> list[str]:
+        return [_prefix(value, known) for value in values]
+
+    chosen = [*configured("select", config.select or ("ALL",)), *configured("extend-select", config.extend_select)]
+    ignored = configured("ignore", config.ignore)
     if select:
-        chosen, ignored = (*select, *extend_select), tuple(ignore)
-    else:
-        chosen = (*(config.select or ("ALL",)), *config.extend_select, *extend_select)
-        ignored = (*config.ignore, *ignore)
-    chosen_prefixes = [_prefix(value, known) for value in chosen]
-    ignored_prefixes = [_prefix(value, known) for value in ignored]
-    codes = frozenset(code for code in known if _strength(code, chosen_prefixes) > _strength(code, ignored_prefixes))
+        chosen, ignored = given(select), []
+    chosen += given(extend_select)
+    ignored += given(ignore)
+    codes = frozenset(code for code in known if _strength(code, chosen) > _strength(code, ignored))
     per_file = tuple(
-        (pattern, frozenset(code for code in known if _strength(code, [_prefix(v, known) for v in values]) >= 0))
+        (
+            pattern,
+            frozenset(code for code in known if _strength(code, configured("per-file-ignores", values, pattern)) >= 0),
+        )
         for pattern, values in config.per_file_ignores.items()
     )
     return RuleSelection(codes, config.root, per_file)

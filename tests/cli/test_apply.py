@@ -79,6 +79,12 @@ def test_git_applies_the_diff_to_the_byte(cli: Cli, content: bytes, in_repositor
     "content",
     [
         MODEL.replace(b"\n", b"\r\n"),
+        MODEL.replace(b"\n", b"\r"),
+        MODEL.replace(b"@", b"@  ").replace(b"    ", b"\t"),
+        MODEL.replace(b"import torch\n", b"import torch\n\x0c\n"),
+        MODEL.replace(b"    return", b"\x0c    return"),
+        MODEL.replace(b"slow(x)\n", b"slow(x)\r\n"),
+        b"#!/usr/bin/env python\n# -*- coding: cp1252 -*-\n# \x80\n" + MODEL,
         b"\xef\xbb\xbf# x\n" + MODEL,
         b"# coding: latin-1\n# \xe9\n" + MODEL,
         MODEL.rstrip(),

@@ -22,7 +22,8 @@ from compilefix.codemods.host_effects.print_in_graph import PrintInGraph
 from compilefix.fixing.boundary import helper_text
 from compilefix.fixing.engine import Outcome, run
 from compilefix.source.config import Config
-from compilefix.source.files import SourceFile, read, write
+from compilefix.source.files import SourceFile, read
+from compilefix.source.writing import write
 
 torch = pytest.importorskip("torch")
 testing = pytest.importorskip("torch._dynamo.testing")

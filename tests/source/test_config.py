@@ -76,7 +76,7 @@ def test_without_a_table_the_project_folder_is_the_root(project: Path) -> None:
     ("text", "parts"),
     [
         ("selct = ['CF1']", ["unknown key 'selct'", "did you mean 'select'?"]),
-        ("select = 'CF1'", ["'select' must be a list of strings"]),
+        ("select = 'CF1'", ["'select' must be a list of strings, not \"CF1\""]),
         ("select = [1]", ["'select' must be a list of strings"]),
         ("per-file-ignores = ['CF1']", ["'per-file-ignores' must be a table"]),
         ("target-torch = 2.11", ["'target-torch' must be a version in quotes"]),
@@ -91,10 +91,35 @@ def test_mistakes_are_named_with_file_and_key(project: Path, text: str, parts: l
     with pytest.raises(ConfigError) as raised:
         config.load([project])
     message = str(raised.value)
-    assert message.startswith("pyproject.toml: ")
+    assert message.startswith("pyproject.toml:2: ")
     assert "\n" not in message
     for part in parts:
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[project]\nname = 'x'\n\n[tool.compilefix]\n# why\nselect = ['CF1']\nselct = []\n", 7),
+        ("[tool.compilefix]\nselct = [\n  'CF1',\n]\nselect = []\n", 2),
+        ("[tool]\nx = 1\ncompilefix = { selct = [] }\n", 3),
+        ("[tool.compilefix]\nselect = []\n\n\n[tool.compilefix.selct]\nx = 1\n", 5),
+        ("tool.compilefix.select = []\ntool.compilefix.selct = []\n", 2),
+        ("[tool]\ncompilefix = 3\n", 2),
+    ],
+)
+def test_the_line_of_a_mistake_is_the_one_that_sets_the_value(project: Path, text: str, line: int) -> None:
+    write(project, text)
+    with pytest.raises(ConfigError, match=f"^pyproject.toml:{line}: "):
+        config.load([project])
+
+
+def test_the_place_of_a_value_is_known_for_messages_about_it(project: Path) -> None:
+    write(project, "[tool.compilefix]\nselect = ['CF1']\n\n[tool.compilefix.per-file-ignores]\n'a/*' = ['CF2']\n")
+    loaded = config.load([project])
+    assert loaded.place("select") == "pyproject.toml:2"
+    assert loaded.place("per-file-ignores", "a/*") == "pyproject.toml:5"
+    assert config.Config(project).place("select") == ""
 
 
 def test_an_explicit_file_needs_no_table_of_its_own(project: Path) -> None:

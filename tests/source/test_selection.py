@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compilefix.source.config import Config
+from compilefix.source.config import Config, load
 from compilefix.source.selection import SelectionError, choose
 
 KNOWN = ("CF101", "CF102", "CF201", "CF301")
@@ -42,6 +42,13 @@ def test_an_unknown_rule_is_named_with_the_nearest() -> None:
         codes(Config(Path(), select=("E501",)))
     with pytest.raises(SelectionError, match="'CF9'"):
         codes(Config(Path(), per_file_ignores={"tests": ("CF9",)}))
+
+
+def test_an_unknown_rule_in_the_configuration_is_named_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text("[tool.compilefix]\nignore = ['CF1']\nper-file-ignores = { 'a/**' = ['CF9'] }\n")
+    with pytest.raises(SelectionError, match=r"pyproject.toml:3: 'per-file-ignores': unknown rule 'CF9'"):
+        choose(load([tmp_path]), KNOWN)
 
 
 def test_ignores_per_file() -> None:
