@@ -1,0 +1,94 @@
+"""The fix that lets a number read from a tensor stay a tensor, or the reason why there is none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.finding import Edit, Fix
+from compilefix.codemods.host_reads.number_flow import Flow, Renderer, follow
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, imports
+from compilefix.source.snippets import snippet
+
+
+def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix | str:
+    """The fix for the number `node` that is read from the tensor `source`, or why there is none.
+
+    `cast` says how it is read: `item`, `float`, `int` or `bool`.
+    """
+    flow = Flow(scope.value(source))
+    template = Template()
+    follow(node, scope, flow)
+    template.refuse(flow.obstacles)
+    code = _as_tensor(source, cast, flow, scope, template)
+    if template.broken is not None:
+        return template.broken
+    edits = _edits(node, code, flow, template, scope)
+    needed = imports(scope) if any("torch." in edit.template for edit in edits) else ()
+    return Fix(edits, needed, template.assumptions, template.reasons)
+
+
+def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template) -> str:
+    """Code for the tensor that stands for the number."""
+    value = flow.read
+    code = template.use(source, operand=True)
+    if not value.certain:
+        template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
+    if value.dtype not in ("int", "bool") and value.leaves:
+        code += ".detach()"
+    if shared(source, scope) or (flow.handed_out and isinstance(source, ast.Name | ast.Attribute | ast.Subscript)):
+        # The number was read once; the tensor would follow later writes into its memory.
+        code += ".clone()"
+    if value.rank != 0:
+        template.refuse(
+            [
+                Obstacle(
+                    f"`{snippet(source)}` is not proved to be without dimensions: "
+                    "with more than one element another error is raised",
+                    "condition-one-element",
+                )
+            ]
+        )
+        code += ".reshape(())"
+    if cast == "bool":
+        return code if value.dtype == "bool" else f"({code} != 0)"
+    if cast == "int" and value.dtype not in ("int", "bool"):
+        reason = (
+            "`int()` truncates, and the tensor is not proved to be of an integer dtype: NaN and infinity raise there"
+        )
+        template.refuse([Obstacle(reason, "math-errors")])
+        code += ".long()" if flow.handed_out and not flow.operations else ".trunc()"
+    if flow.operations and not flow.keeps_dtype:
+        return code + ".double()"
+    if cast == "float" and value.dtype in ("int", "bool"):
+        return code + ".double()"
+    if cast == "int" and value.dtype == "bool":
+        return code + ".long()"
+    return code
+
+
+def shared(source: ast.expr, scope: Scope) -> bool:
+    """Whether somebody else can write into the memory of the tensor that is read."""
+    storage = scope.value(source).storage
+    if not storage or any(token.startswith(("param:", "self.", "global.")) for token in storage):
+        return True
+    return scope.legality.writer(storage, (), scope.facts) is not None
+
+
+def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Scope) -> tuple[Edit, ...]:
+    """One edit for the read, and one for each expression that must change with it; nested ones as one."""
+    codes: dict[ast.AST, str] = {node: code}
+    render = Renderer(template, codes)
+    for changed, build in flow.rewrites:
+        codes[changed] = build(render)
+    tops = [n for n in codes if not any(n is not other and n in _inside(other) for other in codes)]
+    return tuple(
+        scope.edit(top, codes[top], **{n: p for n, p in template.parts.items() if f"{{{n}}}" in codes[top]})
+        for top in tops
+    )
+
+
+def _inside(node: ast.AST) -> Iterable[ast.AST]:
+    return set(ast.walk(node))

@@ -1,0 +1,157 @@
+"""The places where a number takes no part in further arithmetic: fill values, operands beside a tensor, results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import torch_name
+from compilefix.source.index import Function
+from compilefix.source.snippets import snippet
+
+_OPERATIONS = frozenset({"add", "sub", "mul", "div", "multiply", "true_divide", "add_", "sub_", "mul_", "div_"})
+_DRIVES = frozenset({"backward", "zero_grad", "compile", "_dynamo"})
+_DISPLAYS = (ast.Tuple, ast.List, ast.Dict)
+
+FillBuild = Callable[[Callable[[ast.AST], str], Callable[[ast.expr], str], bool], str]
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A tensor that is filled with the number, wholly or in part.
+
+    target: the tensor whose dtype the value takes. call: what does it. build: the code that does it with a tensor,
+    where the code as it is does not take one; it is given how to use a node, how to render one, and whether the dtypes
+    agree.
+    """
+
+    target: ast.expr
+    call: ast.AST
+    build: FillBuild | None = None
+
+
+def fill_of(node: ast.expr, scope: Scope) -> Fill | None:
+    """What a number fills: `new_full`, `full_like`, `full` with a dtype, `masked_fill`, `fill_`, `x[...] = number`."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
+        target = parent.targets[0]
+        if isinstance(target, ast.Subscript) and scope.value(target.value).is_tensor:
+            return Fill(target.value, parent)
+        return None
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    keywords = {k.arg: k.value for k in call.keywords}
+    name = scope.callee(call) or ""
+    place = next((k for k, v in keywords.items() if v is node), None)
+    position = call.args.index(node) if node in call.args else None
+    if name == "Tensor.new_full" and isinstance(call.func, ast.Attribute):
+        return _new_full(node, call, call.func.value, position == 1 or place == "fill_value", scope)
+    if name == "torch.full_like" and call.args and (position == 1 or place == "fill_value"):
+        if set(keywords) - {"fill_value"} or call.args[0] is node:
+            return None
+        torch = torch_name(scope)
+        return Fill(
+            call.args[0], call, lambda use, render, _: f"{torch}.empty_like({use(call.args[0])}).fill_({render(node)})"
+        )
+    if name == "torch.full" and (position == 1 or place == "fill_value"):
+        return Fill(call, call) if "dtype" in keywords else None
+    if name in ("Tensor.masked_fill", "Tensor.masked_fill_", "Tensor.fill_") and isinstance(call.func, ast.Attribute):
+        last = 0 if name == "Tensor.fill_" else 1
+        return Fill(call.func.value, call) if position == last or place == "value" else None
+    if name in ("torch.masked_fill", "torch.fill") and call.args and call.args[0] is not node:
+        return Fill(call.args[0], call) if position == len(call.args) - 1 or place == "value" else None
+    return None
+
+
+def _new_full(node: ast.expr, call: ast.Call, target: ast.expr, fills: bool, scope: Scope) -> Fill | None:
+    size = next((k.value for k in call.keywords if k.arg == "size"), call.args[0] if call.args else None)
+    if not fills or size is None or size is node or {k.arg for k in call.keywords} - {"size", "fill_value"}:
+        return None
+    if not isinstance(target, ast.Name | ast.Attribute):
+        return None
+    torch = torch_name(scope)
+
+    def build(use: Callable[[ast.AST], str], render: Callable[[ast.expr], str], _same: bool) -> str:
+        tensor = use(target)
+        return f"{torch}.full({_size(size, use)}, {render(node)}, dtype={tensor}.dtype, device={tensor}.device)"
+
+    return Fill(target, call, build)
+
+
+def _size(node: ast.expr, use: Callable[[ast.AST], str]) -> str:
+    # The parentheses of a tuple belong to it here and not in LibCST: it is named by its parts.
+    if not isinstance(node, ast.Tuple):
+        return use(node)
+    parts = [f"*{use(e.value)}" if isinstance(e, ast.Starred) else use(e) for e in node.elts]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The tensor that a call combines the number with: `x.mul(n)`, `torch.add(x, n)`, `torch.where(c, x, n)`."""
+    call = scope.parents.get(node)
+    if not isinstance(call, ast.Call) or call.keywords or node not in call.args:
+        return None
+    name = scope.callee(call) or ""
+    if name == "torch.where" and len(call.args) == 3 and call.args[0] is not node:
+        return call.args[2] if call.args[1] is node else call.args[1]
+    bare = name.removeprefix("Tensor.").removeprefix("torch.")
+    if bare not in _OPERATIONS:
+        return None
+    if name.startswith("Tensor.") and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+        return call.func.value
+    return call.args[0] if name.startswith("torch.") and len(call.args) == 2 and call.args[1] is node else None
+
+
+def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
+    """Whether the number is returned or stored: the reason, and the assumption under which a tensor will do."""
+    child: ast.AST = node
+    parent = scope.parents.get(node)
+    while isinstance(parent, _DISPLAYS) and (not isinstance(parent, ast.Dict) or child in parent.values):
+        child, parent = parent, scope.parents.get(parent)
+    if isinstance(parent, ast.Return | ast.Yield):
+        if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
+            return "the number is returned: an integer is a size or an index for whoever calls this", None
+        user = next(_callers(scope), None)
+        if user is not None:
+            return f"the number is returned, and `{user.qualname}` goes on to use it", None
+    elif isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is child:
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        if child is node and not all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
+            return None
+        for target in targets:
+            if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or _read_back(target, scope):
+                return f"the number is stored in `{snippet(target)}`, which this function goes on to read", None
+    else:
+        return None
+    reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
+    return reason, "number-to-tensor"
+
+
+def _read_back(target: ast.expr, scope: Scope) -> bool:
+    """Whether the function reads what a stored number may be in, otherwise than by returning all of it."""
+    holder = target.value if isinstance(target, ast.Subscript) else target
+    text = ast.unparse(holder)
+    for node in scope.function.nodes:
+        if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load) or node is holder:
+            continue
+        if ast.unparse(node) != text:
+            continue
+        parent = scope.parents.get(node)
+        stores = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store) and parent.value is node
+        if not stores and not isinstance(parent, ast.Return | ast.Tuple):
+            return True
+    return False
+
+
+def _callers(scope: Scope) -> Iterator[Function]:
+    """Functions that call this one and do not drive it from outside, as a training loop does."""
+    inference = scope.legality.inference
+    for module in inference.project.modules.values():
+        for function in module.all_functions:
+            if function is scope.function or scope.function not in inference.facts(function).calls.values():
+                continue
+            if not any(isinstance(n, ast.Attribute) and n.attr in _DRIVES for n in function.nodes):
+                yield function
