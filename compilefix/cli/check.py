@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from compilefix.cli import options
-from compilefix.cli.inputs import Request, gather, print_errors
+from compilefix.cli.inputs import Inputs, Request, gather, print_errors
+from compilefix.cli.wanted import Wanted
+from compilefix.codemods import registry
+from compilefix.reporting import baseline as known_findings
+from compilefix.reporting.report import Report, UnusedSuppression, entries
+from compilefix.reporting.summary import count, summarize
 from compilefix.reporting.summary import statistics as count_by_rule
-from compilefix.reporting.summary import summarize
 from compilefix.source.errors import InputError
+from compilefix.source.files import display_path
+from compilefix.source.notebooks import Notebook
 
-Format = Literal["text", "concise", "json", "github"]
+Format = Literal["text", "concise", "json", "github", "gitlab", "sarif", "junit"]
 
 
 def check(
@@ -27,6 +36,18 @@ def check(
     statistics: Annotated[
         bool, typer.Option("--statistics", help="Count the findings by rule instead of listing them.")
     ] = False,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Report only findings that are not in this baseline."),
+    ] = None,
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-baseline", metavar="FILE", help="Write the findings here as a baseline, and exit with 0."
+        ),
+    ] = None,
+    since: options.Since = None,
+    stdin_filename: options.StdinFilename = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even when there are findings.")] = False,
     exclude: options.Exclude = None,
     force_exclude: options.ForceExclude = False,
@@ -37,8 +58,11 @@ def check(
 
     Exit codes: 0 no findings, 1 findings, 2 something could not be looked at.
     """
-    if statistics and output_format == "github":
+    if statistics and output_format not in ("text", "concise", "json"):
         raise InputError("--statistics goes with the formats text, concise and json")
+    if baseline is not None and write_baseline is not None:
+        raise InputError("--baseline and --write-baseline do not go together")
+    known = frozenset[str]() if baseline is None else known_findings.load(baseline)
     inputs = gather(
         Request(
             paths=paths or (),
@@ -50,37 +74,72 @@ def check(
             exclude=tuple(exclude or ()),
             force_exclude=force_exclude,
             config=config,
+            since=since,
+            stdin_filename=stdin_filename,
         )
     )
-    outcome = inputs.run(rewrite=False)
-    findings = outcome.findings
-    errors = (*inputs.errors, *outcome.errors)
-    print_errors(errors)
+    wanted = inputs.wanted()
+    outcome = inputs.run(rewrite=False, wanted=wanted)
+    report = Report(
+        entries=entries(outcome.findings, inputs.by_path, inputs.config.root),
+        errors=(*inputs.errors, *outcome.errors),
+        files=inputs.by_path,
+        allowed=inputs.allowed,
+        unused=_unused(wanted) if inputs.whole else (),
+    )
+    print_errors(report.errors)
+    if write_baseline is not None:
+        known_findings.write(write_baseline, report.entries)
+        if not quiet:
+            print(f"{count(len(report.entries), 'finding')} written to {display_path(write_baseline)}.")
+        raise typer.Exit(2 if report.errors else 0)
+    new = tuple(entry for entry in report.entries if entry.fingerprint not in known)
+    report = replace(report, entries=new, known=len(report.entries) - len(new))
+    if not quiet:
+        for comment in report.unused:
+            print(comment, file=sys.stderr)
+        gone = len(known) - report.known
+        if gone and inputs.whole and baseline is not None:
+            print(f"{count(gone, 'finding')} in {display_path(baseline)} not found any more", file=sys.stderr)
+    _write(report, output_format, statistics, quiet, inputs)
+    if report.errors:
+        raise typer.Exit(2)
+    if report.entries and not exit_zero:
+        raise typer.Exit(1)
+
+
+def _write(report: Report, output_format: Format, statistics: bool, quiet: bool, inputs: Inputs) -> None:
     out = sys.stdout
-    if output_format == "json":
-        from compilefix.reporting import findings_json
-
-        counts = count_by_rule(findings, inputs.allowed) if statistics else None
-        out.write(findings_json.document(findings, errors, counts) + "\n")
-    elif output_format == "github":
-        from compilefix.reporting import findings_github
-
-        out.writelines(line + "\n" for line in findings_github.lines(findings, errors))
-    else:
+    if output_format in ("text", "concise"):
         from compilefix.reporting import findings_text
 
         if statistics:
-            lines = findings_text.statistics_lines(count_by_rule(findings, inputs.allowed))
+            lines = findings_text.statistics_lines(count_by_rule(report.findings, report.allowed))
             out.writelines(line + "\n" for line in lines)
         elif output_format == "concise":
-            findings_text.write_concise(findings, out, inputs.allowed)
+            findings_text.write_concise(report, out)
         else:
-            findings_text.write_frames(findings, inputs.by_path, out, inputs.allowed, colour=out.isatty())
+            findings_text.write_frames(report, out, colour=out.isatty())
         if not quiet:
-            closing = findings_text.summary_lines(summarize(findings, inputs.allowed), len(inputs.files))
+            summary = summarize(report.findings, report.allowed)
+            closing = findings_text.summary_lines(summary, len(inputs.files), report.known)
             out.writelines(line + "\n" for line in closing)
+    elif output_format == "json":
+        from compilefix.reporting import findings_json
+
+        out.write(
+            findings_json.document(report, count_by_rule(report.findings, report.allowed) if statistics else None)
+        )
+    else:
+        document = importlib.import_module(f"compilefix.reporting.findings_{output_format}").document
+        out.write(document(report))
     out.flush()
-    if errors:
-        raise typer.Exit(2)
-    if findings and not exit_zero:
-        raise typer.Exit(1)
+
+
+def _unused(wanted: Wanted) -> tuple[UnusedSuppression, ...]:
+    found = []
+    for file, comment, codes in wanted.unused(tuple(registry.load())):
+        cell = file.cell_at(comment.line) if isinstance(file, Notebook) else None
+        line = comment.line - (0 if cell is None else cell.line - 1)
+        found.append(UnusedSuppression(display_path(file.path), line, codes, None if cell is None else cell.number))
+    return tuple(found)

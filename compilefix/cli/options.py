@@ -9,7 +9,10 @@ import typer
 
 Paths = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files and folders; the working directory when none is given.", show_default=False),
+    typer.Argument(
+        help="Files and folders; the working directory when none is given, - for the standard input.",
+        show_default=False,
+    ),
 ]
 Select = Annotated[
     list[str] | None,
@@ -34,6 +37,14 @@ Exclude = Annotated[
 ForceExclude = Annotated[
     bool,
     typer.Option("--force-exclude", help="Hold files that are named to the exclusions too.", show_default=False),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="REV", help="Only files that changed since this git revision, new files too."),
+]
+StdinFilename = Annotated[
+    Path | None,
+    typer.Option("--stdin-filename", metavar="FILE", help="The file that the standard input (path -) stands for."),
 ]
 ConfigFile = Annotated[
     Path | None,

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from compilefix.cli.rule import description
 from compilefix.codemods import registry
 from compilefix.codemods.assumptions import ASSUMPTIONS
+from compilefix.reporting.rule_page import description
 
 
 def rules(

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
-from compilefix.source.files import SourceError, display_path
+from compilefix.reporting.report import Report, repository_path
 
 
-def lines(findings: Iterable[Finding], errors: Iterable[SourceError]) -> Iterator[str]:
+def document(report: Report) -> str:
     """One `::warning` per finding, and one `::error` per file that could not be looked at."""
-    for finding in findings:
-        properties = {
-            "file": display_path(finding.path),
-            "line": str(finding.span.line),
-            "endLine": str(finding.span.end_line),
-            "col": str(finding.span.column + 1),
-            "endColumn": str(finding.span.end_column + 1),
-            "title": f"{finding.code} ({finding.name})",
-        }
-        if finding.span.line != finding.span.end_line:
-            # GitHub takes columns only for a place on one line.
-            del properties["col"], properties["endColumn"]
-        yield _command("warning", properties, f"{finding.code} {finding.message}")
-    for error in errors:
-        properties = {"file": error.path} if error.line is None else {"file": error.path, "line": str(error.line)}
+    return "".join(line + "\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for entry in report.entries:
+        finding, place = entry.finding, entry.place
+        title = f"{finding.code} ({finding.name})"
+        properties = {"file": repository_path(finding.path)}
+        message = f"{finding.code} {finding.message}"
+        if place.cell is not None:
+            # GitHub counts lines in the file; in a notebook only the message can say where it is.
+            message = f"cell {place.cell}, line {place.line}: {message}"
+        else:
+            properties |= {"line": str(place.line), "endLine": str(place.end_line)}
+            if place.line == place.end_line:
+                # GitHub takes columns only for a place on one line.
+                properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
+        yield _command("warning", {**properties, "title": title}, message)
+    for error in report.errors:
+        properties = {"file": repository_path(error.path)}
+        if error.line is not None:
+            properties["line"] = str(error.line)
         yield _command("error", properties, error.message)
 
 

@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from compilefix.codemods.finding import Finding
+from compilefix.reporting.report import Entry, Report
 from compilefix.reporting.summary import RuleCount
-from compilefix.source.files import SourceError, display_path
 
 VERSION = 1
 
 
-def document(
-    findings: Iterable[Finding], errors: Iterable[SourceError], statistics: Sequence[RuleCount] | None = None
-) -> str:
-    """The whole document as text. Lines and columns count from 1; the end column is the first one after the place."""
+def document(report: Report, statistics: Sequence[RuleCount] | None = None) -> str:
+    """The whole document as text. Lines and columns count from 1; the end column is the first one after the place.
+
+    In a notebook they count within the cell whose number `cell` holds.
+    """
     content: dict[str, Any] = {
         "version": VERSION,
-        "findings": [_finding(finding) for finding in findings],
-        "errors": [{"path": error.path, "line": error.line, "message": error.message} for error in errors],
+        "findings": [_finding(entry) for entry in report.entries],
+        "errors": [{"path": error.path, "line": error.line, "message": error.message} for error in report.errors],
+        "unused_suppressions": [asdict(unused) for unused in report.unused],
+        "in_baseline": report.known,
     }
     if statistics is not None:
         content["statistics"] = [asdict(row) for row in statistics]
-    return json.dumps(content, indent=2)
+    return json.dumps(content, indent=2) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(entry: Entry) -> dict[str, Any]:
+    finding, place = entry.finding, entry.place
     fix = finding.fix
     return {
         "code": finding.code,
         "name": finding.name,
-        "path": display_path(finding.path),
-        "line": finding.span.line,
-        "column": finding.span.column + 1,
-        "end_line": finding.span.end_line,
-        "end_column": finding.span.end_column + 1,
+        "path": place.path,
+        "cell": place.cell,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
         "message": finding.message,
         "function": finding.function,
         "reached_by": list(finding.reached_by),
@@ -48,5 +52,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
         else {"applicability": "safe" if fix.safe else "unsafe", "assumptions": list(fix.assumptions)},
         "declined": finding.declined,
         "confirmed": finding.confirmed,
-        "fingerprint": finding.fingerprint,
+        "fingerprint": entry.fingerprint,
     }

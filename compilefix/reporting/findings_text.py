@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from compilefix.codemods.finding import Finding
 from compilefix.reporting.frames import frame, printable
+from compilefix.reporting.report import Entry, Report
 from compilefix.reporting.summary import RuleCount, Summary, count, is_allowed
-from compilefix.source.files import SourceFile, display_path
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -16,35 +16,34 @@ if TYPE_CHECKING:
 _SIDE = "|"
 
 
-def write_frames(
-    findings: Iterable[Finding],
-    files: Mapping[str, SourceFile],
-    stream: TextIO,
-    allowed: frozenset[str] | None,
-    *,
-    colour: bool,
-) -> None:
-    """Write each finding with its code frame to `stream`. `files` holds the sources by the findings' `path`."""
+def write_frames(report: Report, stream: TextIO, *, colour: bool) -> None:
+    """Write each finding with its code frame to `stream`."""
     if colour:
-        _write_rich(findings, files, stream, allowed)
+        _write_rich(report, stream)
         return
-    for finding in findings:
-        for line in _plain(finding, files, allowed):
+    for entry in report.entries:
+        for line in _plain(entry, report):
             stream.write(line + "\n")
         stream.write("\n")
 
 
-def write_concise(findings: Iterable[Finding], stream: TextIO, allowed: frozenset[str] | None) -> None:
+def write_concise(report: Report, stream: TextIO) -> None:
     """Write each finding as one line, `path:line:column: CODE message`; `[*]` marks what `apply` would fix."""
-    for finding in findings:
-        mark = "[*] " if is_allowed(finding, allowed) else ""
-        stream.write(f"{_place(finding)}: {finding.code} {mark}{printable(finding.message)}\n")
+    for entry in report.entries:
+        finding = entry.finding
+        mark = "[*] " if is_allowed(finding, report.allowed) else ""
+        stream.write(f"{entry.place}: {finding.code} {mark}{printable(finding.message)}\n")
 
 
-def summary_lines(summary: Summary, files: int) -> Iterator[str]:
-    """The closing lines: how many findings, what `apply` would fix, and what it would fix with more assumptions."""
+def summary_lines(summary: Summary, files: int, known: int = 0) -> Iterator[str]:
+    """The closing lines: how many findings, what `apply` would fix, and what it would fix with more assumptions.
+
+    `known` counts the findings that the baseline left out.
+    """
+    if known:
+        yield f"{count(known, 'finding')} in the baseline not shown."
     if not summary.total:
-        yield f"No findings in {count(files, 'file')}."
+        yield f"No {'new ' if known else ''}findings in {count(files, 'file')}."
         return
     yield (
         f"{count(summary.total, 'finding')} in {count(files, 'file')}: "
@@ -65,36 +64,35 @@ def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:
         yield f"{row.count:>{width}}  {row.code}  {row.name}" + (f"  ({row.fixable} fixable)" if row.fixable else "")
 
 
-def _plain(finding: Finding, files: Mapping[str, SourceFile], allowed: frozenset[str] | None) -> Iterator[str]:
-    yield f"{_place(finding)}: {finding.code} {printable(finding.message)}"
-    for number, code in _frame_lines(finding, files):
+def _plain(entry: Entry, report: Report) -> Iterator[str]:
+    yield f"{entry.place}: {entry.finding.code} {printable(entry.finding.message)}"
+    for number, code in _frame_lines(entry, report):
         yield f"    {number} {_SIDE} {code}".rstrip()
-    for label, text in _notes(finding, allowed):
+    for label, text in _notes(entry.finding, report.allowed):
         yield f"    {label}: {printable(text)}"
 
 
-def _write_rich(
-    findings: Iterable[Finding], files: Mapping[str, SourceFile], stream: TextIO, allowed: frozenset[str] | None
-) -> None:
+def _write_rich(report: Report, stream: TextIO) -> None:
     from rich.console import Console
     from rich.syntax import Syntax
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, soft_wrap=True)
     syntax = Syntax("", "python", theme="ansi_dark", background_color="default")
-    for finding in findings:
+    for entry in report.entries:
+        finding, path = entry.finding, entry.place.path
         head = Text()
-        head.append(display_path(finding.path), "bold")
-        head.append(f":{finding.span.line}:{finding.span.column + 1}: ", "cyan")
+        head.append(path, "bold")
+        head.append(str(entry.place).removeprefix(path) + ": ", "cyan")
         head.append(finding.code, "bold red")
         head.append(f" {printable(finding.message)}")
         console.print(head)
-        for number, code in _frame_lines(finding, files):
+        for number, code in _frame_lines(entry, report):
             line = Text(f"    {number} {_SIDE} ", "blue")
             # Only the underline has no line number.
             line.append_text(_highlighted(syntax.highlight(code)) if number.strip() else Text(code, "bold red"))
             console.print(line)
-        for label, text in _notes(finding, allowed):
+        for label, text in _notes(finding, report.allowed):
             note = Text("    ")
             note.append(f"{label}:", _NOTE_STYLES[label])
             note.append(f" {printable(text)}")
@@ -110,11 +108,11 @@ def _highlighted(text: Text) -> Text:
 _NOTE_STYLES = {"in": "bold", "fix": "bold green", "fix with": "bold yellow", "no fix": "bold magenta"}
 
 
-def _frame_lines(finding: Finding, files: Mapping[str, SourceFile]) -> Iterator[tuple[str, str]]:
-    file = files.get(finding.path)
+def _frame_lines(entry: Entry, report: Report) -> Iterator[tuple[str, str]]:
+    file = report.files.get(entry.finding.path)
     if file is None:
         return
-    shown = frame(file.lines, finding.span)
+    shown = frame(file.lines, entry.finding.span, entry.finding.span.line - entry.place.line)
     for index, (number, text) in enumerate(shown.lines):
         yield f"{number:>{shown.gutter}}", text
         if index == shown.marked:
@@ -133,7 +131,3 @@ def _notes(finding: Finding, allowed: frozenset[str] | None) -> Iterator[tuple[s
     else:
         label = "fix" if is_allowed(finding, allowed) else "fix with"
         yield label, f"assumption{'s' * (len(finding.fix.assumptions) > 1)} {', '.join(finding.fix.assumptions)}"
-
-
-def _place(finding: Finding) -> str:
-    return f"{display_path(finding.path)}:{finding.span.line}:{finding.span.column + 1}"

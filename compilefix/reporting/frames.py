@@ -26,10 +26,13 @@ class Frame:
         return len(str(self.lines[-1][0])) if self.lines else 1
 
 
-def frame(lines: Sequence[str], span: Span) -> Frame:
-    """The frame for `span` in a file of `lines`; of a long statement the first lines only."""
+def frame(lines: Sequence[str], span: Span, before: int = 0) -> Frame:
+    """The frame for `span` in a file of `lines`; of a long statement the first lines only.
+
+    `before` is the number of lines that are not counted, those above a notebook's cell.
+    """
     last = min(span.end_line, span.line + _MOST_LINES - 1, len(lines))
-    shown = tuple((number, printable(lines[number - 1])) for number in range(span.line, last + 1))
+    shown = tuple((number - before, printable(lines[number - 1])) for number in range(span.line, last + 1))
     first = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
     end = span.end_column if span.end_line == span.line else len(first.rstrip())
     under = first[span.column : max(end, span.column + 1)]

@@ -82,6 +82,11 @@ def discover(paths: Sequence[Path], root: Path, exclude: Sequence[str] = (), for
     return Discovery(tuple(sorted(found.values())), tuple(errors), tuple(empty))
 
 
+def is_excluded(path: Path, root: Path, exclude: Sequence[str] = ()) -> bool:
+    """Whether a file that is named would be left out with `force_exclude`. Raises InputError as `discover` does."""
+    return _forced_out(path, root, _Patterns(root.absolute(), exclude))
+
+
 def repository(path: Path) -> Path | None:
     """The root of the git working tree that `path` lies in, if any."""
     absolute = path.absolute()

@@ -12,10 +12,10 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from compilefix.source.files import SourceError, SourceFile, display_path, syntax_tree
+from compilefix.source.files import NOTEBOOK_SUFFIX, SourceError, SourceFile, display_path, parse, syntax_tree
 
 _PYTHON_CELL_MAGICS = frozenset({"capture", "prun", "time", "timeit"})
 _CELL_MAGIC = re.compile(r"\s*%%(\w*)")
@@ -77,6 +77,11 @@ class Notebook(SourceFile):
         return sources
 
 
+def parse_any(path: Path, data: bytes) -> SourceFile | SourceError:
+    """The notebook or, as the name of `path` says, the Python file that `data` holds."""
+    return parse_notebook(path, data) if path.suffix == NOTEBOOK_SUFFIX else parse(path, data)
+
+
 def parse_notebook(path: Path, data: bytes) -> SourceFile | SourceError:
     """The notebook that `data` holds, or why it cannot be looked at. One in another language has no code cells."""
     shown = display_path(path)
@@ -111,21 +116,13 @@ def parse_notebook(path: Path, data: bytes) -> SourceFile | SourceError:
         parts.append(f"# %% {mark} {number}\n{part}")
         lines += 1 + part.count("\n")
     module = "".join(parts)
-    tree = syntax_tree(module, shown)
-    if isinstance(tree, SourceError):
-        return SourceError(shown, tree.message)
-    return Notebook(
-        path=path,
-        # Nothing imports a notebook, so that it must not take the name of the module beside it.
-        module=f"{path.stem} (notebook)".replace(".", "_"),
-        text=module,
-        tree=tree,
-        raw=raw,
-        cells=tuple(cells),
-        stand_ins=tuple(stand_ins),
-        mark=mark,
-        original=module,
-    )
+    plain = parse(path, module.encode())
+    if isinstance(plain, SourceError):
+        return SourceError(shown, plain.message)
+    inherited = {item.name: getattr(plain, item.name) for item in fields(plain)}
+    # Nothing imports a notebook, so that it must not take the name of the module beside it.
+    inherited |= {"module": f"{path.stem} (notebook)".replace(".", "_"), "text": module, "encoding": "utf-8"}
+    return Notebook(**inherited, raw=raw, cells=tuple(cells), stand_ins=tuple(stand_ins), mark=mark, original=module)
 
 
 def _is_python(content: dict[str, object]) -> bool:

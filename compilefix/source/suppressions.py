@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 _MARK = "compilefix:"
 _COMMENT = re.compile(
@@ -16,63 +17,96 @@ _COMMENT = re.compile(
 
 
 @dataclass(frozen=True)
+class Comment:
+    """One comment: its line (from 1), the codes or prefixes that it names (none for every rule), and what it is on.
+
+    `alone` says that no code stands on its line; only `ignore-file` means anything there.
+    """
+
+    line: int
+    codes: frozenset[str]
+    whole_file: bool = False
+    alone: bool = False
+
+    def silences(self, code: str) -> bool:
+        """Whether the comment names this rule."""
+        return not self.codes or any(code.startswith(prefix) for prefix in self.codes)
+
+
+@dataclass(frozen=True)
 class Suppressions:
-    """What the comments of one file silence: codes or prefixes by line (from 1), an empty set for every rule."""
+    """The comments of one file."""
 
-    lines: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    file: frozenset[str] | None = None
+    comments: tuple[Comment, ...] = ()
 
-    def covers(self, code: str, *lines: int) -> bool:
-        """Whether a finding of `code` is silenced by the file or on one of `lines`.
+    def __bool__(self) -> bool:
+        return bool(self.comments)
+
+    def covering(self, code: str, *lines: int) -> tuple[Comment, ...]:
+        """The comments that silence a finding of `code`: those for the whole file, and those on one of `lines`.
 
         Give the line of the finding and the first and the last line of its statement.
         """
-        if self.file is not None and _silences(self.file, code):
-            return True
-        return any(line in self.lines and _silences(self.lines[line], code) for line in lines)
+        return tuple(
+            comment
+            for comment in self.comments
+            if (comment.whole_file or (not comment.alone and comment.line in lines)) and comment.silences(code)
+        )
+
+    def covers(self, code: str, *lines: int) -> bool:
+        """Whether any comment silences the finding."""
+        return bool(self.covering(code, *lines))
+
+    def by_function(self, tree: ast.Module) -> Mapping[str, tuple[Comment, ...]]:
+        """The comments on `def` lines, by the qualified name of the function, all of which they silence."""
+        found: dict[str, tuple[Comment, ...]] = {}
+        for qualname, head in _heads(tree, ""):
+            on_it = tuple(c for c in self.comments if not c.whole_file and not c.alone and c.line in head)
+            if on_it:
+                found[qualname] = found.get(qualname, ()) + on_it
+        return found
 
 
 def parse(text: str) -> Suppressions:
-    """The suppressions in `text`, which must be Python source.
+    """The suppressions in `text`; none where it is not Python.
 
     Only comments count, not strings that look like them. A file without the mark costs one search.
     """
     if _MARK not in text.lower():
         return Suppressions()
-    lines: dict[int, frozenset[str]] = {}
-    whole_file: frozenset[str] | None = None
-    for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
-        if token.type == tokenize.COMMENT:
-            whole_file = _collect(token.string, token.start[0], lines, whole_file)
-    return Suppressions(lines, whole_file)
+    comments: list[Comment] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
+            if token.type == tokenize.COMMENT:
+                alone = not token.line[: token.start[1]].strip()
+                comments.extend(_comments(token.string, token.start[0], alone))
+    except (tokenize.TokenError, SyntaxError):
+        return Suppressions()
+    return Suppressions(tuple(comments))
 
 
 def parse_line(line: str) -> Suppressions:
     """The suppressions on one line that stands alone, as line 1; strings that look like comments count here too."""
-    lines: dict[int, frozenset[str]] = {}
-    return Suppressions(lines, _collect(line, 1, lines, None))
+    return Suppressions(tuple(_comments(line, 1, False)))
 
 
-def _collect(
-    comment: str, line: int, lines: dict[int, frozenset[str]], whole_file: frozenset[str] | None
-) -> frozenset[str] | None:
-    for match in _COMMENT.finditer(comment):
-        codes = _codes(match["codes"])
-        if match["file"]:
-            whole_file = codes if whole_file is None else _both(whole_file, codes)
-        else:
-            lines[line] = _both(lines[line], codes) if line in lines else codes
-    return whole_file
+def _comments(text: str, line: int, alone: bool) -> Iterator[Comment]:
+    for match in _COMMENT.finditer(text):
+        # Without brackets, or with nothing between them, all rules are meant.
+        codes = frozenset(code for part in (match["codes"] or "").split(",") if (code := part.strip().upper()))
+        yield Comment(line, codes, bool(match["file"]), alone)
 
 
-def _codes(written: str | None) -> frozenset[str]:
-    """The codes between the brackets. Without brackets, or with nothing between them, all rules are meant."""
-    return frozenset(code for part in (written or "").split(",") if (code := part.strip().upper()))
-
-
-def _both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
-    return left | right if left and right else frozenset()
-
-
-def _silences(codes: frozenset[str], code: str) -> bool:
-    return not codes or any(code.startswith(prefix) for prefix in codes)
+def _heads(node: ast.AST, prefix: str) -> Iterator[tuple[str, range]]:
+    """The functions below a node with the lines from `def` to before the body."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = child.body[0]
+            decorators = getattr(first, "decorator_list", [])
+            body = min([first.lineno, *(decorator.lineno for decorator in decorators)])
+            yield prefix + child.name, range(child.lineno, max(body, child.lineno + 1))
+            yield from _heads(child, f"{prefix}{child.name}.<locals>.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _heads(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _heads(child, prefix)

@@ -88,8 +88,8 @@ class Cli:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    def __call__(self, *arguments: str) -> Result:
-        result = CliRunner().invoke(app, list(arguments), prog_name="compilefix")
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Result:
+        result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="compilefix")
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Result(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
 

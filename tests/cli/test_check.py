@@ -63,6 +63,7 @@ def test_json_has_every_field_of_version_1(cli: Cli) -> None:
         "code": "CF901",
         "name": "slow-call",
         "path": "model.py",
+        "cell": None,
         "line": 6,
         "column": 9,
         "end_line": 6,
@@ -152,7 +153,7 @@ def test_bad_options_get_one_line(cli: Cli, arguments: list[str], message: str) 
 
 
 def test_a_bad_format_is_refused(cli: Cli) -> None:
-    result = cli("check", "--output-format", "sarif")
+    result = cli("check", "--output-format", "xml")
     assert result.code == 2
     assert "concise" in result.err
 
@@ -176,8 +177,20 @@ def test_the_configuration_counts(cli: Cli) -> None:
     result = cli("check")
     assert (result.code, result.err) == (
         2,
-        "compilefix: pyproject.toml: unknown key 'asume'; did you mean 'assume'?\n",
+        "compilefix: pyproject.toml:2: unknown key 'asume'; did you mean 'assume'?\n",
     )
+
+
+def test_a_wrong_value_in_the_configuration_is_named_with_its_place(cli: Cli) -> None:
+    cli.write("model.py")
+    cli.write("pyproject.toml", '[tool.compilefix]\nexclude = []\nassume = ["log-lat"]\n')
+    assert cli("check").err.startswith(
+        "compilefix: pyproject.toml:3: 'assume': unknown assumption 'log-lat'; did you mean 'log-late'?"
+    )
+    cli.write("pyproject.toml", '[tool.compilefix]\nignore = ["CF8"]\n')
+    result = cli("check")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("compilefix: pyproject.toml:2: 'ignore': unknown rule 'CF8'")
 
 
 def test_comments_silence_lines_and_files(cli: Cli) -> None:
