@@ -25,5 +25,15 @@ ASSUMPTIONS: Mapping[str, str] = {
     "capture-scalars": "The compile call switches on `capture_scalar_outputs` or `capture_dynamic_output_shape_ops`.",
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
     "rng-stream": "Random numbers may come from another stream with the same distribution.",
+    "all-rows": (
+        "A layer that was given selected rows may be given all rows: it treats each row by itself, cannot fail on the "
+        "others, and its result and gradient there are dropped."
+    ),
+    "summation-order": (
+        "The elements of a sum or mean may be added in another order, which changes the rounding; in half precision "
+        "the sum may overflow where the mean did not."
+    ),
+    "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
+    "index-in-range": "An index lies below the number of classes that is given.",
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

@@ -34,7 +34,10 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
+from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
+from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -64,10 +67,13 @@ class DataDependentShape(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the API table, and indexing with a boolean mask."""
+        claimed = [span for finding in _others(scope) for span in _spans(finding)]
         for node in scope.nodes:
+            if not isinstance(node, ast.Call | ast.Subscript) or any(_within(scope.span(node), s) for s in claimed):
+                continue
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
-            elif isinstance(node, ast.Subscript):
+            else:
                 yield from self._index(node, scope)
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
@@ -104,41 +110,23 @@ class DataDependentShape(Rule):
         yield self.declined(scope, node, message, _advice(node, mask, in_place, scope), gb=("GB0036",))
 
 
-def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
-    """The boolean tensor that a tensor is indexed with, where it is proved to be one."""
-    if not scope.value(node.value).is_tensor:
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return next((part for part in parts if _is_mask(part, scope)), None)
+def _others(scope: Scope) -> Iterator[Finding]:
+    """What the rules for one form each say of the function."""
+    for rule in (MaskedWrite, MaskedReduction):
+        yield from rule().find(scope)
 
 
-def _is_mask(node: ast.expr, scope: Scope) -> bool:
-    value = scope.value(node)
-    return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
+def _spans(finding: Finding) -> Iterator[Span]:
+    yield finding.span
+    if finding.fix is not None:
+        yield from (edit.target for edit in finding.fix.edits)
 
 
-def _is_index(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether the tensor is one of the indices that `torch.where(condition)` gives, whatever its argument is."""
-    if isinstance(node, ast.Subscript):
-        return _is_index(node.value, scope, seen)
-    if isinstance(node, ast.Call):
-        return scope.callee(node) == "torch.where" and len(node.args) == 1 and not node.keywords
-    if not isinstance(node, ast.Name) or node.id in seen:
-        return False
-    for store in scope.names(node.id, stores=True):
-        target = scope.parents.get(store)
-        statement = scope.parents.get(target) if isinstance(target, ast.Tuple | ast.List) else target
-        if (
-            isinstance(statement, ast.Assign)
-            and statement.value is not node
-            and _is_where(statement.value, scope, seen | {node.id})
-        ):
-            return True
-    return False
-
-
-def _is_where(node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
-    return isinstance(node, ast.Call | ast.Subscript) and _is_index(node, scope, seen)
+def _within(inner: Span, outer: Span) -> bool:
+    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
+        outer.end_line,
+        outer.end_column,
+    )
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:

@@ -1,0 +1,121 @@
+"""Whether an expression and its derivative are finite at one point: what may stand where a mask is false.
+
+`torch.where(mask, 1 / x, 0)` has a gradient of NaN where `x` is zero, mask or no mask, since zero times infinity is
+NaN. With `torch.where(mask, x, 1)` in place of `x` it is zero there, when the expression is smooth at 1. This module
+computes value and derivative of an expression of plain numbers, as pairs.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Collection, Mapping
+
+Pair = tuple[float, float]
+_LARGEST = 1e4  # far inside float16
+
+
+def finite_at(
+    tree: ast.expr, point: Mapping[str, object], variables: Collection[str], refs: Mapping[ast.AST, str]
+) -> bool:
+    """Whether value and derivative to each variable are finite, and far from the limits of float16.
+
+    `point` gives a number to each name; `refs` tells what the calls call. False where something is not known.
+    """
+    for variable in variables:
+        numbers = {
+            name: (float(value), 1.0 if name == variable else 0.0)
+            for name, value in point.items()
+            if isinstance(value, int | float)
+        }
+        try:
+            result = _pair(tree, numbers, refs)
+        except (KeyError, ValueError, OverflowError, ZeroDivisionError, TypeError):
+            return False
+        if not all(math.isfinite(part) and abs(part) < _LARGEST for part in result):
+            return False
+    return True
+
+
+def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, str]) -> Pair:
+    if isinstance(node, ast.Name):
+        return numbers[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value, slope = _pair(node.operand, numbers, refs)
+        return -value, -slope
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_pair(node.left, numbers, refs), _pair(node.right, numbers, refs))
+    if isinstance(node, ast.Call) and not node.keywords:
+        short = refs[node].rpartition(".")[2]
+        operands = list(node.args)
+        if isinstance(node.func, ast.Attribute) and refs[node].startswith("Tensor."):
+            operands.insert(0, node.func.value)
+        pairs = [_pair(operand, numbers, refs) for operand in operands]
+        if short in _TWO and len(pairs) == 2:
+            return _TWO[short](pairs[0], pairs[1])
+        if len(pairs) == 1:
+            return _ONE[short](pairs[0])
+    raise KeyError(ast.unparse(node))
+
+
+def _multiply(a: Pair, b: Pair) -> Pair:
+    return a[0] * b[0], a[1] * b[0] + a[0] * b[1]
+
+
+def _divide(a: Pair, b: Pair) -> Pair:
+    return a[0] / b[0], (a[1] * b[0] - a[0] * b[1]) / (b[0] * b[0])
+
+
+def _power(a: Pair, b: Pair) -> Pair:
+    # Through the logarithm: a base that is not positive is refused.
+    value = math.exp(b[0] * math.log(a[0]))
+    return value, value * (b[1] * math.log(a[0]) + b[0] * a[1] / a[0])
+
+
+def _chain(function: Callable[[float], float], slope: Callable[[float], float]) -> Callable[[Pair], Pair]:
+    return lambda pair: (function(pair[0]), slope(pair[0]) * pair[1])
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[Pair, Pair], Pair]] = {
+    ast.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    ast.Sub: lambda a, b: (a[0] - b[0], a[1] - b[1]),
+    ast.Mult: _multiply,
+    ast.Div: _divide,
+    ast.Pow: _power,
+}
+_TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
+    "add": _OPERATORS[ast.Add],
+    "sub": _OPERATORS[ast.Sub],
+    "mul": _multiply,
+    "div": _divide,
+    "true_divide": _divide,
+    "pow": _power,
+}
+_ONE: Mapping[str, Callable[[Pair], Pair]] = {
+    "exp": _chain(math.exp, math.exp),
+    "log": _chain(math.log, lambda x: 1 / x),
+    "log2": _chain(math.log2, lambda x: 1 / (x * math.log(2))),
+    "log10": _chain(math.log10, lambda x: 1 / (x * math.log(10))),
+    "log1p": _chain(math.log1p, lambda x: 1 / (1 + x)),
+    "expm1": _chain(math.expm1, math.exp),
+    "sqrt": _chain(math.sqrt, lambda x: 0.5 / math.sqrt(x)),
+    "rsqrt": _chain(lambda x: 1 / math.sqrt(x), lambda x: -0.5 / (x * math.sqrt(x))),
+    "reciprocal": _chain(lambda x: 1 / x, lambda x: -1 / (x * x)),
+    "square": _chain(lambda x: x * x, lambda x: 2 * x),
+    "sin": _chain(math.sin, math.cos),
+    "cos": _chain(math.cos, lambda x: -math.sin(x)),
+    "tan": _chain(math.tan, lambda x: 1 + math.tan(x) ** 2),
+    "tanh": _chain(math.tanh, lambda x: 1 - math.tanh(x) ** 2),
+    "atan": _chain(math.atan, lambda x: 1 / (1 + x * x)),
+    "sigmoid": _chain(_sigmoid, lambda x: _sigmoid(x) * (1 - _sigmoid(x))),
+    "abs": _chain(abs, lambda x: math.copysign(1.0, x)),
+    "neg": lambda pair: (-pair[0], -pair[1]),
+    "float": lambda pair: pair,
+    "double": lambda pair: pair,
+    "clone": lambda pair: pair,
+    "contiguous": lambda pair: pair,
+}

@@ -1,0 +1,152 @@
+"""Boolean masks as indices: which index is one, and how it is laid over the tensor that it selects from."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A boolean tensor in an index.
+
+    index: the whole index, as it is written. leading: the number of full slices before the mask. last: whether
+    an ellipsis stands before it, so that it ends with the tensor's last dimension.
+    """
+
+    index: ast.expr
+    node: ast.expr
+    leading: int = 0
+    last: bool = False
+
+    def same(self, subscript: ast.Subscript) -> bool:
+        """Whether another tensor is indexed in the same way."""
+        return ast.dump(subscript.slice) == ast.dump(self.index)
+
+
+def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
+    """The boolean tensor that a tensor is indexed with, where it is proved to be one."""
+    if not scope.value(node.value).is_tensor:
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return next((part for part in parts if is_mask(part, scope)), None)
+
+
+def whole_mask(node: ast.Subscript, scope: Scope) -> Mask | None:
+    """The mask of an index that holds nothing but it: `x[m]`, `x[:, m]`, `x[..., m]`; not one without dimensions."""
+    found = mask_of(node, scope)
+    if found is None or scope.value(found).rank == 0:
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if parts[-1] is not found:
+        return None
+    before = parts[:-1]
+    if len(before) == 1 and isinstance(before[0], ast.Constant) and before[0].value is Ellipsis:
+        return Mask(node.slice, found, last=True)
+    if all(isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None for p in before):
+        return Mask(node.slice, found, leading=len(before))
+    return None
+
+
+def is_mask(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is proved to be a boolean tensor."""
+    value = scope.value(node)
+    return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
+
+
+def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[str, list[Obstacle]]:
+    """Code for the mask with the dimensions of a tensor, and what is not proved.
+
+    An index aligns the mask with the first dimensions, broadcasting with the last. `code` is how the mask is written,
+    an atom. Where the shapes do not fit the index raises, and the selection may not.
+    """
+    value, over = scope.value(mask.node), scope.value(tensor)
+    unproved = Obstacle(
+        f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(tensor)}`", "same-shape-dtype"
+    )
+    if value.shape_id is not None and value.shape_id == over.shape_id and not mask.leading:
+        return code, []
+    if not mask.leading and reduced_from(mask.node, scope) == over.shape_id is not None:
+        return f"{code}[..., None]", []
+    if mask.last:
+        return code, [unproved]
+    if value.rank is not None and over.rank is not None:
+        missing = over.rank - mask.leading - value.rank
+        if missing < 0:
+            return code, [Obstacle(f"`{snippet(mask.node)}` has more dimensions than `{snippet(tensor)}`")]
+        return (f"{code}[{', '.join(['...', *['None'] * missing])}]" if missing else code), [unproved]
+    behind = f" - {mask.leading}" if mask.leading else ""
+    dims = f"{ast.unparse(tensor)}.dim(){behind} - {code}.dim()"
+    unnamed = [] if isinstance(mask.node, ast.Name) and isinstance(tensor, ast.Name | ast.Attribute) else [_UNNAMED]
+    return f"{code}.reshape({code}.shape + (1,) * ({dims}))", [unproved, *unnamed]
+
+
+_UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
+
+
+def reduced_from(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+    """The shape of the tensor of which each element of a mask describes one row: `x.sum(-1) > 0`, `x[..., 0] > 0`."""
+    if depth > 6:
+        return None
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        if isinstance(statement, ast.Assign) and statement.targets == stores:
+            return reduced_from(statement.value, scope, depth + 1)
+        return None
+    if isinstance(node, ast.UnaryOp):
+        return reduced_from(node.operand, scope, depth + 1)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        number = scope.value(node.comparators[0])
+        known = number.is_(Kind.STATIC, Kind.SIZE) or number.is_scalar_tensor
+        return reduced_from(node.left, scope, depth + 1) if known else None
+    if (
+        isinstance(node, ast.Subscript)
+        and ast.unparse(node.slice).startswith("(..., ")
+        and isinstance(node.slice, ast.Tuple)
+    ):
+        last = scope.value(node.slice.elts[1]) if len(node.slice.elts) == 2 else None
+        tensor = scope.value(node.value)
+        return tensor.shape_id if last is not None and last.dtype == "int" and last.is_static else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = scope.callee(node) or ""
+        keywords = {k.arg: k.value for k in node.keywords}
+        dim = node.args[0] if len(node.args) == 1 else keywords.get("dim")
+        const = scope.value(dim).const if dim is not None else None
+        if (
+            name.removeprefix("Tensor.") in _REDUCTIONS
+            and const is not None
+            and const.value == -1
+            and len(node.args) + len(node.keywords) == 1
+        ):
+            return scope.value(node.func.value).shape_id
+    return None
+
+
+_REDUCTIONS = frozenset({"sum", "mean", "any", "all", "amax", "amin", "prod"})
+
+
+def _is_index(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether the tensor is one of the indices that `torch.where(condition)` gives, whatever its argument is."""
+    if isinstance(node, ast.Subscript):
+        return _is_index(node.value, scope, seen)
+    if isinstance(node, ast.Call):
+        return scope.callee(node) == "torch.where" and len(node.args) == 1 and not node.keywords
+    if not isinstance(node, ast.Name) or node.id in seen:
+        return False
+    for store in scope.names(node.id, stores=True):
+        target = scope.parents.get(store)
+        statement = scope.parents.get(target) if isinstance(target, ast.Tuple | ast.List) else target
+        if (
+            isinstance(statement, ast.Assign)
+            and statement.value is not node
+            and isinstance(statement.value, ast.Call | ast.Subscript)
+            and _is_index(statement.value, scope, seen | {node.id})
+        ):
+            return True
+    return False

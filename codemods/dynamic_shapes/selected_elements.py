@@ -1,0 +1,355 @@
+"""An expression on the elements that a mask selects, written for all elements.
+
+`f(a[m], b[m], 2)` becomes `f(a, b, 2)` where `f` treats each element by itself. The new expression is judged like a
+branch that is always computed: it must not fail, and its derivative must stay finite where the mask is false. The
+parts that it takes over unchanged (`a`, `b`, `2`) are atoms: names whose text is the code that they stand for.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.statements import Interpreter
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.dynamic_shapes.definitions import definition_of
+from compilefix.codemods.dynamic_shapes.derivatives import finite_at
+from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, where
+from compilefix.source.snippets import snippet
+
+ROWS = "all-rows"
+_CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
+_ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
+_CONSTANTS = ("math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.pi", "torch.inf")
+_SAFE_CONSTANTS = (1, 2)  # integers: beside them a tensor keeps its dtype
+
+
+@dataclass
+class Elements:
+    """The expression for all elements.
+
+    atoms: what an atom stands for. bases: the atoms that the mask selected from. definitions: earlier statements
+    `name = a[m]` that the expression takes in, and that go. over_codes: how the mask is written with the dimensions of
+    a tensor. safe_codes: how bases are, with a harmless number where the mask is false.
+    """
+
+    mask: Mask
+    scope: Scope
+    at: ast.stmt
+    atoms: dict[str, ast.expr] = field(default_factory=dict)
+    bases: list[str] = field(default_factory=list)
+    definitions: list[ast.Assign] = field(default_factory=list)
+    obstacles: list[Obstacle] = field(default_factory=list)
+    over_codes: list[str] = field(default_factory=list)
+    safe_codes: list[str] = field(default_factory=list)
+
+    def take(self, node: ast.expr, at: ast.stmt | None = None) -> ast.expr | None:
+        """The tree for an expression; None, with an obstacle noted, where it is not made element by element.
+
+        `at` is the statement that it stands in, where that is a definition taken in.
+        """
+        at = at or self.at
+        base = self._base(node)
+        if base is not None:
+            text = self._atom(base)
+            if text not in self.bases:
+                self.bases.append(text)
+            return _place(ast.Name(text, ast.Load()), node)
+        definition = self._definition(node, at)
+        if definition is not None:
+            if definition not in self.definitions:
+                self.definitions.append(definition)
+            return self.take(definition.value, definition)
+        if not self.selects(node, at):
+            return self._operand(node)
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+            left, right = self.take(node.left, at), self.take(node.right, at)
+            return None if left is None or right is None else _place(ast.BinOp(left, node.op, right), node)
+        if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            operand = self.take(node.operand, at)
+            return None if operand is None else _place(ast.UnaryOp(node.op, operand), node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            left, right = self.take(node.left, at), self.take(node.comparators[0], at)
+            return None if left is None or right is None else _place(ast.Compare(left, node.ops, [right]), node)
+        if isinstance(node, ast.Call):
+            return self._call(node, at)
+        return self._refuse(f"`{snippet(node)}` is not computed element by element")
+
+    def selects(self, node: ast.AST, at: ast.stmt | None = None) -> bool:
+        """Whether an expression holds something that the mask selects."""
+        at = at or self.at
+        return any(
+            self._base(n) is not None or self._definition(n, at) is not None
+            for n in ast.walk(node)
+            if isinstance(n, ast.expr)
+        )
+
+    def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
+        found = definition_of(node, at, self.scope)
+        return found if found is not None and self.selects(found.value, found) else None
+
+    def _base(self, node: ast.expr) -> ast.expr | None:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.mask.same(node):
+            return node.value if self.scope.value(node.value).is_tensor else None
+        return None
+
+    def _atom(self, node: ast.expr) -> str:
+        text = ast.unparse(node)
+        self.atoms.setdefault(text, node)
+        return text
+
+    def _operand(self, node: ast.expr) -> ast.expr | None:
+        value = self.scope.value(node)
+        number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor
+        if not number:
+            return self._refuse(
+                f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
+            )
+        return _place(ast.Name(self._atom(node), ast.Load()), node)
+
+    def _call(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
+        scope = self.scope
+        name = scope.callee(node) or ""
+        method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            return self._refuse(f"`{snippet(node)}` passes an unknown number of arguments")
+        callee: ast.expr
+        if method:
+            assert isinstance(node.func, ast.Attribute)
+            receiver = self.take(node.func.value, at)
+            if receiver is None:
+                return None
+            callee = _place(ast.Attribute(receiver, node.func.attr, ast.Load()), node.func)
+        else:
+            callee = node.func
+            if self.selects(callee, at):
+                return self._refuse(f"`{snippet(node.func)}` is not known")
+        if not self._elementwise(node, name, method):
+            return None
+        short = name.rpartition(".")[2]
+        args: list[ast.expr] = []
+        for argument in node.args:
+            taken = self._other(argument) if short in _CONVERSIONS else self.take(argument, at)
+            if taken is None:
+                return None
+            args.append(taken)
+        keywords: list[ast.keyword] = []
+        for keyword in node.keywords:
+            taken = self.take(keyword.value, at) if self.selects(keyword.value, at) else self._other(keyword.value)
+            if taken is None:
+                return None
+            keywords.append(ast.keyword(keyword.arg, taken))
+        return _place(ast.Call(callee, args, keywords), node)
+
+    def _other(self, node: ast.expr) -> ast.expr:
+        """An argument that is no tensor to compute with: a dtype, a device, a flag."""
+        return _place(ast.Name(self._atom(node), ast.Load()), node)
+
+    def _elementwise(self, node: ast.Call, name: str, method: bool) -> bool:
+        short = name.rpartition(".")[2]
+        api = torch_api.method(short) if method else torch_api.function(name)
+        if method and short in _CONVERSIONS:
+            return True
+        if api is not None:
+            if api.pointwise and not (api.mutates or api.random or api.random_training or api.host):
+                return not any(k.arg in ("out", "inplace") for k in node.keywords) or self._not(
+                    f"`{snippet(node)}` writes in place"
+                )
+            return self._not(f"`{snippet(node)}` does not treat each element by itself")
+        module = torch_api.module(name)
+        called = self.scope.value(node.func)
+        if module is not None and called.is_(Kind.OBJECT):
+            if module.pointwise and not (called.inplace or module.random or module.random_training):
+                return True
+            if short not in _ROWS:
+                return self._not(f"`{snippet(node.func)}` does not treat each row by itself")
+        elif name.startswith(("torch.", "numpy.", "math.")) or (
+            isinstance(node.func, ast.Attribute) is False
+            and (
+                not isinstance(node.func, ast.Name | ast.Subscript)
+                or name in ("len", "int", "float", "sum", "max", "min")
+            )
+        ):
+            return self._not(f"`{snippet(node.func)}` is not known to treat each element by itself")
+        self.obstacles.append(
+            Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
+        )
+        return True
+
+    def _not(self, reason: str) -> bool:
+        self._refuse(reason)
+        return False
+
+    def _refuse(self, reason: str) -> ast.expr | None:
+        self.obstacles.append(Obstacle(reason))
+        return None
+
+    def values(self) -> Mapping[str, Value]:
+        """What is known of the atoms."""
+        return {text: _known(node, self.scope) for text, node in self.atoms.items()}
+
+    def evaluate(self, tree: ast.expr) -> Value:
+        """What is known of the new expression."""
+        env = {**self.scope.facts.env_before.get(self.at, {}), **self.values()}
+        walk = Interpreter(self.scope.legality.inference, self.scope.function, {})
+        walk.facts = self.scope.facts
+        return walk.eval(tree, env)
+
+    def judge(self, tree: ast.expr) -> Value:
+        """Evaluate the tree for all elements, and note what stands in the way of computing it."""
+        legality, facts = self.scope.legality, self.scope.facts
+        value = self.evaluate(tree)
+        effects = legality.effects.of(tree, facts)
+        for reason in (effects.random, effects.mutates, effects.host):
+            if reason is not None:
+                self._refuse(f"the computation is not free of effects: {reason}")
+        if not any(o.assumption == ROWS for o in self.obstacles):
+            for reason in (effects.raises, effects.unknown):
+                if reason is not None:
+                    self.obstacles.append(Obstacle(f"it may fail where the mask is false: {reason}", "branches-total"))
+        effects = legality.effects.of(self.mask.node, facts)
+        for reason in (effects.random, effects.mutates, effects.unknown):
+            if reason is not None:
+                self._refuse(f"the mask is not free of effects: {reason}")
+        return value
+
+    def over(self, tensor: ast.expr, template: Template) -> str:
+        """Code for the mask with the dimensions of a tensor."""
+        plain = template.use(self.mask.node)
+        if isinstance(self.mask.node, ast.Name):
+            plain = self.mask.node.id
+        code, obstacles = laid_over(self.mask, tensor, self.scope, plain)
+        if code != plain and not isinstance(self.mask.node, ast.Name):
+            code = code.replace(plain, f"({plain})")
+        self.obstacles.extend(o for o in obstacles if o not in self.obstacles)
+        self.over_codes.append(code)
+        return code
+
+    def replaced(self, tree: ast.expr, value: Value, over: str, template: Template) -> dict[str, str]:
+        """Code for bases that need a harmless number where the mask is false, as the derivative is not finite there."""
+        legality, facts = self.scope.legality, self.scope.facts
+        found = list(legality.gradients(tree, None, (value, value), facts, frozenset(self.atoms)))
+        if not found:
+            return {}
+        values = self.values()
+        known = {text: v.const.value for text, v in values.items() if v.const is not None}
+        if not any(values[text].dtype in ("bool", "complex") for text in self.bases):
+            for constant in _SAFE_CONSTANTS:
+                if finite_at(tree, {**known, **dict.fromkeys(self.bases, constant)}, self.bases, facts.refs):
+                    return {text: self.filled(text, str(constant), over, template) for text in self.bases}
+        self.obstacles.extend(found)
+        return {}
+
+    def filled(self, text: str, number: str, over: str, template: Template) -> str:
+        """Code for a base with a number in place of the elements that are not selected."""
+        code = f"{where(self.scope)}({over}, {template.use(self.atoms[text])}, {number})"
+        self.safe_codes.append(code)
+        return code
+
+    def hoisted(self, code: str) -> tuple[list[str], str]:
+        """Statements that name the mask, and the safe bases that it stands in, where they are used more than once."""
+        texts = [*((text, "selected") for text in self.over_codes), *((text, "safe") for text in self.safe_codes)]
+        lines: list[str] = []
+        named: dict[str, str] = {}
+        for candidate, wanted in texts:
+            text = candidate
+            for old, new in named.items():
+                text = text.replace(old, new)
+            if "(" in text and code.count(text) > 1:
+                free = free_name(wanted, self.scope, lines)
+                lines.append(f"{free} = {text}")
+                named[text] = free
+                code = code.replace(text, free)
+        return lines, code
+
+    def edits(self, node: ast.AST, lines: Sequence[str], template: Template) -> tuple[Edit, ...]:
+        """The replacement of a statement or expression, of which only the last line must stay where it is.
+
+        The definitions go. Where lines come first they take the place of the first definition, and keep its comments.
+        """
+        definitions = sorted(self.definitions, key=lambda d: d.lineno)
+        edits = [self.scope.edit(definition, "") for definition in definitions]
+        if definitions and len(lines) > 1:
+            edits[0] = self.scope.edit(definitions[0], "\n".join(lines[:-1]), **template.parts)
+            lines = lines[-1:]
+        return (*edits, self.scope.edit(node, "\n".join(lines), **template.parts))
+
+    def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
+        """The code of a tree; `replaced` holds other code for some of the atoms."""
+        return code_of(tree, self.atoms, template, replaced)
+
+
+def code_of(tree: ast.expr, atoms: Mapping[str, ast.expr], template: Template, replaced: Mapping[str, str]) -> str:
+    """The code of a tree over atoms, with placeholders for what the atoms stand for."""
+
+    def fill(node: ast.AST, parent: ast.AST | None) -> ast.AST:
+        if isinstance(node, ast.Name):
+            if node.id in replaced:
+                return ast.Name(replaced[node.id], node.ctx)
+            if node.id in atoms:
+                token = template.use(atoms[node.id])
+                return ast.Name(f"({token})" if _bracketed(atoms[node.id], node, parent) else token, node.ctx)
+            return node
+        filled = copy.copy(node)
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(filled, name, fill(value, node))
+            elif isinstance(value, list):
+                setattr(filled, name, [fill(v, node) if isinstance(v, ast.AST) else v for v in value])
+        return filled
+
+    return ast.unparse(fill(tree, None))
+
+
+def free_name(wanted: str, scope: Scope, lines: Sequence[str] = ()) -> str:
+    """A name that neither the function nor the statements to come before use."""
+    taken = {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in scope.function.parameters} | {line.partition(" ")[0] for line in lines}
+    name, count = wanted, 2
+    while name in taken:
+        name, count = f"{wanted}_{count}", count + 1
+    return name
+
+
+def _bracketed(atom: ast.expr, leaf: ast.Name, parent: ast.AST | None) -> bool:
+    """Whether what an atom stands for needs parentheses in the place of the leaf."""
+    if not isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Attribute):
+        return False
+    around = copy.copy(parent)
+    for name, value in ast.iter_fields(parent):
+        if value is leaf:
+            setattr(around, name, atom)
+        elif isinstance(value, list) and leaf in value:
+            setattr(around, name, [atom if v is leaf else v for v in value])
+    return f"({ast.unparse(atom)})" in ast.unparse(around)
+
+
+def _known(node: ast.expr, scope: Scope) -> Value:
+    """The value of an atom; a number made of `math.pi` and the like is a float."""
+    value = scope.value(node)
+    if value.dtype is not None or not value.is_(Kind.STATIC):
+        return value
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and scope.value(part).ref in _CONSTANTS:
+            continue
+        if not isinstance(
+            part, ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.Name | ast.Load
+        ):
+            return value
+        if isinstance(part, ast.Name) and scope.value(part).ref not in ("math", "numpy", "torch", *_CONSTANTS):
+            return value
+    return replace(value, dtype="float")
+
+
+def _place(new: ast.expr, old: ast.expr) -> ast.expr:
+    # The same line, for the order of statements, and a column of its own, for what the expression makes.
+    new.lineno, new.end_lineno = old.lineno, old.end_lineno
+    new.col_offset, new.end_col_offset = old.col_offset + 100_000, (old.end_col_offset or 0) + 100_000
+    return new
