@@ -49,6 +49,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_reads.number_rewrite import number_fix
+from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import decides, read_of
 from compilefix.source.snippets import snippet
@@ -69,8 +70,8 @@ class NumberArithmetic(Rule):
         for node in scope.nodes:
             if isinstance(node, ast.Call):
                 source = read_of(node, scope)
-                # What only decides an `if` belongs to the rule for that `if`.
-                if source is not None and not decides(node, scope):
+                # What only decides an `if` belongs to the rule for that `if`, and what Python knows to CF203.
+                if source is not None and not decides(node, scope) and not reads_static(source, scope):
                     yield self._judge(node, source, scope)
 
     def _judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:

@@ -1,0 +1,70 @@
+"""The places where torch or Python reads a tensor as an integer without saying so: sizes, slice bounds, `range`."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.codemods.rule import Scope
+
+_SIZES_ARE_ARGUMENTS = frozenset(
+    {"view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty", "resize_", "permute"}
+)
+_MAKES = frozenset({"zeros", "ones", "empty", "rand", "randn", "arange", "eye", "randperm"})
+_FIRST_INTEGER = {
+    "split": 1,
+    "chunk": 1,
+    "topk": 1,
+    "kthvalue": 1,
+    "roll": 1,
+    "narrow": 1,
+    "select": 1,
+    "broadcast_to": 1,
+    "unflatten": 1,
+    "unfold": 1,
+    "tril": 1,
+    "triu": 1,
+}
+"""The first argument that is an integer, the tensor counted."""
+_INTEGER_KEYWORDS = frozenset(
+    {"size", "shifts", "k", "length", "start", "steps", "split_size_or_sections", "num_classes"}
+)
+_FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate"})
+
+
+def integer_place(node: ast.expr, scope: Scope) -> str | None:
+    """What reads the expression as an integer if it is a tensor: the words for a message, None where nothing does."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Slice):
+        return "a slice bound"
+    child: ast.AST = node
+    if isinstance(parent, ast.Tuple | ast.List) and isinstance(parent.ctx, ast.Load):
+        child, parent = parent, scope.parents.get(parent)
+    keyword: str | None = None
+    if isinstance(parent, ast.keyword):
+        keyword, child, parent = parent.arg, parent, scope.parents.get(parent)
+    if not isinstance(parent, ast.Call) or child is parent.func:
+        return None
+    name = scope.callee(parent) or ""
+    if name == "range":
+        return "the end of a `range`"
+    if not name.startswith(("torch.", "Tensor.")):
+        return None
+    bare = name.rpartition(".")[2]
+    method = name.startswith("Tensor.")
+    if keyword is not None:
+        takes = bare in _FIRST_INTEGER or bare in _SIZES_ARE_ARGUMENTS or bare in _MAKES or bare in _FUNCTIONAL
+        takes = takes or bare in ("new_full", "full")
+        return "a size" if takes and keyword in _INTEGER_KEYWORDS | {"pad"} else None
+    position = parent.args.index(child) + method if isinstance(child, ast.expr) and child in parent.args else None
+    if position is None:
+        return None
+    if bare in _SIZES_ARE_ARGUMENTS:
+        return "a size" if position >= 1 else None
+    if name.startswith("torch.nn.functional."):
+        return "a size" if bare in _FUNCTIONAL and position == 1 else None
+    if name == f"torch.{bare}" and bare in _MAKES:
+        return "a size"
+    if (name == "torch.full" and position == 0) or (bare == "new_full" and position == 1):
+        return "a size"
+    first = _FIRST_INTEGER.get(bare)
+    return "a size" if first is not None and position >= first else None

@@ -1,0 +1,282 @@
+"""CF203: a number that is known without its tensor.
+
+## What it does
+Finds integers that take a detour through a tensor although Python knows them: `torch.tensor(x.shape).prod()`,
+`torch.prod(torch.tensor(x.shape[1:])).item()`, `int(torch.tensor(sizes).sum())`, `torch.tensor(x.shape[0]) // 2` as a
+slice bound or size, a cumulative sum of Python integers of which the last is read.
+
+## Why is this bad
+The graph ends where the tensor is read as a number (GB0124 for `.item()`, `int()` and slices, GB0033 for sizes), though
+the number is a constant or a shape, which Dynamo follows without a tensor.
+
+## Example
+```python
+size = torch.prod(torch.tensor(x.shape[1:]))
+return x.view(x.shape[0], size)
+```
+
+## Use instead
+```python
+size = math.prod(x.shape[1:])
+return x.view(x.shape[0], size)
+```
+
+## Fix safety
+Safe where every use reads the tensor as an integer and the shape is proved to have a dimension: `torch.tensor` of an
+empty shape is a float tensor, whose product is the float 1.0 (`static-shape-values` otherwise). Integers of Python do
+not wrap round at 2**63.
+
+Graph breaks: GB0033, GB0124. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_INTEGER_DTYPES = frozenset({"torch.int64", "torch.long"})
+_REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min"}
+_BINDS_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute)
+_SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
+
+
+@dataclass
+class _Code:
+    """Python code for what a tensor of integers holds: `vector` for a sequence, else one integer.
+
+    `total`: the tensor is a cumulative sum, and the code is that of its last item.
+    """
+
+    template: Template
+    vector: bool = False
+    text: str = ""
+    imports: set[str] = field(default_factory=set)
+    total: bool = False
+
+
+class StaticNumber(Rule):
+    """Number that is known without its tensor."""
+
+    code = "CF203"
+    name = "static-number"
+    summary = "integer known from shapes or constants that is read from a tensor"
+    gb = ("GB0033", "GB0124")
+    hints = ("tensor(",)
+    assumptions = ("static-shape-values",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Tensors made of integers that Python knows, where one is read as an integer."""
+        for node in scope.nodes:
+            if isinstance(node, ast.expr) and is_static(node, scope) and not _inner(node, scope):
+                yield from self._judge(node, scope)
+
+    def _judge(self, node: ast.expr, scope: Scope) -> Iterator[Finding]:
+        template = Template()
+        made = _python(node, scope, template)
+        if made is None or made.vector:
+            return
+        places = _places(node, scope)
+        if not places:
+            return
+        read = next((place for place in places if place is not None and place[1] is not None), None)
+        message = f"`{snippet(node)}` is known without a tensor, and reading the tensor as a number breaks the graph"
+        if read is None or None in places:
+            if read is not None:
+                reason = "some of its uses take the tensor: use a Python integer where an integer is wanted"
+                yield self.declined(scope, node, message, reason)
+            return
+        target = places[0][0] if places[0] is not None and places[0][0] is not None else node
+        whole = target if len(places) == 1 and _contains(target, node) else node
+        code = made.text
+        if code.startswith("(") and not isinstance(scope.parents.get(whole), _BINDS_TIGHTER):
+            code = code[1:-1]
+        edits: list[Edit] = [scope.edit(whole, code, **_used(code, template))]
+        for place in places:
+            if place is not None and place[0] is not None and place[0] is not whole:
+                edits.append(scope.edit(place[0], "{name}", name=_name_in(place[0])))
+        fix = Fix(tuple(edits), tuple(sorted(made.imports)), template.assumptions, template.reasons)
+        yield self.fixed(scope, node, message, fix)
+
+
+def is_static(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a tensor made of integers that Python knows."""
+    return _python(node, scope, Template()) is not None
+
+
+def reads_static(source: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor that is read is one of those that this rule is about, by itself or under a name."""
+    if is_static(source, scope):
+        return True
+    if not isinstance(source, ast.Name):
+        return False
+    stores = scope.names(source.id, stores=True)
+    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    return isinstance(statement, ast.Assign) and is_static(statement.value, scope)
+
+
+def _python(node: ast.expr, scope: Scope, template: Template) -> _Code | None:
+    if isinstance(node, ast.Call):
+        return _call(node, scope, template)
+    if isinstance(node, ast.Subscript):
+        base = _python(node.value, scope, template)
+        index = scope.value(node.slice).const
+        if base is not None and base.total and index is not None and index.value == -1:
+            return _Code(template, text=base.text, imports=base.imports)
+        if base is None or not base.vector or base.total or index is None or not isinstance(index.value, int):
+            return None
+        return _Code(template, text=f"{base.text}[{index.value}]", imports=base.imports)
+    if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
+        left, right = _python(node.left, scope, template), _python(node.right, scope, template)
+        if (
+            (left is None and right is None)
+            or (left is not None and left.vector)
+            or (right is not None and right.vector)
+        ):
+            return None
+        sides = []
+        for side, code in ((node.left, left), (node.right, right)):
+            if code is None and not (
+                scope.value(side).is_(Kind.STATIC, Kind.SIZE) and scope.value(side).dtype == "int"
+            ):
+                return None
+            sides.append(code.text if code is not None else template.use(side, operand=True))
+        divisor = scope.value(node.right).const
+        if isinstance(node.op, ast.FloorDiv) and (divisor is None or divisor.value == 0):
+            return None
+        imports = {name for code in (left, right) if code is not None for name in code.imports}
+        return _Code(template, text=f"({sides[0]} {_SYMBOLS[type(node.op)]} {sides[1]})", imports=imports)
+    return None
+
+
+def _call(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
+    name = scope.callee(node) or ""
+    if name in ("torch.tensor", "torch.as_tensor"):
+        return _made(node, scope, template)
+    bare = name.rpartition(".")[2]
+    method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
+    if not method and not (name == f"torch.{bare}" and node.args):
+        return None
+    source = node.func.value if isinstance(node.func, ast.Attribute) and method else node.args[0]
+    rest = node.args if method else node.args[1:]
+    base = _python(source, scope, template)
+    if base is None or not base.vector or base.total:
+        return None
+    if bare == "cumsum":
+        dim = node.keywords[0].value if node.keywords and not rest else rest[0] if rest else None
+        return _Code(template, True, f"sum({base.text})", base.imports, total=True) if _is_zero(dim, scope) else None
+    if bare not in _REDUCES or rest or node.keywords:
+        return None
+    function = _REDUCES[bare]
+    imports = base.imports | ({"math"} if function.startswith("math.") else set())
+    return _Code(template, text=f"{_function(function, scope)}({base.text})", imports=imports)
+
+
+def _function(name: str, scope: Scope) -> str:
+    module, _, last = name.rpartition(".")
+    return f"{scope.local_name(module) or module}.{last}" if module else last
+
+
+def _is_zero(node: ast.expr | None, scope: Scope) -> bool:
+    const = scope.value(node).const if node is not None else None
+    return const is not None and const.value in (0, -1) and not isinstance(const.value, bool)
+
+
+def _made(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
+    """`torch.tensor(data)` where the data are Python integers."""
+    for keyword in node.keywords:
+        integers = keyword.arg == "dtype" and scope.value(keyword.value).ref in _INTEGER_DTYPES
+        if not integers and keyword.arg != "device":
+            return None
+    if len(node.args) != 1:
+        return None
+    data = scope.value(node.args[0])
+    if data.is_(Kind.STATIC, Kind.SIZE):
+        return _Code(template, text=template.use(node.args[0], operand=True)) if data.dtype == "int" else None
+    if not data.is_(Kind.CONTAINER) or data.element is None or data.ref == "dict":
+        return None
+    if not data.element.is_(Kind.STATIC, Kind.SIZE) or data.element.dtype != "int":
+        return None
+    if not _length(node.args[0], scope):
+        reason = f"`{snippet(node.args[0])}` is not proved to have an item: empty, it makes a tensor of floats"
+        template.refuse([Obstacle(reason, "static-shape-values")])
+    return _Code(template, True, template.use(node.args[0]))
+
+
+def _length(node: ast.expr, scope: Scope) -> int:
+    """How many items a sequence is proved to have."""
+    value = scope.value(node)
+    if value.elements is not None:
+        return len(value.elements)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        elements = scope.value(node.value).elements
+        given = (node.slice.lower, node.slice.upper, node.slice.step)
+        bounds = [_integer(bound, scope) for bound in given]
+        if elements is None or any(b is None and g is not None for b, g in zip(bounds, given, strict=True)):
+            return 0
+        return len(elements[slice(bounds[0], bounds[1], bounds[2] or None)])
+    if isinstance(node, ast.Attribute) and node.attr == "shape":
+        return int(scope.value(node.value).dimensioned)
+    return 0
+
+
+def _integer(node: ast.expr | None, scope: Scope) -> int | None:
+    const = scope.value(node).const if node is not None else None
+    return const.value if const is not None and isinstance(const.value, int) else None
+
+
+def _inner(node: ast.expr, scope: Scope) -> bool:
+    """Whether the expression is a part of a larger one of the same sort."""
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            return False
+        if isinstance(parent, ast.expr) and is_static(parent, scope):
+            return True
+    return False
+
+
+_Place = tuple[ast.expr | None, str | None]
+
+
+def _places(node: ast.expr, scope: Scope) -> list[_Place | None]:
+    """Where the tensor is used: (expression to replace, what reads it); None for a use that takes the tensor."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        loads = scope.names(name)
+        everywhere = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name]
+        if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(loads) + 1:
+            return [None]
+        return [_place(load, scope) for load in loads]
+    return [_place(node, scope)]
+
+
+def _place(node: ast.expr, scope: Scope) -> _Place | None:
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
+    if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and parent.attr == "item" and not call.args:
+        return call, "`.item()`"
+    if isinstance(call, ast.Call) and node in call.args and scope.callee(call) == "int" and len(call.args) == 1:
+        return call, "`int()`"
+    what = integer_place(node, scope)
+    return (None, what) if what is not None else None
+
+
+def _contains(outer: ast.AST, node: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(outer))
+
+
+def _name_in(node: ast.expr) -> ast.expr:
+    return next(part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in ("int",))
+
+
+def _used(code: str, template: Template) -> dict[str, ast.AST]:
+    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
