@@ -239,6 +239,8 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     rank = first.rank if first.is_tensor else None
     if call.bare in ("take", "searchsorted"):
         return None  # they have the rank of the index, of the second argument
+    if name == "torch.einsum":
+        return _einsum_rank(args[0]) if args else None
     if api.rank == "same":
         return rank
     if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
@@ -293,6 +295,14 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
             else None
         )
     return None
+
+
+def _einsum_rank(equation: Value) -> int | None:
+    """The number of letters behind the arrow of an equation that is written out."""
+    text = equation.const.value if equation.const is not None else None
+    if not isinstance(text, str) or "->" not in text or "..." in text:
+        return None
+    return len(text.partition("->")[2].replace(" ", ""))
 
 
 def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
