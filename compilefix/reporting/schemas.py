@@ -1,0 +1,93 @@
+"""JSON schemas: of the configuration, for editors, and of what `check --output-format json` writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compilefix.codemods.assumptions import ASSUMPTIONS
+from compilefix.reporting.findings_json import VERSION
+from compilefix.source.config import KEYS
+
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_RULES: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "string", "pattern": "^([Aa][Ll][Ll]|[Cc][Ff]?[0-9]{0,3})$"},
+}
+_NUMBER: dict[str, Any] = {"type": "integer", "minimum": 1}
+_TYPES: dict[str, dict[str, Any]] = {
+    "select": _RULES,
+    "extend-select": _RULES,
+    "ignore": _RULES,
+    "per-file-ignores": {"type": "object", "additionalProperties": _RULES},
+    "assume": {"type": "array", "items": {"enum": list(ASSUMPTIONS)}},
+    "target-torch": {"type": "string", "pattern": r"^\d+\.\d+"},
+    "helper-module": {"type": "string", "pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"},
+    "line-length": _NUMBER,
+}
+
+
+def config_schema() -> dict[str, Any]:
+    """The schema of the table `[tool.compilefix]`, and of a configuration file of its own."""
+    return {
+        "$schema": _DIALECT,
+        "title": "compilefix",
+        "description": "The table [tool.compilefix] of pyproject.toml.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"description": key.summary, **_TYPES.get(name, _TEXTS)} for name, key in KEYS.items()},
+    }
+
+
+def check_schema() -> dict[str, Any]:
+    """The schema of the findings in JSON. Fields may be added to it, so that a reader must allow others."""
+    fix = _object(
+        {
+            "applicability": {"enum": ["safe", "unsafe"]},
+            "assumptions": {"type": "array", "items": {"enum": list(ASSUMPTIONS)}},
+        }
+    )
+    finding = _object(
+        {
+            "code": _TEXT,
+            "name": _TEXT,
+            "path": {"type": "string", "description": "Relative to the working directory, where it lies below."},
+            "cell": {**_or_null(_NUMBER), "description": "The cell of a notebook, in which the lines count then."},
+            "line": _NUMBER,
+            "column": {**_NUMBER, "description": "In code points, from 1."},
+            "end_line": _NUMBER,
+            "end_column": {**_NUMBER, "description": "The first column after the place."},
+            "message": _TEXT,
+            "function": _TEXT,
+            "reached_by": {**_TEXTS, "description": "From the compiled root to the function."},
+            "gb": {"type": "array", "items": {"type": "string", "pattern": r"^GB\d{4}$"}},
+            "effect": {"enum": ["break", "recompile", "sync", "slow"]},
+            "fix": _or_null(fix),
+            "declined": {**_or_null(_TEXT), "description": "Why there is no fix."},
+            "confirmed": {"type": ["boolean", "null"], "description": "Whether a real run showed it."},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        }
+    )
+    error = _object({"path": _TEXT, "line": _or_null(_NUMBER), "message": _TEXT})
+    unused = _object({"path": _TEXT, "line": _NUMBER, "codes": _TEXTS, "cell": _or_null(_NUMBER)})
+    row = _object({"code": _TEXT, "name": _TEXT, "count": _NUMBER, "fixable": {"type": "integer", "minimum": 0}})
+    whole = _object(
+        {
+            "version": {"const": VERSION},
+            "findings": {"type": "array", "items": finding},
+            "errors": {"type": "array", "items": error},
+            "unused_suppressions": {"type": "array", "items": unused},
+            "in_baseline": {"type": "integer", "minimum": 0},
+        }
+    )
+    whole["properties"]["statistics"] = {"type": "array", "items": row}
+    return {"$schema": _DIALECT, "title": "compilefix check --output-format json", **whole}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
