@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Edit, Fix
-from compilefix.codemods.host_reads.number_flow import Flow, Renderer, follow
+from compilefix.codemods.host_reads.number_flow import Flow, Renderer
+from compilefix.codemods.host_reads.number_follow import follow
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
@@ -16,7 +17,7 @@ from compilefix.source.snippets import snippet
 def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix | str:
     """The fix for the number `node` that is read from the tensor `source`, or why there is none.
 
-    `cast` says how it is read: `item`, `float`, `int` or `bool`.
+    `cast` says how it is read: `item`, `float`, `int`, `bool`, or `implicit` for a tensor in the place of a number.
     """
     flow = Flow(scope.value(source))
     template = Template()
@@ -38,6 +39,11 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
     if value.dtype not in ("int", "bool") and value.leaves:
         code += ".detach()"
+        if cast == "implicit":
+            reason = (
+                f"`{snippet(source)}` raises TypeError as a fill value that requires a gradient, and is detached now"
+            )
+            template.refuse([Obstacle(reason, "number-to-tensor")])
     if shared(source, scope) or (flow.handed_out and isinstance(source, ast.Name | ast.Attribute | ast.Subscript)):
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
@@ -52,6 +58,9 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
             ]
         )
         code += ".reshape(())"
+    if flow.picks:
+        # uint8 would be taken for a mask.
+        return code if value.dtype_id == "int64" else code + ".long()"
     if cast == "bool":
         return code if value.dtype == "bool" else f"({code} != 0)"
     if cast == "int" and value.dtype not in ("int", "bool"):

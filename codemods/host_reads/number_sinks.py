@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.index import Function
@@ -103,6 +104,47 @@ def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
     if name.startswith("Tensor.") and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         return call.func.value
     return call.args[0] if name.startswith("torch.") and len(call.args) == 2 and call.args[1] is node else None
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What an index picks: from a tensor along a dimension, or from a list of tensors."""
+
+    item: ast.Subscript
+    dim: int
+    listed: bool
+
+
+def index_of(node: ast.expr, scope: Scope) -> Picked | None:
+    """The tensor, or list of tensors, of which the number picks one item."""
+    parent = scope.parents.get(node)
+    dim = 0
+    if isinstance(parent, ast.Tuple):
+        dim = parent.elts.index(node)
+        others = [e for e in parent.elts if e is not node]
+        if not all(isinstance(e, ast.Slice) for e in others):
+            return None
+        node, parent = parent, scope.parents.get(parent)
+    if not isinstance(parent, ast.Subscript) or parent.slice is not node or not isinstance(parent.ctx, ast.Load):
+        return None
+    base = scope.value(parent.value)
+    if base.is_tensor and base.certain:
+        return Picked(parent, dim, listed=False)
+    items = base.elements or ()
+    if base.is_(Kind.CONTAINER) and base.ref != "dict" and items and all(i.is_tensor and i.certain for i in items):
+        return Picked(parent, dim, listed=True)
+    return None
+
+
+def in_log(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression is a part of what is printed or logged."""
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            return False
+        name = scope.callee(parent) or ""
+        if name == "print" or name.startswith(("logging.", "warnings.")):
+            return True
+    return False
 
 
 def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:

@@ -1,0 +1,151 @@
+"""CF202: a tensor where Python or torch needs a number.
+
+## What it does
+Finds the places that read a tensor's value without saying so: `x.new_full(size, t)`, `torch.full_like(x, t)`,
+`math.sqrt(t)`, slice bounds (`x[:n]`), an index without dimensions (`x[i]`, `items[i]`), sizes (`torch.zeros(n)`,
+`x.view(n, -1)`, `x.split(n)`), `range(n)`, `alpha=t`, `.tolist()`, `str(t)`.
+
+## Why is this bad
+The graph ends there as at `.item()` (GB0033, GB0124, GB0059, GB0109), and on a GPU the program waits for the device.
+
+## Example
+```python
+padded = x.new_full(size, x.min() - 1)
+row = table[scores.argmax()]
+```
+
+## Use instead
+```python
+padded = torch.full(size, x.min().detach() - 1, dtype=x.dtype, device=x.device)
+row = table[scores.argmax().reshape(1)].squeeze(0)
+```
+
+## Fix safety
+Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
+and is detached now (`number-to-tensor`). A row that is picked with an index tensor is a copy and not a view
+(`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel
+instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must
+be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
+(`gradient-zeros`, `finite-derivative`). Sizes, slice bounds and `range` have no such form: where the number is known
+without its tensor see CF203, else CF205.
+
+Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.number_rewrite import number_fix
+from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
+from compilefix.codemods.host_reads.static_number import reads_static
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
+
+CAPTURE = (
+    "pass the number in from outside the compiled code, or set `torch._dynamo.config.capture_scalar_outputs = True` "
+    "where it is compiled"
+)
+_SCALARS = frozenset({"alpha", "value", "beta"})
+_SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "addmm", "baddbmm", "addbmm", "addmv"})
+
+
+class ImplicitRead(Rule):
+    """Tensor where a number is needed."""
+
+    code = "CF202"
+    name = "implicit-number"
+    summary = "tensor used as size, index, slice bound, fill value or other number"
+    gb = ("GB0033", "GB0059", "GB0109", "GB0124", "GB0569")
+    assumptions = (
+        "condition-one-element",
+        "number-to-tensor",
+        "float32-rounding",
+        "math-errors",
+        "branches-total",
+        "no-aliasing",
+        "same-shape-dtype",
+        "gradient-zeros",
+        "finite-derivative",
+    )
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Tensors in the places of numbers, and whole tensors that are read."""
+        for node in scope.nodes:
+            if isinstance(node, ast.Call):
+                yield from self._call(node, scope)
+            if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+                continue
+            value = scope.value(node)
+            if value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
+                yield from self._tensor(node, scope)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
+        name = scope.callee(node) or ""
+        if name == "Tensor.tolist" and not node.args and isinstance(node.func, ast.Attribute):
+            if reads_static(node.func.value, scope):
+                return
+            message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
+            whole = scope.value(node.func.value)
+            gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
+            reason = "work on the tensor itself, or make the list before the compiled code"
+            yield self.declined(scope, node, message, reason, gb=gb)
+        elif name in ("str", "repr") and len(node.args) == 1 and not in_log(node, scope):
+            value = scope.value(node.args[0])
+            if value.is_tensor and value.certain:
+                message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
+                reason = "make the text outside the compiled code"
+                yield self.declined(scope, node, message, reason, gb=("GB0569",) if name == "repr" else ("GB0059",))
+
+    def _tensor(self, node: ast.expr, scope: Scope) -> Iterator[Finding]:
+        filled = fill_of(node, scope)
+        parent = scope.parents.get(node)
+        called = (scope.callee(parent) or "") if isinstance(parent, ast.Call) else ""
+        if (filled is not None and filled.build is not None) or called.startswith("math."):
+            what = "a fill value" if filled is not None else f"an argument of `{called}`"
+            yield self._number(node, what, ("GB0033",), scope)
+        elif isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load):
+            yield from self._index(node, parent, scope)
+        elif isinstance(parent, ast.Tuple) and index_of(node, scope) is not None:
+            if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
+                yield self._place(node, scope)
+        elif (place := integer_place(node, scope)) is not None:
+            gb = ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
+            yield self.declined(scope, node, _message(node, place), CAPTURE, gb=gb)
+        elif isinstance(parent, ast.keyword) and parent.arg in _SCALARS:
+            call = scope.parents.get(parent)
+            bare = (scope.callee(call) or "").rpartition(".")[2] if isinstance(call, ast.Call) else ""
+            if bare in _SCALAR_CALLS:
+                reason = (
+                    f"multiply the tensor first: `{parent.arg}` takes a Python number, and the sum rounds otherwise"
+                )
+                yield self.declined(scope, node, _message(node, f"`{parent.arg}=`"), reason, gb=("GB0033",))
+
+    def _index(self, node: ast.expr, parent: ast.Subscript, scope: Scope) -> Iterator[Finding]:
+        value, base = scope.value(node), scope.value(parent.value)
+        if base.is_tensor:
+            if value.rank == 0 and value.dtype == "int":
+                yield self._place(node, scope)
+        elif base.is_(Kind.CONTAINER, Kind.OBJECT) and base.ref != "dict":
+            yield self._number(node, "an index", ("GB0124",), scope)
+
+    def _place(self, node: ast.expr, scope: Scope) -> Finding:
+        """An index into a tensor. One of dtype uint8 is a mask."""
+        if scope.value(node).dtype_id != "int64":
+            reason = f"`{snippet(node)}` is not proved to be of dtype int64, and of dtype uint8 it would be a mask"
+            return self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
+        return self._number(node, "an index", ("GB0033",), scope)
+
+    def _number(self, node: ast.expr, what: str, gb: tuple[str, ...], scope: Scope) -> Finding:
+        outcome = number_fix(node, node, "implicit" if what == "a fill value" else "item", scope)
+        if isinstance(outcome, str):
+            return self.declined(scope, node, _message(node, what), outcome, gb=gb)
+        return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _message(node: ast.expr, what: str) -> str:
+    return f"`{snippet(node)}` is a tensor, and as {what} its value is read on the host: the graph breaks"

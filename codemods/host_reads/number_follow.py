@@ -1,0 +1,364 @@
+"""Following a number from where it is read to every place that it gets to, and what has to change there."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.regions import CompiledFunction
+from compilefix.analysis.values import Kind
+from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
+from compilefix.codemods.host_reads.number_sinks import (
+    Fill,
+    Picked,
+    fill_of,
+    in_log,
+    index_of,
+    kept_in,
+    tensor_beside,
+)
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import decides, exact, torch_name
+from compilefix.source.snippets import snippet
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
+_MATH = {name: name for name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan")}
+_MATH |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asin": "asin", "acos": "acos", "atan": "atan"}
+_MATH |= {"erf": "erf", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fabs": "abs"}
+_MAX_CALLS = 3
+
+
+def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Follow a number from where it is read or computed to every place where it meets a tensor."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
+        target = parent.targets[0]
+        if isinstance(target, ast.Name):
+            _follow_name(target.id, scope, flow)
+            return
+    if decides(node, scope):
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
+    elif isinstance(parent, ast.Compare):
+        _compare(node, parent, scope, flow)
+    elif isinstance(parent, ast.BinOp):
+        _binary(node, parent, scope, flow)
+    elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
+        if flow.read.dtype in (None, "int", "bool"):
+            flow.compute()  # `-t` wraps round for unsigned integers
+        follow(parent, scope, flow)
+    elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
+        met(parent.target, scope, flow)
+    elif (filled := fill_of(node, scope)) is not None:
+        _fill(filled, scope, flow)
+    elif (picked := index_of(node, scope)) is not None:
+        _pick(node, picked, scope, flow)
+    elif (beside := tensor_beside(node, scope)) is not None:
+        met(beside, scope, flow)
+    elif isinstance(parent, ast.Call) and node in parent.args and _function(node, parent, scope, flow):
+        pass
+    elif (clamp := _clamp(node, scope)) is not None:
+        _bound(*clamp, scope, flow)
+    elif isinstance(parent, ast.Call | ast.keyword) and _passed(node, scope, flow):
+        pass
+    elif in_log(node, scope):
+        flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
+    elif (place := kept_in(node, scope)) is not None:
+        flow.handed_out = True
+        flow.refuse(*place)
+    else:
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+
+
+def _follow_name(name: str, scope: Scope, flow: Flow, *, parameter: bool = False) -> None:
+    loads = scope.names(name)
+    everywhere = [
+        n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    if (not loads and not parameter) or len(everywhere) != len(loads):
+        flow.refuse(f"`{name}` is not used, or is used in a nested function")
+        return
+    if len(scope.names(name, stores=True)) != (0 if parameter else 1):
+        flow.refuse(f"`{name}` is assigned in several places")
+        return
+    for load in loads:
+        follow(load, scope, flow)
+
+
+def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
+    if len(parent.ops) != 1 or isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+        none = isinstance(parent.comparators[0], ast.Constant) and parent.comparators[0].value is None
+        if not (none and isinstance(parent.ops[0], ast.Is | ast.IsNot)):
+            flow.refuse(
+                f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`"
+            )
+        return
+    other = parent.comparators[0] if parent.left is node else parent.left
+    if not scope.value(other).may_be(Kind.TENSOR):
+        flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
+        return
+    # A comparison takes place in the dtype of the tensor that has dimensions.
+    same = scope.value(other).dtype_id is not None and scope.value(other).dtype_id == flow.read.dtype_id
+    unknown = scope.value(other).dtype is None and flow.read.dtype is None
+    if same or unknown:
+        same_dtype(other, scope, flow)
+    else:
+        met(other, scope, flow)
+
+
+def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None:
+    other = parent.right if parent.left is node else parent.left
+    numbers = scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
+    if numbers and isinstance(parent.op, (*_ARITHMETIC, ast.Pow)):
+        const = scope.value(other).const
+        plain = const is not None and isinstance(parent.op, ast.Add | ast.Sub | ast.Mult)
+        flow.compute(
+            integral=plain and isinstance(const.value, int) and abs(const.value) <= 100,  # type: ignore[union-attr]
+            exactly=plain and exact(const.value),  # type: ignore[union-attr]
+        )
+        if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
+            flow.refuse(
+                f"`{snippet(parent)}` may divide by zero, which raises for numbers and not for tensors",
+                "math-errors",
+            )
+        if isinstance(parent.op, ast.Pow):
+            flow.refuse(
+                f"`{snippet(parent)}` raises for numbers where it overflows, divides by zero or is not real, and not "
+                "for tensors",
+                "math-errors",
+            )
+        follow(parent, scope, flow)
+        return
+    if not isinstance(parent.op, _ARITHMETIC):
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+        return
+    met(other, scope, flow)
+    if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
+        # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x` does
+        # not.
+        if isinstance(parent.right, ast.Name | ast.Attribute):
+            symbol = SYMBOLS[type(parent.op)]
+            flow.rewrites.append(
+                (parent, lambda render: f"{render.template.use(parent.right)} {symbol} {render(parent.left)}")
+            )
+        else:
+            flow.refuse(
+                f"`{snippet(parent)}` would round the number to the precision of a half tensor",
+                "float32-rounding",
+            )
+    if isinstance(parent.op, ast.Div) and parent.left is node:
+        flow.refuse(
+            f"`{snippet(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise",
+            "float32-rounding",
+        )
+
+
+def _nonzero(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.const is not None and isinstance(value.const.value, int | float) and value.const.value != 0
+
+
+def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
+    """A function of Python's on the number: `max`, `min`, `abs`, `round`, `int`, `float`, and those of `math`."""
+    name = scope.callee(call) or ""
+    if call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    if name in ("min", "max") and len(call.args) == 2:
+        return _extreme(node, call, name, scope, flow)
+    if len(call.args) != 1:
+        return False
+    method = _METHODS.get(name) or _MATH.get(name.removeprefix("math.")) if name.startswith("math.") else None
+    method = method or _METHODS.get(name)
+    if name == "float":
+        if flow.read.dtype != "float":
+            flow.compute()
+        flow.rewrites.append((call, lambda render: render(call.args[0])))
+    elif name == "int" and scope.value(node).dtype in ("int", "bool"):
+        flow.rewrites.append((call, lambda render: render(call.args[0])))
+    elif method is not None:
+        if name != "abs" or flow.read.dtype != "float":
+            flow.compute()
+        if name != "abs":
+            flow.refuse(
+                f"`{snippet(call)}` raises for numbers outside its domain, NaN and infinities, and as a tensor "
+                "its last bit of double precision may differ",
+                "math-errors",
+            )
+        flow.rewrites.append((call, lambda render: f"{render(call.args[0])}.{method}()"))
+    else:
+        return False
+    follow(call, scope, flow)
+    return True
+
+
+_METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
+
+
+def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow) -> bool:
+    """`max(number, constant)` and `min(number, constant)`.
+
+    Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0: there the number must be an integer.
+    """
+    other = call.args[1] if call.args[0] is node else call.args[0]
+    value = scope.value(other)
+    if not value.is_(Kind.STATIC, Kind.SIZE) or value.dtype not in ("int", "float"):
+        return False
+    if call.args[1] is node and (flow.read.dtype not in ("int", "bool") or scope.value(node).dtype not in ("int",)):
+        flow.refuse(f"`{snippet(call)}` gives the constant for NaN, and `clamp` gives NaN")
+        return True
+    bound = "min" if name == "max" else "max"
+    flow.rewrites.append(
+        (call, lambda render: f"{render(node)}.clamp({bound}={render.template.use(other)})"),
+    )
+    constant = value.const
+    if constant is None or not exact(constant.value) or value.dtype != flow.read.dtype:
+        flow.compute()
+    follow(call, scope, flow)
+    return True
+
+
+def _fill(filled: Fill, scope: Scope, flow: Flow) -> None:
+    """A value that a tensor is filled with takes that tensor's dtype."""
+    value = scope.value(filled.target)
+    same = value.dtype_id is not None and value.dtype_id == flow.read.dtype_id
+    if not value.is_tensor or not value.certain:
+        flow.refuse(f"`{snippet(filled.target)}` is not proved to be a tensor")
+    if flow.read.dtype == "complex" or value.dtype == "complex":
+        flow.refuse(f"`{snippet(filled.call)}` fills with a complex number")
+    if not same:
+        flow.beside = flow.beside or (value.dtype is not None and flow.read.dtype is not None)
+        flow.refuse(
+            f"a number that `{snippet(filled.target)}`'s dtype does not hold may raise, and as a tensor it does not",
+            "math-errors",
+        )
+    elif flow.operations or value.dtype != "float":
+        flow.refuse(
+            f"`{snippet(filled.call)}` raises for a number that the dtype does not hold, and as a tensor it does not",
+            "math-errors",
+        )
+    if filled.build is not None and isinstance(filled.call, ast.expr):
+        build = filled.build
+        flow.rewrites.append((filled.call, lambda render: build(render.template.use, render, same)))
+
+
+def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
+    """An index becomes an index tensor of one element, and what it picks a copy."""
+    item = picked.item
+    flow.picks = True
+    if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    flow.refuse(
+        f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
+        "number-to-tensor",
+    )
+    if not isinstance(scope.parents.get(item), ast.BinOp | ast.UnaryOp | ast.Compare):
+        flow.refuse(
+            f"`{snippet(item)}` becomes a copy: who writes into it does not write into the whole", "no-aliasing"
+        )
+    if picked.listed:
+        _pick_listed(item, scope, flow)
+    dim = picked.dim
+    torch = torch_name(scope)
+
+    def build(render: Renderer) -> str:
+        base = render.template.use(item.value, operand=True)
+        whole = f"{torch}.stack({render.template.use(item.value)})" if picked.listed else base
+        before = ":, " * dim
+        after = item.slice.elts[dim + 1 :] if isinstance(item.slice, ast.Tuple) else []
+        rest = "".join(f", {_slice(part, render)}" for part in after if isinstance(part, ast.Slice))
+        return f"{whole}[{before}{render(node)}.reshape(1){rest}].squeeze({dim})"
+
+    if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
+        flow.refuse(f"`{snippet(item)}` slices another dimension first")
+    flow.rewrites.append((item, build))
+
+
+def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:
+    items = scope.value(item.value).elements or ()
+    for other in items[1:]:
+        for obstacle in scope.legality.same_type(items[0], other):
+            flow.refuse(obstacle.reason, obstacle.assumption)
+    if any(i.leaves for i in items):
+        text = f"the items of `{snippet(item.value)}` that are not picked"
+        flow.refuse(f"{text} would get a gradient of zeros instead of None", "gradient-zeros")
+        flow.refuse(
+            f"{text} would pass a gradient of zero back, which their derivative may turn to NaN", "finite-derivative"
+        )
+
+
+def _slice(part: ast.Slice, render: Renderer) -> str:
+    bounds = [part.lower, part.upper] + ([part.step] if part.step is not None else [])
+    return ":".join("" if bound is None else render.template.use(bound) for bound in bounds)
+
+
+def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
+    """The clamp call that a number is a bound of, and the tensor that is clamped."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call):
+        return None
+    name = scope.callee(call) or ""
+    bare = name.removeprefix("Tensor.").removeprefix("torch.")
+    function = name.startswith("torch.")
+    if bare not in _CLAMPS or (
+        not isinstance(parent, ast.keyword) and (len(call.args) > (2 if function else 1) or call.keywords)
+    ):
+        return None
+    if function:
+        return (call, call.args[0]) if call.args and call.args[0] is not node else None
+    return (call, call.func.value) if isinstance(call.func, ast.Attribute) else None
+
+
+def _bound(call: ast.Call, tensor: ast.expr, scope: Scope, flow: Flow) -> None:
+    bounds = [k for k in call.keywords if k.arg in ("min", "max")]
+    if len(bounds) > 1 and call not in [node for node, _ in flow.rewrites]:
+        method = "clamp_" if isinstance(call.func, ast.Attribute) and call.func.attr == "clamp_" else "clamp"
+        ordered = sorted(bounds, key=lambda k: k.arg != "min")
+
+        def build(render: Renderer) -> str:
+            chained = "".join(f".{method}({k.arg}={render(k.value)})" for k in ordered)
+            return render.template.use(tensor, operand=True) + chained
+
+        flow.rewrites.append((call, build))
+    if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != flow.read.dtype_id:
+        flow.refuse(
+            f"a bound that does not fit the dtype of `{snippet(tensor)}` raises as a number and not as a tensor",
+            "number-to-tensor",
+        )
+    met(tensor, scope, flow)
+
+
+def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """The number is an argument of a function of the project: its uses there must take a tensor as well."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call):
+        return False
+    callee = scope.facts.calls.get(call)
+    if callee is None or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
+    if isinstance(parent, ast.keyword):
+        name = parent.arg
+    else:
+        position = call.args.index(node)
+        name = parameters[position].arg if position < len(parameters) else None
+    if name is None or name not in {p.arg for p in callee.parameters} or callee is scope.function:
+        return False
+    if flow.calls >= _MAX_CALLS:
+        flow.refuse(f"`{snippet(call)}` passes the number on through many functions")
+        return True
+    facts = scope.legality.inference.facts(callee)
+    inner = Scope(CompiledFunction(callee, facts, (*scope.compiled.reached_by, callee.qualname)), scope.legality, "")
+    before = list(flow.rewrites)
+    flow.calls += 1
+    _follow_name(name, inner, flow, parameter=True)
+    added = [node for node, _ in flow.rewrites[len(before) :]]
+    if added and (callee.module.file.path != scope.file.path or not all(_takes_both(n, inner) for n in added)):
+        flow.refuse(f"`{callee.qualname}` would have to change, and others may call it with a Python number")
+    return True
+
+
+def _takes_both(node: ast.expr, scope: Scope) -> bool:
+    """Whether what a call in another function becomes takes numbers as well: other callers may pass them."""
+    name = scope.callee(node) or ""
+    return name == "Tensor.new_full"
