@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "verify": ("compilefix.cli.verify", "Measure the fixes on a workload, without writing them."),
     "rule": ("compilefix.cli.rule", "Explain one rule."),
     "rules": ("compilefix.cli.rules", "List the rules."),
+    "server": ("compilefix.cli.server", "Serve editors: diagnostics, quick fixes, the rules' pages."),
 }
 """Command -> the module that holds it, in a function of the command's name, and its line in the help."""
 

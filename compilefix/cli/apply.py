@@ -10,6 +10,7 @@ import typer
 
 from compilefix.cli import options
 from compilefix.cli.changes import print_diff, print_fixed_stdin, write_changes
+from compilefix.cli.documents import needs_helper
 from compilefix.cli.inputs import Inputs, Request, gather, print_errors
 from compilefix.codemods.finding import Finding
 from compilefix.reporting.summary import count, summarize
@@ -85,7 +86,7 @@ def apply(
 def _in_one_file(inputs: Inputs) -> Callable[[Finding], bool]:
     """The filter for the standard input, beside which no helper module can be written."""
     usual = inputs.wanted()
-    return lambda finding: not (finding.fix is not None and finding.fix.boundary) and usual(finding)
+    return lambda finding: not needs_helper(finding) and usual(finding)
 
 
 def _say_what_is_left(findings: Sequence[Finding], allowed: frozenset[str] | None, where: str) -> None:

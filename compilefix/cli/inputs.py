@@ -30,7 +30,10 @@ STDIN = Path("-")
 
 @dataclass(frozen=True)
 class Request:
-    """The options that say what to look at and which fixes may be made, as given on the command line."""
+    """The options that say what to look at and which fixes may be made, as given on the command line.
+
+    `content` is what the path - stands for, where that is not the standard input: the text that an editor holds.
+    """
 
     paths: Sequence[Path]
     select: Sequence[str] = ()
@@ -43,6 +46,7 @@ class Request:
     config: Path | None = None
     since: str | None = None
     stdin_filename: Path | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def gather(request: Request) -> Inputs:
     stdin: bytes | None = None
     results: Iterable[SourceFile | SourceError]
     if from_stdin:
-        stdin = sys.stdin.buffer.read()
+        stdin = sys.stdin.buffer.read() if request.content is None else request.content
         left_out = request.force_exclude and is_excluded(name, config.root, exclude)
         results = () if left_out else (parse_any(name, stdin),)
     else:

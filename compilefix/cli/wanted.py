@@ -42,7 +42,7 @@ class Wanted:
             return True
         found = [c for c in self._of_function(file, finding.function) if c.silences(finding.code)]
         if _is_original(finding, file.source):
-            lines = _statement_lines(file.source.tree, finding.span)
+            lines = statement_lines(file.source.tree, finding.span)
             found += file.comments.covering(finding.code, *lines)
             if found:
                 self._silenced.add(finding.fingerprint)
@@ -98,7 +98,7 @@ def _is_original(finding: Finding, file: SourceFile) -> bool:
     return line <= len(file.lines) and file.lines[line - 1] == finding.source_line
 
 
-def _statement_lines(tree: ast.Module, span: Span) -> tuple[int, ...]:
+def statement_lines(tree: ast.Module, span: Span) -> tuple[int, ...]:
     """The line of the place, and the first and the last line of its statement (of its head, if it has a body)."""
     body: Sequence[ast.stmt] = tree.body
     lines = {span.line}
