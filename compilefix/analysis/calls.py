@@ -190,7 +190,7 @@ class Calls(Binding):
             self.facts.float_only.append((node, args[0]))
         api = torch_api.function(name)
         if api is not None:
-            if api.dtype != "arg":
+            if api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST:
                 self.narrow_arguments(node.args[:1], env)
                 args = [
                     self.facts.value(a)

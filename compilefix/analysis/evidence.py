@@ -32,7 +32,7 @@ class Evidence:
                 and node.args[0].id in names
             ):
                 called = module.qualified(node.func)
-                if called is None:
+                if called is None or called in torch_api.NO_TENSOR_FIRST:
                     continue
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":

@@ -87,6 +87,34 @@ class Api:
         return self.returns_with_dim if with_dim and self.returns_with_dim is not None else self.returns
 
 
+NO_TENSOR_FIRST = frozenset(
+    f"torch.{name}"
+    for name in (
+        "arange",
+        "as_tensor",
+        "asarray",
+        "broadcast_shapes",
+        "can_cast",
+        "einsum",
+        "from_numpy",
+        "frombuffer",
+        "full",
+        "is_storage",
+        "is_tensor",
+        "manual_seed",
+        "promote_types",
+        "randint",
+        "randperm",
+        "range",
+        "scalar_tensor",
+        "sparse_coo_tensor",
+        "tensor",
+        "tril_indices",
+        "triu_indices",
+    )
+)
+"""Functions whose first argument need not be a tensor: what is passed to another one is."""
+
 TENSOR_ONLY_METHODS: frozenset[str]
 """Names of methods and attributes that `torch.Tensor` has and no other common type: not ndarray, list, dict, str,
 `nn.Module`, `torch.Size`, PIL images, distributions, and none of the words that configurations use for attributes. A
