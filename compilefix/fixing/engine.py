@@ -165,21 +165,22 @@ def _apply(
     file: SourceFile, group: Sequence[Finding], config: Config, refused: set[str]
 ) -> tuple[SourceFile, list[Finding]] | None:
     """The file with a group of fixes applied; where that fails, one at a time, and what cannot be is refused."""
-    done = _rewritten(file, group, config)
+    done = rewritten(file, group, config)
     if done is not None:
         return done, list(group)
     kept: list[Finding] = []
     for finding in group:
-        done = _rewritten(file, [*kept, finding], config)
+        done = rewritten(file, [*kept, finding], config)
         if done is None:
             refused.add(_key(finding))
         else:
             kept.append(finding)
-    done = _rewritten(file, kept, config) if kept else None
+    done = rewritten(file, kept, config) if kept else None
     return (done, kept) if done is not None else None
 
 
-def _rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> SourceFile | None:
+def rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> SourceFile | None:
+    """The file with these fixes and their imports, None where they cannot be made."""
     # LibCST is slow to import, and most runs rewrite nothing.
     import libcst as cst
 
