@@ -26,8 +26,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
     "rng-stream": "Random numbers may come from another stream with the same distribution.",
     "all-rows": (
-        "A layer that was given selected rows may be given all rows: it treats each row by itself, cannot fail on the "
-        "others, and its result and gradient there are dropped."
+        "A layer that was given selected rows may be given all rows: it treats each row by itself (up to rounding), "
+        "writes into none, cannot fail on the others, and its result and gradient there are dropped."
     ),
     "summation-order": (
         "The elements of a sum or mean may be added in another order, which changes the rounding; in half precision "
@@ -35,5 +35,6 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
     "index-in-range": "An index lies below the number of classes that is given.",
+    "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

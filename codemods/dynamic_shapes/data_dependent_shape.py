@@ -34,6 +34,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
+from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import mask_of
@@ -112,7 +113,7 @@ class DataDependentShape(Rule):
 
 def _others(scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
-    for rule in (MaskedWrite, MaskedReduction):
+    for rule in (MaskedWrite, MaskedReduction, ExpertLoop):
         yield from rule().find(scope)
 
 

@@ -42,9 +42,10 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
+from compilefix.codemods.dynamic_shapes.counts import count_uses, indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, unused_then
 from compilefix.codemods.dynamic_shapes.losses import loss_code, loss_of
-from compilefix.codemods.dynamic_shapes.masks import Mask, is_mask, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -166,11 +167,11 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
 def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope) -> Reduction | None:
     """The reduction of `source`, where that holds masked elements."""
     if kind in _COUNTS:
-        mask = _indices_of(source, scope)
+        mask = indices_of(source, scope)
         if mask is not None:
             elements_of = kind in ("numel", "nelement")
             # `nonzero` of a matrix has two numbers for each element.
-            if not elements_of or scope.value(mask).rank == 1 or _single(source, scope):
+            if not elements_of or scope.value(mask).rank == 1 or isinstance(source, ast.Subscript):
                 return Reduction(node, kind, mask, Mask(mask, mask), counted=True)
             return None
     at = scope.statement(node)
@@ -210,45 +211,10 @@ def _reduces(node: ast.Call, scope: Scope) -> bool:
     return (scope.callee(node) or "").rpartition(".")[2] in _REDUCTIONS | _COUNTS
 
 
-def _indices_of(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """The boolean tensor whose true places an expression lists: `m.nonzero()`, `torch.where(m)[0]`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
-        inner = node.value
-        tuples = isinstance(inner, ast.Call) and (
-            scope.callee(inner) == "torch.where" or any(k.arg == "as_tuple" for k in inner.keywords)
-        )
-        return _listed(inner, scope) if tuples else None
-    if isinstance(node, ast.Call) and not any(
-        k.arg == "as_tuple" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
-        for k in node.keywords
-    ):
-        return _listed(node, scope) if scope.callee(node) != "torch.where" else None
-    return None
-
-
-def _listed(node: ast.expr, scope: Scope) -> ast.expr | None:
-    if not isinstance(node, ast.Call):
-        return None
-    name = scope.callee(node) or ""
-    if name in ("torch.nonzero", "torch.where", "torch.argwhere") and len(node.args) == 1:
-        tensor = node.args[0]
-    elif name in ("Tensor.nonzero", "Tensor.argwhere") and isinstance(node.func, ast.Attribute) and not node.args:
-        tensor = node.func.value
-    else:
-        return None
-    return tensor if is_mask(tensor, scope) and scope.value(tensor).rank != 0 else None
-
-
-def _single(node: ast.expr, scope: Scope) -> bool:
-    """Whether the indices are those of one dimension."""
-    del scope
-    return isinstance(node, ast.Subscript)
-
-
 def _code(found: Reduction, elements: Elements, template: Template) -> str | None:
     scope = elements.scope
     if found.kind in _COUNTS:
-        elements.obstacles.extend(_count_uses(found.node, scope))
+        elements.obstacles.extend(count_uses(found.node, scope))
         if found.counted or found.kind in ("len", "shape", "size"):
             if not found.counted and elements.take(found.source) is None:
                 return None
@@ -319,38 +285,3 @@ def count(over: str, tensor: ast.expr, elements: Elements, template: Template) -
     whole = whole or (rank is not None and rank == scope.value(tensor).rank)
     code = over if isinstance(mask.node, ast.Name) or "(" in over else template.use(mask.node, operand=True)
     return f"{code}.sum()" if whole else f"{code}.expand_as({template.use(tensor, operand=True)}).sum()"
-
-
-def _count_uses(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether a count may be a tensor where it is used: in arithmetic and comparisons."""
-    parent = scope.parents.get(node)
-    if (
-        isinstance(parent, ast.Assign)
-        and len(parent.targets) == 1
-        and isinstance(parent.targets[0], ast.Name)
-        and parent.value is node
-    ):
-        name = parent.targets[0].id
-        for use in scope.names(name):
-            yield from _count_use(use, scope)
-        if len(scope.names(name, stores=True)) != 1:
-            yield Obstacle(f"`{name}` has other values too")
-        return
-    yield from _count_use(node, scope)
-
-
-def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    parent = scope.parents.get(node)
-    if isinstance(parent, ast.BinOp):
-        other = parent.right if parent.left is node else parent.left
-        partner = scope.value(other)
-        arithmetic = isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
-        if arithmetic and partner.is_tensor and partner.certain and partner.dtype == "float" and partner.dimensioned:
-            return
-        yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
-        if not partner.is_tensor:
-            yield from _count_use(parent, scope)
-    elif isinstance(parent, ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp):
-        yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
-    else:
-        yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")

@@ -8,14 +8,14 @@ parts that it takes over unchanged (`a`, `b`, `2`) are atoms: names whose text i
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over
@@ -27,7 +27,6 @@ from compilefix.source.snippets import snippet
 ROWS = "all-rows"
 _CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
 _ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
-_CONSTANTS = ("math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.pi", "torch.inf")
 _SAFE_CONSTANTS = (1, 2)  # integers: beside them a tensor keeps its dtype
 
 
@@ -61,7 +60,10 @@ class Elements:
             text = self._atom(base)
             if text not in self.bases:
                 self.bases.append(text)
-            return _place(ast.Name(text, ast.Load()), node)
+            return place(ast.Name(text, ast.Load()), node)
+        column = self._column(node)
+        if column is not None:
+            return column
         definition = self._definition(node, at)
         if definition is not None:
             if definition not in self.definitions:
@@ -71,13 +73,13 @@ class Elements:
             return self._operand(node)
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
             left, right = self.take(node.left, at), self.take(node.right, at)
-            return None if left is None or right is None else _place(ast.BinOp(left, node.op, right), node)
+            return None if left is None or right is None else place(ast.BinOp(left, node.op, right), node)
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
             operand = self.take(node.operand, at)
-            return None if operand is None else _place(ast.UnaryOp(node.op, operand), node)
+            return None if operand is None else place(ast.UnaryOp(node.op, operand), node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = self.take(node.left, at), self.take(node.comparators[0], at)
-            return None if left is None or right is None else _place(ast.Compare(left, node.ops, [right]), node)
+            return None if left is None or right is None else place(ast.Compare(left, node.ops, [right]), node)
         if isinstance(node, ast.Call):
             return self._call(node, at)
         return self._refuse(f"`{snippet(node)}` is not computed element by element")
@@ -86,7 +88,7 @@ class Elements:
         """Whether an expression holds something that the mask selects."""
         at = at or self.at
         return any(
-            self._base(n) is not None or self._definition(n, at) is not None
+            self._base(n) is not None or self._is_column(n) or self._definition(n, at) is not None
             for n in ast.walk(node)
             if isinstance(n, ast.expr)
         )
@@ -100,6 +102,44 @@ class Elements:
             return node.value if self.scope.value(node.value).is_tensor else None
         return None
 
+    def _is_column(self, node: ast.expr) -> bool:
+        """Whether a tensor is indexed with the mask and then with numbers: `w[m, i]`, `w[m, i, None]`."""
+        return (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Load)
+            and not self.mask.leading
+            and not self.mask.last
+            and isinstance(node.slice, ast.Tuple)
+            and len(node.slice.elts) > 1
+            and ast.dump(node.slice.elts[0]) == ast.dump(self.mask.node)
+            and all(self._is_number(part) for part in node.slice.elts[1:])
+            and self.scope.value(node.value).is_tensor
+        )
+
+    def _is_number(self, node: ast.expr) -> bool:
+        none = isinstance(node, ast.Constant) and node.value is None
+        value = self.scope.value(node)
+        return none or (value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int")
+
+    def _column(self, node: ast.expr) -> ast.expr | None:
+        """`w[..., i]` for `w[m, i]`: right where the numbers stand for all dimensions behind those of the mask."""
+        if not self._is_column(node):
+            return None
+        assert isinstance(node, ast.Subscript)
+        assert isinstance(node.slice, ast.Tuple)
+        text = self._atom(node.value)
+        if text not in self.bases:
+            self.bases.append(text)
+        self.obstacles.append(
+            Obstacle(f"`{snippet(node)}` is not proved to have one number for each row", "same-shape-dtype")
+        )
+        parts: list[ast.expr] = [place(ast.Constant(...), node)]
+        for part in node.slice.elts[1:]:
+            none = isinstance(part, ast.Constant) and part.value is None
+            parts.append(part if none else place(ast.Name(self._atom(part), ast.Load()), part))
+        index = place(ast.Tuple(parts, ast.Load()), node)
+        return place(ast.Subscript(place(ast.Name(text, ast.Load()), node), index, ast.Load()), node)
+
     def _atom(self, node: ast.expr) -> str:
         text = ast.unparse(node)
         self.atoms.setdefault(text, node)
@@ -112,7 +152,7 @@ class Elements:
             return self._refuse(
                 f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
             )
-        return _place(ast.Name(self._atom(node), ast.Load()), node)
+        return place(ast.Name(self._atom(node), ast.Load()), node)
 
     def _call(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
         scope = self.scope
@@ -126,7 +166,7 @@ class Elements:
             receiver = self.take(node.func.value, at)
             if receiver is None:
                 return None
-            callee = _place(ast.Attribute(receiver, node.func.attr, ast.Load()), node.func)
+            callee = place(ast.Attribute(receiver, node.func.attr, ast.Load()), node.func)
         else:
             callee = node.func
             if self.selects(callee, at):
@@ -136,7 +176,8 @@ class Elements:
         short = name.rpartition(".")[2]
         args: list[ast.expr] = []
         for argument in node.args:
-            taken = self._other(argument) if short in _CONVERSIONS else self.take(argument, at)
+            plain = short in _CONVERSIONS or short == "unsqueeze"
+            taken = self._other(argument) if plain and not self.selects(argument, at) else self.take(argument, at)
             if taken is None:
                 return None
             args.append(taken)
@@ -146,16 +187,18 @@ class Elements:
             if taken is None:
                 return None
             keywords.append(ast.keyword(keyword.arg, taken))
-        return _place(ast.Call(callee, args, keywords), node)
+        return place(ast.Call(callee, args, keywords), node)
 
     def _other(self, node: ast.expr) -> ast.expr:
         """An argument that is no tensor to compute with: a dtype, a device, a flag."""
-        return _place(ast.Name(self._atom(node), ast.Load()), node)
+        return place(ast.Name(self._atom(node), ast.Load()), node)
 
     def _elementwise(self, node: ast.Call, name: str, method: bool) -> bool:
         short = name.rpartition(".")[2]
         api = torch_api.method(short) if method else torch_api.function(name)
         if method and short in _CONVERSIONS:
+            return True
+        if short == "unsqueeze" and [ast.unparse(a) for a in node.args[0 if method else 1 :]] == ["-1"]:
             return True
         if api is not None:
             if api.pointwise and not (api.mutates or api.random or api.random_training or api.host):
@@ -193,7 +236,7 @@ class Elements:
 
     def values(self) -> Mapping[str, Value]:
         """What is known of the atoms."""
-        return {text: _known(node, self.scope) for text, node in self.atoms.items()}
+        return {text: known_value(node, self.scope) for text, node in self.atoms.items()}
 
     def evaluate(self, tree: ast.expr) -> Value:
         """What is known of the new expression."""
@@ -284,72 +327,3 @@ class Elements:
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""
         return code_of(tree, self.atoms, template, replaced)
-
-
-def code_of(tree: ast.expr, atoms: Mapping[str, ast.expr], template: Template, replaced: Mapping[str, str]) -> str:
-    """The code of a tree over atoms, with placeholders for what the atoms stand for."""
-
-    def fill(node: ast.AST, parent: ast.AST | None) -> ast.AST:
-        if isinstance(node, ast.Name):
-            if node.id in replaced:
-                return ast.Name(replaced[node.id], node.ctx)
-            if node.id in atoms:
-                token = template.use(atoms[node.id])
-                return ast.Name(f"({token})" if _bracketed(atoms[node.id], node, parent) else token, node.ctx)
-            return node
-        filled = copy.copy(node)
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, ast.AST):
-                setattr(filled, name, fill(value, node))
-            elif isinstance(value, list):
-                setattr(filled, name, [fill(v, node) if isinstance(v, ast.AST) else v for v in value])
-        return filled
-
-    return ast.unparse(fill(tree, None))
-
-
-def free_name(wanted: str, scope: Scope, lines: Sequence[str] = ()) -> str:
-    """A name that neither the function nor the statements to come before use."""
-    taken = {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name)}
-    taken |= {a.arg for a in scope.function.parameters} | {line.partition(" ")[0] for line in lines}
-    name, count = wanted, 2
-    while name in taken:
-        name, count = f"{wanted}_{count}", count + 1
-    return name
-
-
-def _bracketed(atom: ast.expr, leaf: ast.Name, parent: ast.AST | None) -> bool:
-    """Whether what an atom stands for needs parentheses in the place of the leaf."""
-    if not isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Attribute):
-        return False
-    around = copy.copy(parent)
-    for name, value in ast.iter_fields(parent):
-        if value is leaf:
-            setattr(around, name, atom)
-        elif isinstance(value, list) and leaf in value:
-            setattr(around, name, [atom if v is leaf else v for v in value])
-    return f"({ast.unparse(atom)})" in ast.unparse(around)
-
-
-def _known(node: ast.expr, scope: Scope) -> Value:
-    """The value of an atom; a number made of `math.pi` and the like is a float."""
-    value = scope.value(node)
-    if value.dtype is not None or not value.is_(Kind.STATIC):
-        return value
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and scope.value(part).ref in _CONSTANTS:
-            continue
-        if not isinstance(
-            part, ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.Name | ast.Load
-        ):
-            return value
-        if isinstance(part, ast.Name) and scope.value(part).ref not in ("math", "numpy", "torch", *_CONSTANTS):
-            return value
-    return replace(value, dtype="float")
-
-
-def _place(new: ast.expr, old: ast.expr) -> ast.expr:
-    # The same line, for the order of statements, and a column of its own, for what the expression makes.
-    new.lineno, new.end_lineno = old.lineno, old.end_lineno
-    new.col_offset, new.end_col_offset = old.col_offset + 100_000, (old.end_col_offset or 0) + 100_000
-    return new

@@ -1,0 +1,168 @@
+"""How a loop over experts picks its tokens, and what it does with them.
+
+    for expert in hit:                                # the experts that got tokens
+        position, token = torch.where(mask[expert])   # which of its choices, and which token
+        rows = layers[expert](hidden[token]) * weights[token, position, None]
+        out.index_add_(0, token, rows)
+
+`Routing` holds the names; `rows_of` says what each expression is: the same for all tokens, or one row for each token.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compilefix.analysis import torch_api
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+_ROW_FUNCTIONS = frozenset({"torch.nn.functional.linear", "torch.matmul", "torch.mm", "torch.nn.functional.embedding"})
+_LAST_DIM = frozenset(
+    {"chunk", "split", "tensor_split", "unbind", "softmax", "log_softmax", "sum", "mean", "layer_norm"}
+)
+_LAYOUTS = frozenset({"to", "type", "type_as", "contiguous", "clone", "detach", "float", "half", "bfloat16"})
+
+
+@dataclass
+class Routing:
+    """The names of one loop turn.
+
+    statement: `position, token = torch.where(mask)`. mask: what `torch.where` is given. token_first: whether its first
+    result is the token, so that the mask is laid out as (token, choice).
+    """
+
+    statement: ast.Assign
+    mask: ast.expr
+    token: str
+    position: str
+    token_first: bool
+    rows: set[str] = field(default_factory=set)
+    layers: list[ast.expr] = field(default_factory=list)
+    selections: list[ast.Subscript] = field(default_factory=list)
+    refusal: str | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Note the first reason why the loop stays."""
+        self.refusal = self.refusal or reason
+
+    def picks(self, node: ast.expr) -> bool:
+        """Whether an expression takes one row for each token: `h[token]`, `w[token, position, None]`."""
+        if not isinstance(node, ast.Subscript):
+            return False
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return any(isinstance(p, ast.Name) and p.id in (self.token, self.position) for p in parts)
+
+    def mentions(self, node: ast.AST) -> bool:
+        """Whether an expression depends on the tokens."""
+        names = {self.token, self.position, *self.rows}
+        return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+
+
+def routing_of(statement: ast.stmt, scope: Scope) -> Routing | None:
+    """The routing that a statement `a, b = torch.where(mask)` begins."""
+    if (
+        not isinstance(statement, ast.Assign)
+        or len(statement.targets) != 1
+        or not isinstance(statement.targets[0], ast.Tuple)
+        or not isinstance(statement.value, ast.Call)
+        or scope.callee(statement.value) != "torch.where"
+        or len(statement.value.args) != 1
+        or statement.value.keywords
+    ):
+        return None
+    names = [t.id for t in statement.targets[0].elts if isinstance(t, ast.Name)]
+    if len(names) != 2 or len(statement.targets[0].elts) != 2:
+        return None
+    return Routing(statement, statement.value.args[0], names[1], names[0], False)
+
+
+def is_rows(node: ast.expr, routing: Routing, scope: Scope) -> bool:
+    """Whether an expression has one row for each token, each made of that token alone. Notes a reason where not."""
+    if not routing.mentions(node):
+        return False
+    if isinstance(node, ast.Name):
+        return node.id in routing.rows or _refused(routing, f"`{node.id}` is used other than as an index")
+    if routing.picks(node):
+        assert isinstance(node, ast.Subscript)
+        routing.selections.append(node)
+        return not routing.mentions(node.value) or _refused(routing, f"`{snippet(node)}` picks rows of rows")
+    if isinstance(node, ast.BinOp):
+        right = not isinstance(node.op, ast.MatMult) or not routing.mentions(node.right)
+        parts = [part for part in (node.left, node.right) if routing.mentions(part)]
+        return (right and all(is_rows(part, routing, scope) for part in parts)) or _refused(
+            routing, f"`{snippet(node)}` mixes the rows"
+        )
+    if isinstance(node, ast.UnaryOp):
+        return is_rows(node.operand, routing, scope)
+    if isinstance(node, ast.Subscript):
+        return (_keeps_rows(node.slice) and is_rows(node.value, routing, scope)) or _refused(
+            routing, f"`{snippet(node)}` picks among the rows"
+        )
+    if isinstance(node, ast.Call):
+        return _is_call_rows(node, routing, scope)
+    return _refused(routing, f"`{snippet(node)}` is not known to treat each row by itself")
+
+
+def _is_call_rows(node: ast.Call, routing: Routing, scope: Scope) -> bool:
+    name = scope.callee(node) or ""
+    short = name.rpartition(".")[2]
+    reason = f"`{snippet(node)}` is not known to treat each row by itself"
+    effects = scope.legality.effects.of(node, scope.facts)
+    for effect in (effects.random, effects.mutates):
+        if effect is not None:
+            return _refused(routing, f"a layer is not free of effects: {effect}")
+    arguments = [*node.args, *(k.value for k in node.keywords)]
+    tensors = [a for a in arguments if routing.mentions(a)]
+    if name.startswith("Tensor.") or (isinstance(node.func, ast.Attribute) and routing.mentions(node.func.value)):
+        assert isinstance(node.func, ast.Attribute)
+        receiver = node.func.value
+        if not is_rows(receiver, routing, scope) or not all(is_rows(t, routing, scope) for t in tensors):
+            return False
+        api = torch_api.method(node.func.attr)
+        plain = node.func.attr in _LAYOUTS or (api is not None and api.pointwise and not api.mutates and not api.random)
+        return plain or _last_dim(node, node.func.attr, node.args) or _refused(routing, reason)
+    if not all(is_rows(t, routing, scope) for t in tensors):
+        return False
+    api = torch_api.function(name)
+    if api is not None:
+        rowwise = api.pointwise or (name in _ROW_FUNCTIONS and tensors == node.args[:1])
+        return rowwise or _last_dim(node, short, node.args[1:]) or _refused(routing, reason)
+    if name.startswith(("torch.", "numpy.", "math.")) and torch_api.module(name) is None:
+        return _refused(routing, reason)
+    if isinstance(node.func, ast.Name) and name == node.func.id and name in _BUILTINS:
+        return _refused(routing, reason)
+    routing.layers.append(node.func)
+    return True
+
+
+_BUILTINS = frozenset({"len", "int", "float", "bool", "sum", "max", "min", "list", "range", "zip", "print", "sorted"})
+
+
+def _last_dim(node: ast.Call, short: str, args: Sequence[ast.expr]) -> bool:
+    """Whether a call works along the last dimension, or keeps the rows in the first."""
+    if short in ("unsqueeze", "squeeze"):
+        return len(args) == 1 and ast.unparse(args[0]) in ("-1", "1")
+    if short in ("view", "reshape"):
+        return len(args) == 2 and ast.unparse(args[0]) == "-1"
+    dim = next((k.value for k in node.keywords if k.arg == "dim"), None)
+    if dim is None and short in ("chunk", "split", "tensor_split"):
+        dim = args[1] if len(args) == 2 else None
+    elif dim is None:
+        dim = args[0] if args else None
+    return short in _LAST_DIM and dim is not None and ast.unparse(dim) == "-1"
+
+
+def _keeps_rows(index: ast.expr) -> bool:
+    """Whether an index leaves the first dimension as it is: `[..., ::2]`, `[:, None]`."""
+    if not isinstance(index, ast.Tuple) or not index.elts:
+        return False
+    first = index.elts[0]
+    whole = isinstance(first, ast.Slice) and first.lower is first.upper is first.step is None
+    return len(index.elts) == 2 and (whole or (isinstance(first, ast.Constant) and first.value is Ellipsis))
+
+
+def _refused(routing: Routing, reason: str) -> bool:
+    routing.refuse(reason)
+    return False
