@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
@@ -46,10 +47,7 @@ from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
-CAPTURE = (
-    "pass the number in from outside the compiled code, or set `torch._dynamo.config.capture_scalar_outputs = True` "
-    "where it is compiled"
-)
+_OUTSIDE = "pass the number in from outside the compiled code, or keep all elements and mask those behind it"
 _SCALARS = frozenset({"alpha", "value", "beta"})
 _SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "addmm", "baddbmm", "addbmm", "addmv"})
 
@@ -114,8 +112,12 @@ class ImplicitRead(Rule):
             if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
                 yield self._place(node, scope)
         elif (place := integer_place(node, scope)) is not None:
+            works = not_captured(node, scope)
+            if works is None and switched_on(scope):
+                return
             gb = ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
-            yield self.declined(scope, node, _message(node, place), CAPTURE, gb=gb)
+            reason = CAPTURE if works is None else _OUTSIDE
+            yield self.declined(scope, node, _message(node, place), reason, gb=gb)
         elif isinstance(parent, ast.keyword) and parent.arg in _SCALARS:
             call = scope.parents.get(parent)
             bare = (scope.callee(call) or "").rpartition(".")[2] if isinstance(call, ast.Call) else ""
@@ -130,7 +132,7 @@ class ImplicitRead(Rule):
         if base.is_tensor:
             if value.rank == 0 and value.dtype == "int":
                 yield self._place(node, scope)
-        elif base.is_(Kind.CONTAINER, Kind.OBJECT) and base.ref != "dict":
+        elif (base.is_(Kind.CONTAINER) and base.ref != "dict") or (base.ref or "").startswith("torch.nn."):
             yield self._number(node, "an index", ("GB0124",), scope)
 
     def _place(self, node: ast.expr, scope: Scope) -> Finding:

@@ -46,8 +46,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
@@ -67,17 +69,31 @@ class NumberArithmetic(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""
-        for node in scope.nodes:
-            if isinstance(node, ast.Call):
-                source = read_of(node, scope)
-                # What only decides an `if` belongs to the rule for that `if`, and what Python knows to CF203.
-                if source is not None and not decides(node, scope) and not reads_static(source, scope):
-                    yield self._judge(node, source, scope)
+        for node, source in reads(scope):
+            finding = self.judge(node, source, scope)
+            if finding.fix is None and not_captured(node, scope) is None:
+                if switched_on(scope):
+                    continue
+                finding = replace(finding, declined=f"{finding.declined}; {CAPTURE}")
+            yield finding
 
-    def _judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
+    def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
+        """The finding for one read of a tensor's value."""
         message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
         cast = node.func.id if isinstance(node.func, ast.Name) else "item"
         outcome = number_fix(node, source, cast, scope)
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls that read one number, with the tensor, that are for this rule.
+
+    What only decides an `if` belongs to the rule for that `if`, and what Python knows without the tensor to CF203.
+    """
+    for node in scope.nodes:
+        if isinstance(node, ast.Call):
+            source = read_of(node, scope)
+            if source is not None and not decides(node, scope) and not reads_static(source, scope):
+                yield node, source

@@ -189,11 +189,10 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
 
 
 def _callers(scope: Scope) -> Iterator[Function]:
-    """Functions that call this one and do not drive it from outside, as a training loop does."""
+    """Functions of this file that call this one and do not drive it from outside, as a training loop does."""
     inference = scope.legality.inference
-    for module in inference.project.modules.values():
-        for function in module.all_functions:
-            if function is scope.function or scope.function not in inference.facts(function).calls.values():
-                continue
-            if not any(isinstance(n, ast.Attribute) and n.attr in _DRIVES for n in function.nodes):
-                yield function
+    for function in scope.function.module.all_functions:
+        if function is scope.function or scope.function not in inference.facts(function).calls.values():
+            continue
+        if not any(isinstance(n, ast.Attribute) and n.attr in _DRIVES for n in function.nodes):
+            yield function

@@ -1,0 +1,159 @@
+"""CF205: numbers that stay in the graph only with a flag.
+
+## What it does
+Finds a `torch.compile` whose code reads numbers from tensors as sizes of new tensors, as results, or for arithmetic
+that no other rule rewrites, and switches `torch._dynamo.config.capture_scalar_outputs` on where it is compiled.
+
+## Why is this bad
+Each such read ends the graph (GB0124, GB0033), and on a GPU the program waits for the device. With the flag the number
+is a symbol in the graph. It still waits for the device, once the size is needed.
+
+## Example
+```python
+def forward(x, index):
+    return x.new_zeros(int(index.max()) + 1).scatter_add(0, index, x)
+
+model = torch.compile(forward)
+```
+
+## Use instead
+```python
+torch._dynamo.config.capture_scalar_outputs = True
+model = torch.compile(forward)
+```
+
+## Fix safety
+The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
+number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, so nothing is
+offered where the compiled code has one of these, or asks a number for its truth; the finding names it.
+
+Graph breaks: GB0033, GB0124. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compilefix.analysis.regions import CompiledFunction, CompileSite, compile_sites, modules_with_compile, reached_from
+from compilefix.codemods.finding import Edit, Finding, Fix, Span
+from compilefix.codemods.host_reads.captured import SCALARS, not_captured, switched_on
+from compilefix.codemods.host_reads.implicit_read import ImplicitRead
+from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.index import Module
+from compilefix.source.snippets import snippet
+
+_REASON = "the flag counts for the whole process, and the compiled code gets symbols in place of numbers"
+
+
+class CaptureFlag(Rule):
+    """Numbers that stay in the graph only with a flag."""
+
+    code = "CF205"
+    name = "capture-flag"
+    summary = "compiled code that reads sizes or results from tensors, without capture_scalar_outputs"
+    gb = ("GB0033", "GB0124")
+    assumptions = ("capture-scalars",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """The compile calls of this function, where what they compile reads numbers."""
+        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0]:
+            return
+        if switched_on(scope):
+            return
+        project = scope.legality.inference.project
+        found = [
+            (module, site)
+            for module in map(project.modules.__getitem__, modules_with_compile(project))
+            for site in compile_sites(module, scope.legality.inference)
+            if scope.function in site.targets
+        ]
+        for module, site in found[:1]:
+            yield from self._judge(module, site, scope)
+
+    def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
+        inference = scope.legality.inference
+        wanted: list[str] = []
+        refused: str | None = None
+        for function in sorted(reached_from([scope.function], inference), key=lambda f: f.qualname):
+            compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
+            inner = Scope(compiled, scope.legality, function.module.file.path.as_posix())
+            for node in _numbers(inner):
+                reason = not_captured(node, inner)
+                refused = refused or (
+                    None if reason is None else f"`{snippet(node)}` in `{function.qualname}`: {reason}"
+                )
+                wanted.append(snippet(node))
+        if not wanted:
+            return
+        place = _span(module, site.node)
+        message = f"`{site.label}` reads {_count(wanted)}, which only `{SCALARS}` keeps in the graph"
+        if refused is not None:
+            finding = self.declined(scope, scope.function.node, message, f"the flag is not enough: {refused}")
+        else:
+            edit = _edit(module, site.node)
+            if edit is None:
+                reason = f"write `torch._dynamo.config.{SCALARS} = True` where it is compiled"
+                finding = self.declined(scope, scope.function.node, message, reason)
+            else:
+                fix = Fix(
+                    (edit,), () if module.top_level_imports.get("torch") else ("torch",), self.assumptions, (_REASON,)
+                )
+                finding = self.fixed(scope, scope.function.node, message, fix)
+        path = module.file.path.as_posix()
+        line = module.lines[place.line - 1]
+        yield replace(finding, path=path, span=place, source_line=line)
+
+
+def _numbers(scope: Scope) -> Iterator[ast.expr]:
+    """The reads for which no other rule has a fix."""
+    rule = NumberArithmetic()
+    for node, source in reads(scope):
+        if rule.judge(node, source, scope).fix is None:
+            yield node
+    spans = {f.span for f in ImplicitRead().find(scope) if f.fix is None}
+    for part in scope.nodes:
+        if isinstance(part, ast.expr) and spans and scope.value(part).is_tensor and scope.span(part) in spans:
+            yield part
+
+
+def _count(wanted: list[str]) -> str:
+    return f"`{wanted[0]}`" if len(wanted) == 1 else f"`{wanted[0]}` and {len(wanted) - 1} more numbers"
+
+
+def _edit(module: Module, node: ast.AST) -> Edit | None:
+    """The flag in front of the statement that compiles, or behind the imports where a decorator compiles."""
+    torch = module.top_level_imports.get("torch") or "torch"
+    flag = f"{torch}._dynamo.config.{SCALARS} = True"
+    tree = module.file.tree
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+        text = ast.get_source_segment(module.file.text, imports[-1]) if imports else None
+        return None if text is None else Edit(_span(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
+    simple = (ast.Assign, ast.Expr, ast.Return)
+    around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]
+    if not around or around[-1].value is None:
+        return None
+    statement = around[-1]
+    parts = [("value", _span(module, around[-1].value))]
+    left = "return " if isinstance(statement, ast.Return) else ""
+    for index, target in enumerate(statement.targets if isinstance(statement, ast.Assign) else ()):
+        parts.append((f"target{index}", _span(module, target)))
+        left += f"{{target{index}}} = "
+    return Edit(_span(module, statement), f"{flag}\n{left}{{value}}", tuple(parts), statement=True)
+
+
+def _encloses(statement: ast.stmt, node: ast.AST) -> bool:
+    place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    start, end = (statement.lineno, statement.col_offset), (statement.end_lineno or 0, statement.end_col_offset or 0)
+    return start <= place < end
+
+
+def _span(module: Module, node: ast.expr | ast.stmt) -> Span:
+    """Where a node stands; of a function only its first line."""
+    line, column, end_line, end_column = module.file.span(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Span(line, column, line, len(module.lines[line - 1]))
+    return Span(line, column, end_line, end_column)

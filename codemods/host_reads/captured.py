@@ -1,0 +1,131 @@
+"""Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
+
+Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, arithmetic and results work. A number
+that bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks again.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from compilefix.analysis.regions import CompiledFunction
+from compilefix.analysis.values import Kind
+from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.number_sinks import in_log
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import decides
+from compilefix.source.snippets import snippet
+
+SCALARS = "capture_scalar_outputs"
+CAPTURE = (
+    "pass the number in from outside the compiled code, or set `torch._dynamo.config.capture_scalar_outputs = True` "
+    "where it is compiled"
+)
+_SWITCHED_ON = re.compile(rf"\b{SCALARS}\s*=\s*True\b")
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
+_FUNCTIONS = frozenset({"int", "float", "min", "max", "abs"})
+_NEW_TENSORS = frozenset(
+    {
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "rand",
+        "randn",
+        "eye",
+        "new_zeros",
+        "new_ones",
+        "new_empty",
+        "new_full",
+    }
+)
+_MAX_DEPTH = 3
+
+
+def switched_on(scope: Scope) -> bool:
+    """Whether the flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
+    if _SWITCHED_ON.search(scope.file.text):
+        return True
+    modules = scope.legality.inference.project.modules
+    names = modules.mentioning(SCALARS) if "compile" in scope.compiled.reached_by[0] else ()
+    return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
+
+
+def not_captured(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+    """Why the number, or the tensor in the place of one, cannot stay in the graph; None where it can."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign | ast.AnnAssign):
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                reason = _name(target.id, scope, depth)
+                if reason is not None:
+                    return reason
+            elif not isinstance(target, ast.Attribute | ast.Subscript):
+                return f"`{snippet(parent)}` unpacks it"
+        return None
+    if decides(node, scope):
+        return f"`{snippet(parent)}` decides on it"
+    if integer_place(node, scope) is not None:
+        return _size(node, scope)
+    if in_log(node, scope):
+        return "it is printed or logged"
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
+        return not_captured(parent, scope, depth) if scope.value(parent).is_(Kind.NUMBER) else None
+    if isinstance(parent, ast.Return | ast.Tuple | ast.Dict) and not isinstance(
+        scope.parents.get(parent), ast.Subscript
+    ):
+        return None if not isinstance(parent, ast.Tuple) or _is_result(parent, scope) else _used(node, parent)
+    if isinstance(parent, ast.Call | ast.keyword):
+        call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+        return _call(node, call, scope, depth) if isinstance(call, ast.Call) else _used(node, parent)
+    return _used(node, parent)
+
+
+def _used(node: ast.expr, parent: ast.AST | None) -> str:
+    return f"line {node.lineno}: it is used in `{snippet(parent)}`"
+
+
+def _is_result(node: ast.AST, scope: Scope) -> bool:
+    while isinstance(node, ast.Tuple | ast.Dict | ast.List):
+        node = scope.parents[node]
+    return isinstance(node, ast.Return)
+
+
+def _name(name: str, scope: Scope, depth: int) -> str | None:
+    for load in scope.names(name):
+        reason = not_captured(load, scope, depth)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _size(node: ast.expr, scope: Scope) -> str | None:
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.Slice):
+            return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
+        if isinstance(parent, ast.Call):
+            name = scope.callee(parent) or ""
+            bare = name.rpartition(".")[2]
+            known = name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _NEW_TENSORS
+            return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
+    return _used(node, scope.parents.get(node))
+
+
+def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int) -> str | None:
+    if (scope.callee(call) or "") in _FUNCTIONS:
+        return not_captured(call, scope, depth)
+    callee = scope.facts.calls.get(call)
+    if callee is None or depth >= _MAX_DEPTH or any(isinstance(a, ast.Starred) for a in call.args):
+        return _used(node, call)
+    parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
+    keyword = next((k.arg for k in call.keywords if k.value is node), None)
+    position = call.args.index(node) if node in call.args else len(parameters)
+    name = keyword or (parameters[position].arg if position < len(parameters) else None)
+    if name is None:
+        return _used(node, call)
+    facts = scope.legality.inference.facts(callee)
+    inner = Scope(CompiledFunction(callee, facts, scope.compiled.reached_by), scope.legality, scope.path)
+    return _name(name, inner, depth + 1)

@@ -1,0 +1,21 @@
+"""What the tests of rules have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def _flags_as_they_were() -> Iterator[None]:
+    """Fixtures may switch on Dynamo's flags, which count for the whole process."""
+    from torch._dynamo import config
+
+    with config.patch(
+        capture_scalar_outputs=config.capture_scalar_outputs,
+        capture_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
+    ):
+        yield
