@@ -13,8 +13,10 @@ from compilefix.cli.changes import print_diff, print_fixed_stdin, write_changes
 from compilefix.cli.documents import needs_helper
 from compilefix.cli.inputs import Inputs, Request, gather, print_errors
 from compilefix.codemods.finding import Finding
+from compilefix.fixing.patchset import PatchSet
 from compilefix.reporting.summary import count, summarize
-from compilefix.source.files import display_path
+from compilefix.source.errors import InputError
+from compilefix.source.files import SourceError, display_path
 
 
 def apply(
@@ -26,6 +28,15 @@ def apply(
     unsafe_fixes: options.UnsafeFixes = False,
     diff: Annotated[
         bool, typer.Option("--diff", help="Print the changes as a diff for `git apply`; write nothing.")
+    ] = False,
+    interactive: Annotated[
+        bool,
+        typer.Option(
+            "--interactive",
+            "-i",
+            help="Decide on each fix with a key; nothing is written before the end.",
+            show_default=False,
+        ),
     ] = False,
     since: options.Since = None,
     stdin_filename: options.StdinFilename = None,
@@ -40,6 +51,8 @@ def apply(
 
     Exit codes: 0 done, 2 something could not be looked at or written. With --diff: 0 no change, 1 changes, 2 as before.
     """
+    if interactive and diff:
+        raise InputError("--interactive and --diff do not go together")
     inputs = gather(
         Request(
             paths=paths or (),
@@ -55,6 +68,9 @@ def apply(
             stdin_filename=stdin_filename,
         )
     )
+    if interactive:
+        _review(inputs)
+        return
     outcome = inputs.run(rewrite=True, wanted=None if inputs.stdin is None else _in_one_file(inputs))
     errors = [*inputs.errors, *outcome.errors]
     if diff:
@@ -68,9 +84,17 @@ def apply(
         if not inputs.errors:
             print_fixed_stdin(outcome.patchset, inputs)
         raise typer.Exit(2 if errors else 0)
-    written, failures = write_changes(outcome.patchset, inputs)
-    errors += failures
+    errors += _write(outcome.patchset, inputs, quiet)
     print_errors(errors)
+    if not quiet:
+        _say_what_is_left(outcome.findings, inputs.allowed, "not fixed")
+    if errors:
+        raise typer.Exit(2)
+
+
+def _write(patchset: PatchSet, inputs: Inputs, quiet: bool) -> list[SourceError]:
+    """Write the changes, and say what was written; what could not be is returned."""
+    written, errors = write_changes(patchset, inputs)
     if not quiet:
         fixes = sum(len(change.fixes) for change in written)
         print(f"{count(fixes, 'fix', 'fixes')} applied in {count(len(written), 'file')}.")
@@ -78,7 +102,16 @@ def apply(
             if change.before is None:
                 print(f"New file: {display_path(change.path)}")
         sys.stdout.flush()
-        _say_what_is_left(outcome.findings, inputs.allowed, "not fixed")
+    return errors
+
+
+def _review(inputs: Inputs) -> None:
+    # Its colours take a while to import.
+    from compilefix.cli.review_terminal import interactive
+
+    reviewed = interactive(inputs)
+    errors = [] if reviewed is None else [*reviewed.errors, *_write(reviewed.patchset, inputs, False)]
+    print_errors(errors)
     if errors:
         raise typer.Exit(2)
 
