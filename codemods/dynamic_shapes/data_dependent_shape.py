@@ -37,7 +37,7 @@ from compilefix.analysis import torch_api
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
-from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
@@ -95,7 +95,7 @@ class DataDependentShape(Rule):
         )
 
     def _index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
-        mask = mask_of(node, scope)
+        mask = mask_of(node, scope) or _apparent_mask(node, scope)
         if mask is None:
             return
         parent = scope.parents.get(node)
@@ -109,6 +109,25 @@ class DataDependentShape(Rule):
             return
         message = f"`{snippet(node)}` has as many elements as `{snippet(mask)}` has true values: the graph breaks"
         yield self.declined(scope, node, message, _advice(node, mask, in_place, scope), gb=("GB0036",))
+
+
+def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
+    """What is surely a mask though not all is proved: the kind of what it indexes, or the dtype of a tensor `mask`."""
+    base = scope.value(node.value)
+    if not (base.is_tensor or base.is_unknown):
+        return None
+    for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+        if is_mask(part, scope):
+            return part
+        value, name = scope.value(part), snippet(part).rpartition(".")[2]
+        if (
+            value.is_tensor
+            and value.dtype is None
+            and name.strip("_").endswith("mask")
+            and isinstance(part, ast.Name | ast.Attribute)
+        ):
+            return part
+    return None
 
 
 def _others(scope: Scope) -> Iterator[Finding]:

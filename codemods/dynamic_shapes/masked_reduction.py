@@ -53,6 +53,7 @@ from compilefix.codemods.selection import Template, imports, where
 from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
+_ROW_REDUCTIONS = frozenset({"sum", "mean"})
 _COUNTS = frozenset({"numel", "nelement", "len", "shape", "size", "__len__"})
 
 
@@ -61,7 +62,8 @@ class Reduction:
     """What makes one number of masked elements.
 
     node: the whole expression. kind: "sum", "len", "mse_loss", ... source: the masked elements (of a loss, the first
-    argument), or for a count the mask itself where it stands in `nonzero`.
+    argument), or for a count the mask itself where it stands in `nonzero`. rows: whether it reduces over the selected
+    rows only: `x[m].mean(0)`.
     """
 
     node: ast.expr
@@ -69,6 +71,7 @@ class Reduction:
     source: ast.expr
     mask: Mask
     counted: bool = False
+    rows: bool = False
 
 
 class MaskedReduction(Rule):
@@ -152,10 +155,21 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
         return _of(node, kind, node.args[0], scope)
     if name == "len" and len(node.args) == 1 and not node.keywords:
         return _of(node, "len", node.args[0], scope)
-    if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute) and not node.keywords:
+    if (
+        name.startswith("Tensor.")
+        and isinstance(node.func, ast.Attribute)
+        and [k.arg for k in node.keywords]
+        in (
+            [],
+            ["dim"],
+        )
+    ):
         short = node.func.attr
-        first = len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
-        if (short == "size" and first) or (short in _REDUCTIONS | _COUNTS and short != "size" and not node.args):
+        given = [*node.args, *(k.value for k in node.keywords)]
+        first = len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value == 0
+        if short in _ROW_REDUCTIONS and first:
+            return _of(node, short, node.func.value, scope, rows=True)
+        if (short == "size" and first) or (short in _REDUCTIONS | _COUNTS and short != "size" and not given):
             return _of(node, short, node.func.value, scope)
     if name.startswith("torch.") and len(node.args) == 1 and not node.keywords:
         short = name.removeprefix("torch.")
@@ -164,7 +178,7 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
     return None
 
 
-def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope) -> Reduction | None:
+def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool = False) -> Reduction | None:
     """The reduction of `source`, where that holds masked elements."""
     if kind in _COUNTS:
         mask = indices_of(source, scope)
@@ -182,7 +196,9 @@ def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope) -> Reduction 
         return None
     if kind in ("len", "shape", "size") and mask_node.leading:
         return None
-    return Reduction(node, kind, source, mask_node)
+    if rows and (mask_node.leading or mask_node.last):
+        return None
+    return Reduction(node, kind, source, mask_node, rows=rows)
 
 
 def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Mask | None:
@@ -237,12 +253,13 @@ def _code(found: Reduction, elements: Elements, template: Template) -> str | Non
         return f"{over}.expand_as({template.use(first)}).sum()"
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
-    return _reduced(found.kind, code, value, over, first, elements, template)
+    return _reduced(found, code, value, over, first, elements, template)
 
 
 def _reduced(
-    kind: str, code: str, value: Value, over: str, first: ast.expr, elements: Elements, template: Template
-) -> str | None:
+    found: Reduction, code: str, value: Value, over: str, first: ast.expr, elements: Elements, template: Template
+) -> str:
+    kind = found.kind
     select = f"{where(elements.scope)}({over}, {code}, {{fill}})"
     if kind in ("any", "all"):
         fill = str(kind == "all") if value.dtype == "bool" else str(int(kind == "all"))
@@ -255,7 +272,11 @@ def _reduced(
         elements.obstacles.append(Obstacle("an empty selection raises, and would give infinity", "mask-not-empty"))
         infinity = 'float("-inf")' if kind == "max" else 'float("inf")'
         return f"{select.replace('{fill}', infinity)}.{kind}()"
-    total = f"{select.replace('{fill}', '0')}.sum()"
+    dims = ""
+    if found.rows:
+        one = elements.scope.value(found.mask.node).rank == 1
+        dims = "0" if one else f"dim=tuple(range({template.use(found.mask.node, operand=True)}.dim()))"
+    total = f"{select.replace('{fill}', '0')}.sum({dims})"
     if value.dtype not in ("bool", "int"):
         elements.obstacles.append(
             Obstacle(
@@ -273,6 +294,8 @@ def _reduced(
                 "same-shape-dtype",
             )
         )
+    if found.rows:
+        return f"{total} / {template.use(found.mask.node, operand=True)}.sum()"
     return f"{total} / {count(over, first, elements, template)}"
 
 

@@ -81,12 +81,32 @@ def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[st
             return code, [Obstacle(f"`{snippet(mask.node)}` has more dimensions than `{snippet(tensor)}`")]
         return (f"{code}[{', '.join(['...', *['None'] * missing])}]" if missing else code), [unproved]
     behind = f" - {mask.leading}" if mask.leading else ""
-    dims = f"{ast.unparse(tensor)}.dim(){behind} - {code}.dim()"
-    unnamed = [] if isinstance(mask.node, ast.Name) and isinstance(tensor, ast.Name | ast.Attribute) else [_UNNAMED]
-    return f"{code}.reshape({code}.shape + (1,) * ({dims}))", [unproved, *unnamed]
+    counted = _same_dimensions(mask.node, scope)
+    if counted is None or not isinstance(tensor, ast.Name | ast.Attribute):
+        return code, [_UNNAMED]
+    missing_code = f"{ast.unparse(tensor)}.dim(){behind} - {counted}.dim()"
+    return f"{code}[(...,) + (None,) * ({missing_code})]", [unproved]
 
 
 _UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
+
+
+def _same_dimensions(node: ast.expr, scope: Scope) -> str | None:
+    """A name that holds a tensor of as many dimensions as the mask: `x` for `x > 0` and `~x`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.UnaryOp):
+        return _same_dimensions(node.operand, scope)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        other = scope.value(node.comparators[0])
+        if other.is_(Kind.STATIC, Kind.SIZE) or other.is_scalar_tensor:
+            return _same_dimensions(node.left, scope)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and (scope.callee(node) or "") in _TESTS:
+        return _same_dimensions(node.args[0], scope)
+    return None
+
+
+_TESTS = frozenset({"torch.isnan", "torch.isinf", "torch.isfinite", "torch.logical_not"})
 
 
 def reduced_from(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:

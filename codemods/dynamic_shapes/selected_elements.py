@@ -208,6 +208,9 @@ class Elements:
             return self._not(f"`{snippet(node)}` does not treat each element by itself")
         module = torch_api.module(name)
         called = self.scope.value(node.func)
+        callee = self.scope.facts.calls.get(node)
+        if callee is not None and callee.cls is None:
+            return self._not(f"`{snippet(node.func)}` is not known to treat each element by itself")
         if module is not None and called.is_(Kind.OBJECT):
             if module.pointwise and not (called.inplace or module.random or module.random_training):
                 return True

@@ -22,6 +22,36 @@ from torch import Tensor
 nan, inf = float("nan"), float("inf")
 """
 _WRITES = {
+    "rank_data": """
+def ranked(x: Tensor):
+    return x.argsort().argsort()
+
+
+def f(x: Tensor):
+    m = x > 0
+    y = torch.zeros_like(x.long())
+    y[m] = ranked(x[m])
+    return y
+
+
+def workload():
+    return f, [(torch.randn(6),)]
+""",
+    "invert": """
+def f(x: Tensor, m: Tensor):
+    m = m.bool()
+    x = x.float() * 1
+    x[~m] = -x[~m]
+    return x
+
+
+def workload():
+    return f, [
+        (torch.randn(2, 3), torch.tensor([1, 0])),
+        (torch.randn(2, 3, requires_grad=True), torch.tensor([0, 0])),
+        (torch.randn(3, 3), torch.tensor([1, 0, 0])),
+    ]
+""",
     "aug_param_alias": """
 def f(x: Tensor):
     x = x.float() * 1
@@ -347,6 +377,31 @@ def workload():
 """,
 }
 _REDUCTIONS = {
+    "rowmean1d": """
+def f(x: Tensor, m: Tensor):
+    m = m > 0
+    return x.double()[m].mean(dim=0)
+
+
+def workload():
+    return f, [(torch.randn(2), torch.tensor([1, 0])), (torch.randn(2), torch.tensor([0, 0]))]
+""",
+    "rowmean": """
+def f(x: Tensor, m: Tensor):
+    x = F.softmax(x, -1)
+    m = m > 0
+    return x[m].mean(0), x[m].sum(dim=0), x[m].sum(-1)
+
+
+def workload():
+    torch.manual_seed(0)
+    return f, [
+        (torch.randn(2, 3), torch.tensor([1, 0])),
+        (torch.randn(2, 3, requires_grad=True), torch.tensor([0, 0])),
+        (torch.randn(2, 2, 3), torch.tensor([[1, 0], [0, 0]])),
+        (torch.tensor([[nan, 1.0], [1.0, 1.0]]), torch.tensor([0, 1])),
+    ]
+""",
     "mean_float": """
 def f(x: Tensor):
     x = F.softmax(x, -1) - 0.3
@@ -571,7 +626,7 @@ def workload():
 """,
 }
 _UNTOUCHED_WRITES = frozenset({"leaf", "scale_scalar_param", "intdiv", "uint8", "temp_reused", "temp_between"})
-_UNTOUCHED_REDUCTIONS = frozenset({"count_shape", "defs_two_uses", "masked_mean_dim", "nonzero_numel2d"})
+_UNTOUCHED_REDUCTIONS = frozenset({"count_shape", "rowmean1d", "defs_two_uses", "nonzero_numel2d"})
 
 
 @pytest.fixture(autouse=True)
