@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
@@ -11,7 +10,7 @@ from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.narrowing import Narrowing
 from compilefix.analysis.operators import unpack
-from compilefix.analysis.values import Kind, Value, join, static
+from compilefix.analysis.values import Kind, Value, join, replace, static
 
 
 class Binding(Narrowing):
@@ -46,6 +45,7 @@ class Binding(Narrowing):
             env[args.kwarg.arg] = values.container(
                 annotated(args.kwarg.annotation, self.module, self.project), ref="dict"
             )
+        env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
         return env
 
     def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence) -> Value:
@@ -93,19 +93,25 @@ class Binding(Narrowing):
             self.facts.values[target] = value
             if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
                 env[key] = replace(
-                    owner, rank=None, has_dims=False, shape_id=self.place(target), dtype=None, dtype_id=None
+                    owner,
+                    rank=None,
+                    has_dims=False,
+                    shape_id=self.place(target),
+                    dtype=None,
+                    dtype_id=None,
+                    storage=owner.storage | value.storage,
                 )
             if isinstance(target.value, ast.Name) and target.value.id == self.self_name:
                 env[f"{self.self_name}.{target.attr}"] = value
-                old = self.self_assigned.get(target.attr)
-                self.self_assigned[target.attr] = value if old is None else join(old, value)
+                self.assigned_storage |= value.storage
+                old = self.facts.self_assigned.get(target.attr)
+                self.facts.self_assigned[target.attr] = value if old is None else join(old, value)
         elif isinstance(target, ast.Subscript):
             base = self.eval(target.value, env)
             self.eval(target.slice, env)
             self.facts.values[target] = value
-            if isinstance(target.value, ast.Name) and base.is_(Kind.CONTAINER):
-                element = value if base.element is None else join(base.element, value)
-                env[target.value.id] = replace(base, element=element.stripped(), elements=None)
+            if base.is_(Kind.CONTAINER):
+                self.changed(base, None if isinstance(target.slice, ast.Slice) else value, env)
             elif isinstance(target.value, ast.Name) and base.is_tensor:
                 env[target.value.id] = replace(base, leaves=base.leaves | value.leaves)
 
@@ -122,7 +128,7 @@ class Binding(Narrowing):
             return
         if isinstance(owner, ast.Name) and owner.id == self.self_name:
             value = self.facts.value(node.args[1])
-            self.self_assigned[name.value] = (
+            self.facts.self_assigned[name.value] = (
                 replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
             )
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
 from compilefix.analysis.operators import element_of, elementwise
-from compilefix.analysis.values import Kind, Value, join_all, number
+from compilefix.analysis.values import Kind, Value, join_all, number, replace
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
+_SOME_NUMBER = replace(values.UNKNOWN, storage=frozenset(), leaves=frozenset())
+"""A number of which it is not known whether it comes from a tensor."""
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
 BUILTINS = frozenset(
     {
@@ -60,30 +61,32 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         return (
             Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
             if not first.is_unknown
-            else replace(values.UNKNOWN, dtype=_CASTS[name])
+            else replace(_SOME_NUMBER, dtype=_CASTS[name])
         )
     if name == "len":
         return values.SIZE
     if name in ("isinstance", "hasattr", "callable", "issubclass"):
         return Value(frozenset({Kind.STATIC}), dtype="bool")
     if name in _NUMERIC_BUILTINS:
-        if len(args) == 1 and first.is_(Kind.CONTAINER) and first.element is not None:
-            return replace(
-                first.element,
-                shape_id=None if name != "sum" else first.element.shape_id,
-                storage=first.element.storage | {place},
-            )
+        if name in ("sum", "min", "max") and any(v.is_(Kind.CONTAINER) for v in args):
+            return _over_items(name, args, place)
         if tensors:
-            if name == "abs":
-                return elementwise(args, place, "same")
-            return elementwise(args, place, "promote")
+            if name in ("min", "max") and len(args) > 1:
+                return _one_of(args, place)
+            return elementwise(args, place, "same" if name == "abs" else "promote")
         if any(v.is_unknown for v in args):
             return values.UNKNOWN
+        dtype = promote(*(v.dtype for v in args))
+        if (name == "round" and len(args) == 1) or (name == "abs" and dtype == "bool"):
+            dtype = "int"
+        elif name in ("min", "max") and len({v.dtype for v in args}) > 1:
+            dtype = None  # one of them as it is, not promoted
         if any(v.is_(Kind.NUMBER) for v in args):
-            return number("int" if name == "round" and len(args) == 1 else promote(*(v.dtype for v in args)))
+            return number(dtype)
         if any(v.is_(Kind.SIZE) for v in args):
-            return replace(values.SIZE, dtype=promote(*(v.dtype for v in args)))
-        dtype = "int" if name == "round" and len(args) == 1 else promote(*(v.dtype for v in args))
+            return replace(values.SIZE, dtype=dtype)
+        if name == "divmod" or any(v.is_(Kind.CONTAINER) for v in args):
+            return values.container()
         return Value(frozenset({Kind.STATIC}), dtype=dtype)
     if name in ("any", "all"):
         element = first.element if first.is_(Kind.CONTAINER) else None
@@ -109,22 +112,62 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         return values.container(values.container(elements=tuple(element_of(v) for v in args)))
     if name in ("list", "tuple", "reversed", "sorted", "set", "iter"):
         if first.is_(Kind.CONTAINER):
-            return replace(first, elements=None if name in ("reversed", "sorted", "set") else first.elements)
-        return values.container(element_of(first)) if args else values.container()
+            item = element_of(first)
+            kept = None if name in ("reversed", "sorted", "set") or first.ref == "dict" else first.elements
+            return replace(first, element=item, elements=kept, ref=None)
+        return (
+            replace(values.container(element_of(first)), storage=first.storage, leaves=first.leaves)
+            if args
+            else values.container(elements=())
+        )
     if name == "getattr":
-        return replace(values.UNKNOWN, storage=first.storage, leaves=first.leaves)
+        return values.UNKNOWN
     if name in ("print", "setattr"):
         return values.NONE
-    if name == "dict":
-        return values.container(ref="dict")
     return values.STATIC if name in ("str", "repr", "type", "id", "format", "hash") else values.UNKNOWN
+
+
+def _over_items(name: str, args: Sequence[Value], place: str) -> Value:
+    """`sum`, `min` or `max` of the items of one container."""
+    first = args[0]
+    if len(args) > 1 or first.element is None:
+        return replace(
+            values.UNKNOWN,
+            storage=frozenset({place}).union(*(v.storage for v in args)),
+            leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in args)),
+        )
+    item = element_of(first)
+    if name != "sum":
+        return _one_of([item, item], place)
+    return replace(
+        item,
+        dtype="int"
+        if item.dtype == "bool" and not item.may_be(Kind.TENSOR)
+        else item.dtype
+        if item.dtype != "bool"
+        else None,
+        dtype_id=item.dtype_id if item.dtype in ("int", "float") else None,
+        # The sum of nothing is the number 0.
+        certain=item.certain and bool(first.elements),
+        const=None,
+        origin=False,
+        storage=frozenset({place}),
+    )
+
+
+def _one_of(args: Sequence[Value], place: str) -> Value:
+    """`min` or `max` of several values: one of them as it is, which one is decided at run time."""
+    result = join_all(args)
+    return replace(
+        result, shape_id=None if result.rank != 0 else "()", origin=False, leaves=result.leaves | {f"?{place}"}
+    )
 
 
 def math_result(name: str, args: Sequence[Value]) -> Value:
     """The result of a function of `math`."""
     dtype = (
         "int"
-        if name in ("math.ceil", "math.floor", "math.trunc", "math.comb", "math.factorial", "math.gcd")
+        if name.removeprefix("math.") in ("ceil", "floor", "trunc", "comb", "perm", "factorial", "gcd", "lcm", "isqrt")
         else "bool"
         if name.startswith("math.is")
         else "float"
@@ -132,8 +175,12 @@ def math_result(name: str, args: Sequence[Value]) -> Value:
     if any(v.is_tensor or v.is_(Kind.NUMBER) for v in args):
         return number(dtype, all(v.certain for v in args))
     if any(v.is_unknown for v in args):
-        return replace(values.UNKNOWN, dtype=dtype)
-    sized = name in ("math.prod", "math.ceil", "math.floor") and any(v.is_(Kind.SIZE, Kind.CONTAINER) for v in args)
+        return replace(_SOME_NUMBER, dtype=dtype)
+    if name == "math.prod":
+        element = args[0].element if args else None
+        dtype = element.dtype if element is not None else None
+        return replace(values.SIZE, dtype="int" if dtype == "bool" else dtype)
+    sized = name in ("math.ceil", "math.floor") and any(v.is_(Kind.SIZE) for v in args)
     return replace(values.SIZE, dtype="int") if sized else Value(frozenset({Kind.STATIC}), dtype=dtype)
 
 

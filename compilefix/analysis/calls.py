@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.binding import Binding
@@ -14,7 +13,8 @@ from compilefix.analysis.module_calls import made_module, makes_module, module_r
 from compilefix.analysis.operators import opaque, tensor_attribute
 from compilefix.analysis.summaries import from_summary, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
-from compilefix.analysis.values import Kind, Value, join, number
+from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
+from compilefix.analysis.walk import CHANGES
 from compilefix.source.index import Class, Function
 
 _SHAPE_METHODS = {
@@ -48,18 +48,33 @@ class Calls(Binding):
             return self._call_object(node, callee, args, operands, env)
         if name is None:
             if isinstance(node.func, ast.Attribute) and receiver is not None:
-                return self._unknown_method(node, node.func.attr, receiver, operands)
-            return opaque(self.place(node), operands)
+                return self._unknown_method(node, node.func.attr, receiver, operands, env)
+            return self._into_unknown(node, operands, env)
         if name.startswith("Tensor.") and receiver is not None:
             return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords)
-        found = self.project.resolve(name)
+        found = self._nested(name) if "<locals>" in name else self.project.resolve(name)
         if isinstance(found, Function):
             return self._call_function(node, found, operands, env)
         if isinstance(found, Class):
             return _construct(found, operands)
         if isinstance(found, str):
             return self._call_named(node, found, args, keywords, env)
+        return self._into_unknown(node, operands, env)
+
+    def _nested(self, name: str) -> Function | str:
+        """A function that is defined inside another one of this module."""
+        return next((f for f in self.module.all_functions if f.full_name == name), name)
+
+    def _into_unknown(self, node: ast.Call, operands: Sequence[Value], env: Env) -> Value:
+        """A call of which nothing is known: it may change the lists that it is given, and keep the tensors."""
+        self._handed_over(operands, env)
         return opaque(self.place(node), operands)
+
+    def _handed_over(self, operands: Sequence[Value], env: Env) -> None:
+        self.escapes(operands)
+        for value in operands:
+            if value.is_(Kind.CONTAINER):
+                self.changed(value, None, env)
 
     def _super_call(self, node: ast.Call) -> Function | None:
         func = node.func
@@ -75,12 +90,15 @@ class Calls(Binding):
 
     def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
+        self._handed_over(operands, env)
         if found.cls is not None and self.self_name is not None:
             # A method may assign any attribute.
             for key in [k for k in env if k.startswith(f"{self.self_name}.")]:
                 del env[key]
         arguments = passed(node, found, operands)
-        return from_summary(self.place(node), self.inference.summary(found), operands, arguments=arguments)
+        closure = found.parent is not None
+        summary = self.inference.summary(found)
+        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure)
 
     def _call_object(
         self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value], env: Env
@@ -90,6 +108,7 @@ class Calls(Binding):
         extra = frozenset({path})
         cls = self.project.resolve(callee.ref)
         if isinstance(cls, Class):
+            self._handed_over(operands, env)
             for name in ("forward", "__call__"):
                 method = self.project.method(cls, name)
                 if method is not None:
@@ -126,8 +145,13 @@ class Calls(Binding):
             if parameter.arg in floats and arg.is_tensor:
                 self.facts.float_only.append((node, arg))
 
-    def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> Value:
+    def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value], env: Env) -> Value:
         """A method of a value of unknown kind: some names leave little doubt."""
+        if receiver.is_(Kind.CONTAINER) and attr in CHANGES:
+            position = {"append": 0, "insert": 1, "setdefault": 1}.get(attr)
+            item = operands[position] if position is not None and position < len(operands) else None
+            only_moved = attr in ("pop", "remove", "clear", "reverse", "sort")
+            self.changed(receiver, receiver.element if only_moved else item, env)
         if attr in _SHAPE_METHODS and receiver.is_unknown:
             result = _SHAPE_METHODS[attr]
             return values.SIZE if attr == "size" and (node.args or node.keywords) else result
@@ -152,6 +176,8 @@ class Calls(Binding):
             receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
         ):
             return values.STATIC
+        if receiver.is_unknown:
+            self._handed_over(operands, env)
         return opaque(self.place(node), [receiver, *operands])
 
     def _call_method(
@@ -179,6 +205,12 @@ class Calls(Binding):
         self, node: ast.Call, name: str, args: Sequence[Value], keywords: Mapping[str | None, Value], env: Env
     ) -> Value:
         operands = [*args, *keywords.values()]
+        if name == "dict":
+            unknown = opaque(self.place(node), operands)
+            hidden = [unknown] if args or None in keywords else []
+            parts = [*hidden, *(value for key, value in keywords.items() if key is not None)]
+            made = values.container(join_all(parts) if parts else None, ref="dict")
+            return replace(made, storage=unknown.storage, leaves=unknown.leaves)
         if name in BUILTINS:
             return builtin_result(name, args, self.place(node))
         if name.startswith("math."):
@@ -224,7 +256,7 @@ class Calls(Binding):
             "torch.device",
         ):
             return values.STATIC
-        return opaque(self.place(node), operands)
+        return self._into_unknown(node, operands, env)
 
     def _apply(
         self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str

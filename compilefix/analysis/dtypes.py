@@ -53,11 +53,13 @@ def pointwise_dtype(
     small = [v for v in tensors if v.rank == 0 and big]
     dtypes = {v.dtype for v in group}
     dtype = next(iter(dtypes)) if len(dtypes) == 1 else promote(*(v.dtype for v in group))
-    ids = {v.dtype_id for v in group}
+    # A bool mask beside a tensor of numbers, and integers beside floats, do not decide the dtype.
+    lower = {"float": ("int", "bool"), "int": ("bool",)}.get(dtype or "", ())
+    ids = {v.dtype_id for v in group if rule == "same" or v.dtype not in lower}
     same_id = next(iter(ids)) if len(ids) == 1 else None
     others = [v.dtype for v in (*scalars, *small)]
     if rule == "same":
-        return dtype, same_id
+        return dtype, same_id if dtype is not None else None  # `abs` of a complex tensor is real
     if dtype == "float":
         # Python numbers and tensors without dimension do not widen a floating tensor that has dimensions.
         return ("float", same_id) if all(o in ("bool", "int", "float") for o in others) else (None, None)

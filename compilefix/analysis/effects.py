@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.regions import live_nodes
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
 
 _PURE_BUILTINS = frozenset(
@@ -53,6 +53,7 @@ _PURE_BUILTINS = frozenset(
         "torch.is_grad_enabled",
     }
 )
+_READING_BUILTINS = frozenset({"float", "int", "bool", "complex"})
 _RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
 
 
@@ -117,7 +118,9 @@ class EffectAnalysis:
             return self._of_attribute(node, facts)
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             return Effects(mutates=f"the assignment to `{ast.unparse(node)}`")
-        if isinstance(node, ast.AugAssign) and facts.value(node.target).may_be(Kind.TENSOR):
+        if isinstance(node, ast.AugAssign) and not facts.value(node.target).is_(
+            Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE
+        ):
             return Effects(mutates=f"`{ast.unparse(node.target)} {_SYMBOLS.get(type(node.op), '')}=` writes in place")
         if isinstance(
             node, ast.Global | ast.Nonlocal | ast.Delete | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr
@@ -196,13 +199,13 @@ class EffectAnalysis:
                 "element_size",
                 "get_device",
             )
-            return PURE if metadata else self._of_api(api, text, node)
+            return PURE if metadata else self._of_api(api, text, node, facts)
         api = torch_api.function(name)
         if api is not None:
-            return self._of_api(api, text, node)
+            return self._of_api(api, text, node, facts)
         module = torch_api.module(name)
         if module is not None and facts.value(node.func).is_(Kind.OBJECT):
-            effects = self._of_api(module, text, node)
+            effects = self._of_api(module, text, node, facts)
             if facts.value(node.func).inplace:
                 effects = replace(effects, mutates=f"`{text}` writes in place")
             elif module.mutates_training:
@@ -217,6 +220,8 @@ class EffectAnalysis:
             node, "float" if name == "torch.finfo" else "int", facts
         ):
             return Effects(raises=f"`{ast.unparse(node)}` raises for other dtypes")
+        if name in _READING_BUILTINS and any(_is_tensor(facts.value(a)) for a in node.args):
+            return Effects(host=f"`{text}` reads the tensor's value")
         if name in _PURE_BUILTINS:
             return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
         if name.startswith("math."):
@@ -236,14 +241,11 @@ class EffectAnalysis:
             return facts.value(argument.value).dtype == dtype
         return argument is not None and facts.value(argument).ref is not None
 
-    def _of_api(self, api: torch_api.Api | None, text: str, node: ast.Call) -> Effects:
+    def _of_api(self, api: torch_api.Api | None, text: str, node: ast.Call, facts: FunctionFacts) -> Effects:
         if api is None:
             return Effects(unknown=f"`{text}` is not in the table of the torch API")
         writes = api.mutates or api.mutates_training or any(k.arg == "out" for k in node.keywords)
-        writes = writes or any(
-            k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
-            for k in node.keywords
-        )
+        writes = writes or asks_for_in_place(node, facts)
         draws = api.random or (
             api.random_training
             and not any(
@@ -257,6 +259,18 @@ class EffectAnalysis:
             host=f"`{text}` reads the tensor's value" if api.host else None,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def asks_for_in_place(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call of a function of torch may write into its first argument because it is told to."""
+    functional = (facts.callee(node) or "").startswith("torch.nn.functional.")
+    return any(functional and isinstance(a, ast.Constant) and a.value is True for a in node.args[1:]) or any(
+        k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords
+    )
+
+
+def _is_tensor(value: Value) -> bool:
+    return value.may_be(Kind.TENSOR) and not value.is_unknown
 
 
 _SYMBOLS: dict[type[ast.operator], str] = {

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.effects import EffectAnalysis
+from compilefix.analysis.effects import EffectAnalysis, asks_for_in_place
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.regions import Checkpoints, checkpoints, live_nodes
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.totality import Totality
+from compilefix.analysis.values import ANY_LEAF, Kind, Value, may_share
 from compilefix.source.snippets import snippet
 
 
@@ -43,6 +44,7 @@ class Legality:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.effects = EffectAnalysis(inference)
+        self.totality = Totality(inference)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -73,57 +75,8 @@ class Legality:
                 yield Obstacle(f"a branch may fail on the other side's inputs: {effects.raises}", "branches-total")
             if effects.unknown is not None:
                 yield Obstacle(f"a branch calls what cannot be judged: {effects.unknown}", "branches-total")
-            yield from self._shapes_agree(node, facts)
-
-    def _shapes_agree(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
-        """A shape error is an error that the other side's inputs may have been spared."""
-        for part in ast.walk(node):
-            operands: list[ast.expr] = []
-            if (
-                isinstance(part, ast.UnaryOp)
-                and isinstance(part.op, ast.USub | ast.Invert)
-                and facts.value(part.operand).is_tensor
-            ):
-                if facts.value(part.operand).dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
-                    yield Obstacle(
-                        f"`{snippet(part)}` fails for some dtypes, and the dtype is not known", "branches-total"
-                    )
-                continue
-            if isinstance(part, ast.BinOp):
-                if isinstance(part.op, ast.MatMult):
-                    yield Obstacle(f"`{snippet(part)}` may not fit the other side's shapes", "branches-total")
-                    continue
-                operands = [part.left, part.right]
-            elif isinstance(part, ast.Compare):
-                operands = [part.left, *part.comparators]
-            elif isinstance(part, ast.Call):
-                name = facts.callee(part) or ""
-                api = torch_api.function(name) or torch_api.method(name.removeprefix("Tensor."))
-                if api is None or facts.value(part.func).is_(Kind.OBJECT):
-                    continue
-                operands = [*part.args, *(k.value for k in part.keywords)]
-                if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
-                    operands.insert(0, part.func.value)
-                if not api.pointwise:
-                    reductions = api.rank == "0" or (api.rank == "reduce" and len(operands) == 1)
-                    if not reductions and api.rank != "same":
-                        yield Obstacle(f"`{snippet(part)}` may not fit the other side's shapes", "branches-total")
-                    continue
-            yield from self._dtype_allowed(part, operands, facts)
-            tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
-            ids = {v.shape_id for v in tensors if v.rank != 0}
-            if len(ids) > 1 or (None in ids and len(tensors) > 1):
-                yield Obstacle(f"the shapes in `{snippet(part)}` are not proved to fit", "branches-total")
-
-    def _dtype_allowed(self, part: ast.AST, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
-        """Many operations refuse some dtype: `-x` fails on bool, `sigmoid` on nothing but floats is known to work."""
-        if isinstance(part, ast.Compare) or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Mult)):
-            return
-        name = (facts.callee(part) or "") if isinstance(part, ast.Call) else ""
-        if name.rpartition(".")[2] in _ANY_DTYPE:
-            return
-        if any(v.is_tensor and v.dtype not in ("float", "int") for v in map(facts.value, operands)):
-            yield Obstacle(f"`{snippet(part)}` fails for some dtypes, and the dtype is not known", "branches-total")
+            for doubt in self.totality.doubts(node, facts):
+                yield Obstacle(doubt, "branches-total")
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
@@ -154,7 +107,7 @@ class Legality:
         first, second = values
         if first.dtype in ("bool", "int"):
             return
-        if first.leaves != second.leaves:
+        if first.leaves != second.leaves or ANY_LEAF in first.leaves:
             only = sorted(n for n in first.leaves ^ second.leaves if not n.startswith("?"))
             what = ", ".join(f"`{n}`" for n in only) or "a value of unknown origin"
             yield Obstacle(
@@ -220,6 +173,18 @@ class Legality:
                 "the side not taken could give NaN",
                 "finite-derivative",
             )
+
+    def finite(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether a gradient of zero stays zero on its way back through each of these expressions."""
+        for node in expressions:
+            yield from self._finite_derivative(node, facts)
+
+    def computed_again(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether an expression may be computed twice instead of once."""
+        effects = self.effects.of(node, facts)
+        for reason in (effects.random, effects.mutates, effects.host, effects.unknown):
+            if reason is not None:
+                yield Obstacle(f"`{snippet(node)}` would be computed twice, and is not free of effects: {reason}")
 
     def _derivative_culprit(self, node: ast.expr, facts: FunctionFacts) -> ast.expr | None:
         value = facts.value(node)
@@ -307,7 +272,7 @@ class Legality:
                 value = facts.value(atom)
                 if not value.may_be(Kind.TENSOR) or value.is_unknown:
                     continue
-                writer = self.writer(value.storage, (), facts)
+                writer = self.writer(value.storage, (), facts, without=statement)
                 if writer is not None and getattr(writer, "lineno", 0) >= statement.lineno:
                     yield Obstacle(
                         f"`{snippet(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need",
@@ -332,7 +297,7 @@ class Legality:
                 n
                 for n, v in env.items()
                 if n not in names
-                and v.storage & value.storage
+                and may_share(v.storage, value.storage)
                 and v.may_be(Kind.TENSOR)
                 and _read_later(n, statement, facts)
             )
@@ -354,9 +319,21 @@ class Legality:
                     f"`{snippet(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing"
                 )
 
-    def writer(self, storage: frozenset[str], names: Collection[str], facts: FunctionFacts) -> ast.AST | None:
-        """A place in the function that writes in place into this memory, or into a tensor under one of these names."""
+    def writer(
+        self,
+        storage: frozenset[str],
+        names: Collection[str],
+        facts: FunctionFacts,
+        without: ast.stmt | None = None,
+    ) -> ast.AST | None:
+        """A place in the function that writes in place into this memory, or into a tensor under one of these names.
+
+        `without` is a statement that goes away: what it writes does not count.
+        """
+        replaced = set(ast.walk(without)) if without is not None else set()
         for node in live_nodes(facts):
+            if node in replaced:
+                continue
             targets: Sequence[ast.expr] = ()
             if isinstance(node, ast.AugAssign):
                 targets = [node.target.value if isinstance(node.target, ast.Subscript) else node.target]
@@ -367,7 +344,7 @@ class Legality:
             for target in targets:
                 value = facts.value(target)
                 if value.may_be(Kind.TENSOR) and (
-                    value.storage & storage or (isinstance(target, ast.Name) and target.id in names)
+                    may_share(value.storage, storage) or (isinstance(target, ast.Name) and target.id in names)
                 ):
                     return node
         return None
@@ -383,10 +360,7 @@ class Legality:
             if keyword.arg == "out":
                 return [keyword.value]
         api = torch_api.function(name)
-        inplace = facts.value(node.func).inplace or any(
-            k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
-            for k in node.keywords
-        )
+        inplace = facts.value(node.func).inplace or asks_for_in_place(node, facts)
         if ((api is not None and api.mutates) or inplace) and node.args:
             return node.args[:1]
         callee = facts.calls.get(node)
@@ -409,7 +383,7 @@ class Legality:
                 handed = [] if _is_none(node.comparators[0]) else [node.left, *node.comparators]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COLLECTS:
                 handed = node.args
-            if any(_storage(facts.value(h)) & outside for h in handed):
+            if any(may_share(_storage(facts.value(h)), outside) for h in handed):
                 return node
         return None
 
@@ -442,39 +416,6 @@ def _atoms(node: ast.expr) -> Iterator[ast.expr]:
 
 
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
-_ANY_DTYPE = frozenset(
-    {
-        "where",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "eq",
-        "ne",
-        "masked_fill",
-        "nan_to_num",
-        "add",
-        "mul",
-        "zeros_like",
-        "ones_like",
-        "clone",
-        "detach",
-        "float",
-        "half",
-        "double",
-        "bool",
-        "int",
-        "long",
-        "to",
-        "any",
-        "all",
-        "view",
-        "reshape",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "logical_xor",
-    }
-)
 
 
 def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:

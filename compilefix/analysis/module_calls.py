@@ -106,6 +106,14 @@ def takes_only_floats(ref: str) -> bool:
     return any(part in kind for part in _FLOAT_ONLY)
 
 
+def _dtype(ref: str, api: torch_api.Api, first: Value) -> str | None:
+    if api.dtype == "same" and first.dtype is not None:
+        return first.dtype
+    if takes_only_floats(ref) or api.dtype in ("float", "promote_float"):
+        return "float"
+    return "float" if any(part in ref for part in ("Embedding", "Loss", "RNN", "Transformer")) else None
+
+
 def module_result(
     ref: str, api: torch_api.Api, args: Sequence[Value], operands: Sequence[Value], path: str, place: str
 ) -> Value:
@@ -123,7 +131,7 @@ def module_result(
     keeps_shape = api.rank == "same" and (api.pointwise or "Norm" in kind)
     keeps_dims = api.rank == "same" and first.is_tensor and first.dimensioned
     result = tensor(
-        dtype=first.dtype if api.dtype == "same" and first.dtype is not None else "float",
+        dtype=_dtype(ref, api, first),
         dtype_id=(first.dtype_id if same and first.is_tensor else None) or f"{place} dtype",
         rank=first.rank if api.rank == "same" else 0 if api.rank == "0" else None,
         shape_id=(first.shape_id if keeps_shape else None) or place,

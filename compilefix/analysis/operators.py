@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.values import Kind, Value, join_all, number, tensor
+from compilefix.analysis.values import Kind, Value, join_all, number, replace, tensor
 
 
 def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
@@ -105,6 +104,10 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
     if api is not None and api.attribute:
         if api.returns == "Tensor":
             same = attr in ("data", "grad", "real", "imag")
+            if attr in ("real", "imag") and base.dtype is None:
+                base = replace(base, dtype_id=None)
+            elif attr in ("real", "imag") and base.dtype == "complex":
+                base = replace(base, dtype="float", dtype_id=None)
             transposed = place if base.rank != 0 else "()"
             return replace(
                 base,
@@ -121,7 +124,7 @@ def element_of(value: Value) -> Value:
     if value.is_(Kind.CONTAINER):
         return (
             value.element
-            if value.element is not None
+            if value.element is not None and value.ref != "dict"
             else replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
         )
     if value.is_tensor:
@@ -144,7 +147,7 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
     if value.elements is not None and len(value.elements) == count:
         return value.elements
     if value.is_(Kind.CONTAINER) and value.element is not None:
-        return [value.element] * count
+        return [element_of(value)] * count
     if value.is_tensor:
         element = tensor(
             dtype=value.dtype,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import ANY_MEMORY, Kind, Value, replace
 from compilefix.source.index import Function
 
 
@@ -16,14 +15,19 @@ def from_summary(
     operands: Sequence[Value],
     extra: frozenset[str] = frozenset(),
     arguments: Mapping[str, Value] | None = None,
+    *,
+    closure: bool = False,
 ) -> Value:
-    """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here."""
+    """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here.
+
+    closure: whether the callee is a nested function, which hands out what it found in the functions round it.
+    """
+    tokens = _all_storage(summary)
     shared: list[Value] = list(operands)
-    held: frozenset[str] = frozenset()
     if arguments is not None:
-        tokens = _all_storage(summary)
         shared = [v for name, v in arguments.items() if f"param:{name}" in tokens]
-        held = frozenset(f"self.{place}" for t in tokens if t.startswith(("self.", "global.")))
+    held = frozenset(f"self.{place}" for t in tokens if t.startswith(("self.", "global.")))
+    held |= tokens if closure else tokens & {ANY_MEMORY}
     storage = frozenset({place}).union(held, *(v.storage for v in shared))
     leaves = extra | frozenset({f"?{place}"}).union(*(v.leaves for v in operands))
 
@@ -52,7 +56,8 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
     """The arguments of a call by the callee's parameters; None where stars or surplus arguments hide which is which."""
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         return None
-    parameters = [p.arg for p in callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]]
+    bound = callee.cls is not None and callee.parent is None and not callee.is_static
+    parameters = [p.arg for p in callee.parameters[1 if bound else 0 :]]
     if len(node.args) > len(parameters):
         return None
     names = [*parameters[: len(node.args)], *(k.arg for k in node.keywords if k.arg is not None)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
 from compilefix.analysis.operators import elementwise
-from compilefix.analysis.values import Kind, Value, number, static, tensor
+from compilefix.analysis.values import Kind, Value, number, replace, static, tensor
 
 _KEEPS_SHAPE = frozenset(
     {
@@ -145,6 +145,15 @@ class TorchCall:
         return self.args[0] if self.args else next(iter(self.keywords.values()), values.UNKNOWN)
 
     @property
+    def may_write_first(self) -> bool:
+        """Whether `inplace=True` may be passed, so that the result is the first argument."""
+        given = self.keywords.get("inplace")
+        by_position = self.name.startswith("torch.nn.functional.") and [v for v in self.args[1:] if v.dtype == "bool"]
+        return any(
+            v.const is None or v.const.value is True for v in (*([given] if given else ()), *(by_position or ()))
+        )
+
+    @property
     def reshapes_in_place(self) -> bool:
         """Whether the tensor itself may have another shape after the call."""
         return self.api.mutates and self.bare in _RESHAPES_IN_PLACE and self.first.is_tensor
@@ -170,8 +179,12 @@ def torch_result(call: TorchCall) -> Value:
     storage = frozenset({call.place})
     if api.view or api.mutates:
         storage = first.storage
-    elif api.maybe_view:
+    elif api.maybe_view or call.may_write_first:
         storage = storage | first.storage
+    if call.bare == "set_":
+        storage = storage.union(*(v.storage for v in args))
+    if "out" in call.keywords:
+        storage = storage | call.keywords["out"].storage
     leaves = _leaves(call)
     if call.name.startswith("torch."):
         certain = True
@@ -185,10 +198,10 @@ def torch_result(call: TorchCall) -> Value:
             result,
             certain=certain,
             leaves=leaves if result.dtype not in ("bool", "int") else frozenset(),
-            storage=storage if not api.pointwise or api.mutates else result.storage,
+            storage=storage if not api.pointwise or api.mutates or call.may_write_first else result.storage | storage,
         )
     if api.mutates and call.name.endswith("_") and first.is_tensor:
-        result = replace(first, leaves=first.leaves | leaves)
+        result = replace(first, leaves=first.leaves | leaves, storage=storage)
         if call.reshapes_in_place:
             result = replace(result, rank=None, has_dims=False, shape_id=call.place)
         return shaped(returns, result)
@@ -330,7 +343,8 @@ def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
         name == "view"
         and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:])
     ):
-        return first.dtype, first.dtype_id
+        real = first.dtype is not None or call.bare.strip("_") not in ("abs", "absolute", "real", "imag")
+        return first.dtype, first.dtype_id if real else None
     if api.rank == "loss":
         return "float", None
     if rule == "float":

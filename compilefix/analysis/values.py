@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class Kind(Enum):
@@ -21,12 +22,23 @@ class Kind(Enum):
     CALLABLE = "callable"
     UNKNOWN = "unknown"
 
+    # The hash of an enum member is that of its name, computed in Python each time; members are compared by identity.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True)
 class Const:
     """A constant that is known. A wrapper, so that a known None differs from nothing known."""
 
     value: bool | int | float | complex | str | bytes | None
+
+
+def replace(value: Value, **changes: Any) -> Value:
+    """`dataclasses.replace` for values, without running the constructor: it is called for every expression."""
+    new = object.__new__(Value)
+    new.__dict__.update(value.__dict__)
+    new.__dict__.update(changes)
+    return new
 
 
 @dataclass(frozen=True)
@@ -105,8 +117,12 @@ class Value:
 
 
 _TENSOR = frozenset({Kind.TENSOR})
+ANY_MEMORY = "global.?"
+"""Among the memory of a value: it may be any memory, that of arguments and attributes too."""
+ANY_LEAF = "?"
+"""Among the leaves of a value: the gradient may go to any tensor."""
 
-UNKNOWN = Value(frozenset({Kind.UNKNOWN}))
+UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 NONE = Value(frozenset({Kind.NONE}), const=Const(None))
 STATIC = Value(frozenset({Kind.STATIC}))
 SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
@@ -158,7 +174,14 @@ def container(element: Value | None = None, elements: tuple[Value, ...] | None =
     """A list, tuple, dict or set: its elements one by one where their number is known, else their join."""
     if elements is not None and element is None:
         element = join_all(elements) if elements else None
+        if element is not None and any(part.leaves != element.leaves for part in elements):
+            element = replace(element, leaves=element.leaves | {ANY_LEAF})
     return Value(frozenset({Kind.CONTAINER}), element=element, elements=elements, ref=ref)
+
+
+def may_share(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Whether two values with these memory tokens may share memory."""
+    return bool(a & b) or bool(a and b and ANY_MEMORY in a | b)
 
 
 def join(a: Value, b: Value) -> Value:
@@ -177,6 +200,10 @@ def join(a: Value, b: Value) -> Value:
         element = join(a.element, b.element)
     elif a.element is None:
         element = b.element
+    if any(Kind.CONTAINER in v.kinds and v.element is None and v.elements != () for v in (a, b)):
+        element = None  # of the items of one nothing is known; one without items says nothing against the other's
+    if (a.ref == "dict") != (b.ref == "dict"):
+        element = None  # one gives its keys where the other gives its items
     return Value(
         a.kinds | b.kinds,
         dtype=a.dtype if a.dtype == b.dtype else None,

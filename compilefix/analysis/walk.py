@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
-from compilefix.analysis.values import Value
+from compilefix.analysis.values import UNKNOWN, Kind, Value, join, replace
 from compilefix.source.index import Function
 
 
@@ -28,13 +28,14 @@ class Walk(ABC):
         self.module = function.module
         self.facts = FunctionFacts(function)
         self.outer = outer
-        self.self_assigned: dict[str, Value] = {}
         self.self_name = self._self_name()
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
         self.grad_modes = 0
+        self.assigned_storage: set[str] = set()
+        self.escaped: frozenset[str] = frozenset()
         self.reshaped: set[str] = set()
-        self.unstable = _rebound_elsewhere(function)
+        self.unstable, self.locals = _bindings(function)
 
     def _self_name(self) -> str | None:
         owner: Function | None = self.function
@@ -63,15 +64,68 @@ class Walk(ABC):
         line, start = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         return f"{self.function.qualname}@{line}:{start}:{getattr(node, 'end_col_offset', 0)}"
 
+    def escapes(self, operands: Sequence[Value]) -> None:
+        """Code of the project was called: it may have put these into attributes, and what was put there before."""
+        self.escaped = self.escaped.union(self.assigned_storage, *(v.storage for v in operands))
+
+    def changed(self, container: Value, item: Value | None, env: Env) -> None:
+        """A container was changed in place, under whatever name: `item` was put in, None where that is not known."""
+        if item is not None and any(t.startswith(("self.", "global.", "param:")) for t in container.storage):
+            self.escaped |= item.storage
+        for key, value in env.items():
+            if not value.is_(Kind.CONTAINER):
+                continue
+            if value is container or value == container:
+                element = value.element
+                if item is not None and (element is not None or value.elements == ()):
+                    element = (item if element is None else join(element, item)).stripped()
+                else:
+                    element = None
+                env[key] = replace(
+                    value,
+                    element=element,
+                    elements=None,
+                    leaves=value.leaves | (item if item is not None else UNKNOWN).leaves,
+                    storage=value.storage | (item if item is not None else UNKNOWN).storage,
+                )
+            elif value.storage & container.storage:
+                env[key] = replace(value, element=None, elements=None, leaves=value.leaves | UNKNOWN.leaves)
+
     def parameter_names(self) -> set[str]:
         """The names of the function's parameters, without starred ones."""
         return {a.arg for a in self.function.parameters}
 
 
-def _rebound_elsewhere(function: Function) -> frozenset[str]:
-    """Names that a nested function or a global statement may give another value at any call."""
-    names: set[str] = set()
+CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "reverse", "sort"})
+
+
+def _bindings(function: Function) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that may change at any call, through a nested function or a global statement, and the local names."""
+    unstable: set[str] = set()
+    bound: set[str] = set()
     for node in function.nodes:
         if isinstance(node, ast.Nonlocal | ast.Global):
-            names.update(node.names)
-    return frozenset(names)
+            unstable.update(node.names)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not function.node:
+            bound.add(node.name)
+            unstable.update(_changed_in(node))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+    return frozenset(unstable), frozenset(bound - unstable)
+
+
+def rebound_after(function: Function, inner: ast.AST) -> frozenset[str]:
+    """Names that may have another value when a nested function or lambda is called than where it was made."""
+    stores: dict[str, list[int]] = {p.arg: [0] for p in function.parameters}
+    for node in function.nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores.setdefault(node.id, []).append(node.lineno)
+    line = getattr(inner, "lineno", 0)
+    return frozenset(name for name, lines in stores.items() if len(lines) > 1 or lines[0] > line)
+
+
+def _changed_in(nested: ast.AST) -> Iterator[str]:
+    """Names of containers that a nested function changes."""
+    for node in ast.walk(nested):
+        if isinstance(node, ast.Attribute) and node.attr in CHANGES and isinstance(node.value, ast.Name):
+            yield node.value.id

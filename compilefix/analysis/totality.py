@@ -1,0 +1,276 @@
+"""Which expressions cannot fail, whatever the shapes and dtypes of the tensors in them: only what is known not to.
+
+Errors that hang on the values of a tensor stand in the effects (`raises`). Here it is about shapes, dtypes and kinds:
+an operation of a branch that was not taken may refuse the tensors that the other branch was meant for.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.values import Kind, Value
+from compilefix.source.index import Function
+from compilefix.source.snippets import snippet
+
+_ANY_DTYPE = frozenset(
+    {
+        "where",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "eq",
+        "ne",
+        "masked_fill",
+        "nan_to_num",
+        "add",
+        "mul",
+        "zeros_like",
+        "ones_like",
+        "clone",
+        "detach",
+        "float",
+        "half",
+        "double",
+        "bool",
+        "int",
+        "long",
+        "to",
+        "any",
+        "all",
+        "view",
+        "reshape",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "logical_xor",
+    }
+)
+_ANY_SHAPE = frozenset(
+    {
+        "clone",
+        "detach",
+        "contiguous",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "rand_like",
+        "randn_like",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "bool",
+        "int",
+        "long",
+        "to",
+        "type_as",
+        "dropout",
+        "sum",
+        "any",
+        "all",
+        "count_nonzero",
+        "norm",
+        "mean",
+        "cpu",
+        "data",
+        "requires_grad_",
+        "flatten",
+        "nansum",
+        "prod",
+    }
+)
+_FLOAT_ONLY = frozenset({"mean", "norm", "dropout", "rand_like", "randn_like"})
+_PARTIAL = frozenset({"mT", "mH", "H", "T", "imag"})
+_READS = frozenset({"float", "int", "bool", "complex", "round", "range", "any", "all", "sum", "min", "max", "divmod"})
+_ITERATES = frozenset({"list", "tuple", "enumerate", "zip", "reversed", "sorted", "set", "iter", "len", "dict"})
+_NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
+
+
+class Totality:
+    """Answers for one project."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self._functions: dict[Function, str | None] = {}
+
+    def doubts(self, node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
+        """Why evaluating the expression may fail for some shapes or dtypes, in words."""
+        return self._of_nodes(ast.walk(node), facts)
+
+    def _of_nodes(self, nodes: Iterable[ast.AST], facts: FunctionFacts) -> Iterator[str]:
+        for part in nodes:
+            if isinstance(part, ast.UnaryOp):
+                yield from _unary(part, facts)
+            elif isinstance(part, ast.BinOp):
+                yield from _binary(part, facts)
+            elif isinstance(part, ast.Compare):
+                yield from _agree(part, [part.left, *part.comparators], facts)
+                if len(part.ops) > 1:
+                    yield from _decides(part.comparators[:1], facts)
+            elif isinstance(part, ast.BoolOp):
+                yield from _decides(part.values[:-1], facts)
+            elif isinstance(part, ast.IfExp):
+                yield from _decides([part.test], facts)
+            elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load):
+                yield from _subscript(part, facts)
+            elif isinstance(part, ast.Call):
+                yield from self._call(part, facts)
+            elif isinstance(part, ast.comprehension | ast.Starred):
+                source = facts.value(part.iter if isinstance(part, ast.comprehension) else part.value)
+                if not source.is_(Kind.CONTAINER) and not (source.is_tensor and source.dimensioned):
+                    yield "what is iterated over may have no items"
+            elif (
+                isinstance(part, ast.Attribute)
+                and part.attr in _PARTIAL
+                and facts.value(part.value).may_be(Kind.TENSOR)
+            ):
+                yield f"`{snippet(part)}` fails for some tensors"
+
+    def _call(self, part: ast.Call, facts: FunctionFacts) -> Iterator[str]:
+        callee = facts.calls.get(part)
+        if callee is not None:
+            doubt = self._of_function(callee)
+            if doubt is not None:
+                yield f"`{snippet(part.func)}`: {doubt}"
+            return
+        name = facts.callee(part) or ""
+        bare = name.rpartition(".")[2]
+        operands = [*part.args, *(k.value for k in part.keywords)]
+        if facts.value(part.func).is_(Kind.OBJECT):
+            module = torch_api.module(name)
+            if module is not None and not module.pointwise:
+                yield f"`{snippet(part)}` may not fit the other side's shapes"
+            return
+        if name in ("sum", "min", "max") and any(facts.value(o).is_(Kind.CONTAINER) for o in operands):
+            yield f"`{snippet(part)}` may have no items, or such that do not fit"
+            return
+        if name in _READS | _ITERATES and any(facts.value(o).may_be(Kind.TENSOR) for o in operands):
+            one = all(facts.value(o).is_scalar_tensor or not facts.value(o).may_be(Kind.TENSOR) for o in operands)
+            many = all(facts.value(o).dimensioned or not facts.value(o).may_be(Kind.TENSOR) for o in operands)
+            if not (one if name in _READS else many):
+                yield f"`{snippet(part)}` fails for some shapes"
+            return
+        if name in _ITERATES - {"dict"} and not all(facts.value(o).is_(Kind.CONTAINER, Kind.TENSOR) for o in operands):
+            yield f"`{snippet(part)}` may get something without items"
+        if name == "abs" and not all(facts.value(o).is_(*_NUMERIC) for o in operands):
+            yield f"`{snippet(part)}` may get something else than a tensor or a number"
+        api = torch_api.function(name) or torch_api.method(name.removeprefix("Tensor."))
+        if api is None:
+            return
+        if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
+            operands.insert(0, part.func.value)
+        for operand in operands:
+            value = facts.value(operand)
+            if value.is_unknown or (value.may_be(Kind.NONE) and not isinstance(operand, ast.Constant)):
+                yield f"`{snippet(operand)}` is not proved to be a tensor or a number"
+        if api.pointwise:
+            yield from _dtype_allowed(part, operands, facts)
+            yield from _agree(part, operands, facts)
+        elif bare not in _ANY_SHAPE or (len(operands) > 1 and api.rank in ("0", "reduce")):
+            yield f"`{snippet(part)}` may not fit the other side's shapes"
+        elif bare in _FLOAT_ONLY and facts.value(operands[0]).dtype != "float":
+            yield _dtype_doubt(part)
+
+    def _of_function(self, function: Function) -> str | None:
+        """Why a call of a function of the project may fail for some shapes; None where it cannot."""
+        if function not in self._functions:
+            self._functions[function] = "a recursive call"
+            facts = self.inference.facts(function)
+            self._functions[function] = next(self._of_body(list(live_nodes(facts)), facts), None)
+        return self._functions[function]
+
+    def _of_body(self, nodes: Sequence[ast.AST], facts: FunctionFacts) -> Iterator[str]:
+        for node in nodes:
+            if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Match | ast.With | ast.AsyncWith):
+                yield f"the {type(node).__name__.lower()} in line {node.lineno} may fail"
+            elif isinstance(node, ast.If):
+                yield from _decides([node.test], facts)
+            elif isinstance(node, ast.Tuple | ast.List | ast.Starred) and isinstance(node.ctx, ast.Store):
+                yield f"`{snippet(node)}` may get another number of values"
+        yield from self._of_nodes(nodes, facts)
+
+
+def _unary(part: ast.UnaryOp, facts: FunctionFacts) -> Iterator[str]:
+    value = facts.value(part.operand)
+    if isinstance(part.op, ast.Not):
+        yield from _decides([part.operand], facts)
+    elif isinstance(part.op, ast.USub | ast.Invert):
+        if value.is_tensor and value.dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
+            yield _dtype_doubt(part)
+        elif not value.is_(*_NUMERIC):
+            yield f"`{snippet(part.operand)}` is not proved to be a tensor or a number"
+
+
+def _binary(part: ast.BinOp, facts: FunctionFacts) -> Iterator[str]:
+    if isinstance(part.op, ast.MatMult):
+        yield f"`{snippet(part)}` may not fit the other side's shapes"
+        return
+    operands = [part.left, part.right]
+    for operand in operands:
+        value = facts.value(operand)
+        if not value.is_(*_NUMERIC) and (not value.is_(Kind.CONTAINER, Kind.STATIC) or value.ref == "dict"):
+            yield f"`{snippet(operand)}` is not proved to be a tensor or a number"
+    if isinstance(part.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift):
+        if any(facts.value(o).dtype not in ("int", "bool") for o in operands):
+            yield _dtype_doubt(part)
+    elif not isinstance(part.op, ast.Add | ast.Mult):
+        yield from _dtype_allowed(part, operands, facts)
+    yield from _agree(part, operands, facts)
+
+
+def _subscript(part: ast.Subscript, facts: FunctionFacts) -> Iterator[str]:
+    base, index = facts.value(part.value), facts.value(part.slice)
+    position = index.const.value if index.const is not None else None
+    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    if not base.is_(Kind.TENSOR, Kind.CONTAINER, Kind.OBJECT, Kind.NDARRAY):
+        yield f"`{snippet(part.value)}` may be something without items"
+    elif base.is_(Kind.CONTAINER) and base.ref == "dict":
+        yield f"the key of `{snippet(part)}` may be missing"
+    elif base.is_tensor:
+        taken = sum(isinstance(p, ast.Slice) for p in parts)
+        if taken > (base.rank if base.rank is not None else base.dimensioned):
+            yield f"`{snippet(part)}` needs {taken} dimensions"
+    elif base.is_(Kind.CONTAINER) and not isinstance(part.slice, ast.Slice):
+        length = None if base.elements is None else len(base.elements)
+        owner = facts.value(part.value.value) if isinstance(part.value, ast.Attribute) else None
+        first = owner is not None and owner.is_tensor and owner.dimensioned and position in (0, -1)
+        inside = isinstance(position, int) and length is not None and -length <= position < length
+        if not inside and not first:
+            yield f"the index `{snippet(part)}` may be out of range"
+
+
+def _decides(tests: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[str]:
+    """A tensor with several elements has no truth value."""
+    for test in tests:
+        if facts.value(test).may_be(Kind.TENSOR) and not facts.value(test).is_scalar_tensor:
+            yield f"`{snippet(test)}` is not proved to have one element"
+
+
+def _agree(part: ast.expr, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[str]:
+    tensors = [v for o in operands if (v := facts.value(o)).may_be(Kind.TENSOR) and not v.is_(Kind.CONTAINER)]
+    ids = {v.shape_id for v in tensors if v.rank != 0}
+    if len(ids) > 1 or (None in ids and len(tensors) > 1):
+        yield f"the shapes in `{snippet(part)}` are not proved to fit"
+
+
+def _dtype_allowed(part: ast.expr, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[str]:
+    """Many operations refuse some dtype: `-x` fails on bool, `sigmoid` on nothing but floats is known to work."""
+    name = (facts.callee(part) or "") if isinstance(part, ast.Call) else ""
+    if name.rpartition(".")[2] in _ANY_DTYPE:
+        return
+    if any(_refusable(facts.value(o), name.rpartition(".")[2]) for o in operands):
+        yield _dtype_doubt(part)
+
+
+def _refusable(value: Value, name: str) -> bool:
+    only_integers = name.startswith("bitwise_") or name in ("gcd", "lcm", "__and__", "__or__", "__xor__")
+    return value.is_tensor and value.dtype not in (("int",) if only_integers else ("float", "int"))
+
+
+def _dtype_doubt(part: ast.expr) -> str:
+    return f"`{snippet(part)}` fails for some dtypes, and the dtype is not known"
