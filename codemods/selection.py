@@ -1,20 +1,46 @@
-"""Turning a branch on a tensor into `torch.where`: the condition, the selected value, and what stands in the way."""
+"""Turning a branch on a tensor into `torch.where`: the selected values, and what stands in the way."""
 
 from __future__ import annotations
 
 import ast
+import copy
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Value, may_share
 from compilefix.codemods.rule import Scope
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 _CASTS = ("float", "int", "bool")
+_OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
+_PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a branch gives a target: its last expression, and for names in it the steps that led there.
+
+    built: the expression does not stand in the file: it was made of the parts of one that writes in place.
+    """
+
+    node: ast.expr
+    inlined: tuple[tuple[ast.expr, Given], ...] = ()
+    built: bool = False
+
+    @property
+    def steps(self) -> tuple[ast.expr, ...]:
+        """All expressions that are computed, the last one last."""
+        return (*(step for _, inner in self.inlined for step in inner.steps), self.node)
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether the value is an existing object, and not the result of an operation."""
+        return isinstance(self.node, ast.Name | ast.Attribute | ast.Subscript)
 
 
 @dataclass
@@ -29,6 +55,39 @@ class Template:
         name = f"p{len(self.parts)}"
         self.parts[name] = node
         return f"({{{name}}})" if operand and not isinstance(node, _ATOMS) else f"{{{name}}}"
+
+    def code(self, given: Given, *, operand: bool = False) -> str:
+        """The code of a value that a branch gives a target, with the steps that led to it put in."""
+        if not given.inlined and not given.built:
+            return self.use(given.node, operand=operand)
+        text = ast.unparse(self._assembled(given, given.node, operand=False)).replace("{", "{{").replace("}", "}}")
+        text = _PLACEHOLDER.sub(lambda m: f"({{p{m[2]}}})" if m[1] == "operand" else f"{{p{m[2]}}}", text)
+        return f"({text})" if operand and not isinstance(given.node, _ATOMS) else text
+
+    def _assembled(self, given: Given, node: ast.AST, *, operand: bool) -> ast.AST:
+        """A copy of a node in which original nodes are placeholders and names are what was inlined for them."""
+        for name, inner in given.inlined:
+            if name is node:
+                return self._assembled(inner, inner.node, operand=operand)
+        made = (given.built and node is given.node) or not hasattr(node, "lineno")
+        whole = not made and not any(name in ast.walk(node) for name, _ in given.inlined)
+        if isinstance(node, ast.expr) and whole and not _is_signed_number(node):
+            self.use(node)
+            return ast.Name(f"compilefix_{'operand' if operand else 'whole'}_{len(self.parts) - 1}", ast.Load())
+        copied = copy.copy(node)
+        for field_name, child in ast.iter_fields(node):
+            inside = isinstance(node, _OPERATIONS) or (field_name in ("value", "func") and isinstance(node, ast.expr))
+            if isinstance(child, list):
+                parts = [self._assembled(given, c, operand=inside) if isinstance(c, ast.AST) else c for c in child]
+                setattr(copied, field_name, parts)
+            elif isinstance(child, ast.expr):
+                setattr(copied, field_name, self._assembled(given, child, operand=inside))
+        return copied
+
+    def reset(self) -> None:
+        """Begin again: another way to write the code is tried."""
+        self.parts.clear()
+        self.obstacles.clear()
 
     def refuse(self, obstacles: Iterable[Obstacle]) -> None:
         """Note what stands in the way."""
@@ -48,26 +107,6 @@ class Template:
     def assumptions(self) -> tuple[str, ...]:
         """What the user must vouch for."""
         return tuple(dict.fromkeys(o.assumption for o in self.obstacles if o.assumption is not None))
-
-
-def is_tensor_test(test: ast.expr, scope: Scope) -> bool:
-    """Whether Python asks a tensor for its truth when it evaluates this condition."""
-    return bool(tensor_tests(test, scope))
-
-
-def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
-    """The parts of a condition whose truth is read from a tensor."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return tensor_tests(test.operand, scope)
-    if isinstance(test, ast.BoolOp):
-        return [part for value in test.values for part in tensor_tests(value, scope)]
-    if isinstance(test, ast.Compare):
-        operands = [test.left, *test.comparators]
-        if (len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)) or any(
-            read_of(o, scope) for o in operands
-        ):
-            return [test]
-    return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
 
 
 def read_of(node: ast.AST, scope: Scope) -> ast.expr | None:
@@ -98,172 +137,6 @@ def decides(node: ast.AST, scope: Scope) -> bool:
             return False
         child = parent
     return False
-
-
-def split_static(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr]]:
-    """The conjuncts of a condition that Dynamo evaluates when it traces, and those that are tensors.
-
-    A fixed conjunct that stands behind a tensor is evaluated before it after the rewrite: see `order_kept`.
-    """
-    conjuncts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    fixed = [c for c in conjuncts if not is_tensor_test(c, scope)]
-    return fixed, [c for c in conjuncts if is_tensor_test(c, scope)]
-
-
-def order_kept(test: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether the fixed conjuncts may be evaluated before the tensors."""
-    fixed, tests = split_static(test, scope)
-    if not tests or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
-        return
-    first = test.values.index(tests[0])
-    for part in fixed:
-        if test.values.index(part) > first:
-            if not scope.value(part).is_static:
-                yield Obstacle(f"`{ast.unparse(part)}` stands behind a tensor and is not known to be fixed")
-            yield from scope.legality.both_evaluated([part], scope.facts)
-            yield Obstacle(
-                f"`{ast.unparse(part)}` stands behind a tensor, which could fail, and would not be computed "
-                "where that is false",
-                "branches-total",
-            )
-
-
-def condition(tests: Sequence[ast.expr], scope: Scope, template: Template) -> str | None:
-    """Code for the conjunction of tests as one boolean tensor; None where it cannot be written as one."""
-    return _joined(tests, "&", scope, template)
-
-
-def _joined(tests: Sequence[ast.expr], symbol: str, scope: Scope, template: Template) -> str | None:
-    codes: list[str] = []
-    for index, test in enumerate(tests):
-        if index:
-            template.refuse(scope.legality.both_evaluated([test], scope.facts))
-        code = _boolean(test, scope, template, operand=len(tests) > 1)
-        if code is None:
-            return None
-        codes.append(code)
-    return f" {symbol} ".join(codes)
-
-
-def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    if isinstance(test, ast.BoolOp):
-        symbol = "&" if isinstance(test.op, ast.And) else "|"
-        code = _joined(test.values, symbol, scope, template)
-        return None if code is None else f"({code})" if operand else code
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        value = scope.value(test.operand)
-        if value.is_tensor and not isinstance(test.operand, ast.Compare) and value.dtype != "bool":
-            template.refuse(scope.legality.condition(test.operand, scope.facts))
-            return f"({template.use(test.operand, operand=True)} == 0)"
-        inner = _boolean(test.operand, scope, template, operand=True)
-        return None if inner is None else f"~{inner}"
-    value = scope.value(test)
-    source = read_of(test, scope)
-    if source is not None:
-        return _truth_of_read(test, source, scope, template, operand=operand)
-    if (
-        isinstance(test, ast.Compare)
-        and len(test.ops) == 1
-        and any(read_of(o, scope) for o in (test.left, test.comparators[0]))
-    ):
-        return _compared_reads(test, scope, template, operand=operand)
-    if not value.is_tensor:
-        if isinstance(test, ast.Compare) and len(test.ops) > 1:
-            template.refuse([Obstacle("a chained comparison of tensors is not rewritten")])
-        else:
-            template.refuse(
-                [
-                    Obstacle(
-                        f"`{ast.unparse(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
-                    )
-                ]
-            )
-        return None
-    template.refuse(scope.legality.condition(test, scope.facts))
-    reshape = ".reshape(())" if value.rank != 0 else ""
-    if any(token.startswith(("param:", "self.", "global.")) for token in value.storage) and value.dtype == "bool":
-        reshape += ".clone()"  # torch.where keeps its condition for the backward pass
-    if value.dtype == "bool":
-        return template.use(test, operand=operand or bool(reshape)) + reshape
-    code = f"{template.use(test, operand=True)}{reshape} != 0"
-    return f"({code})" if operand else code
-
-
-def _truth_of_read(test: ast.expr, source: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    if (
-        isinstance(test, ast.Call)
-        and isinstance(test.func, ast.Name)
-        and test.func.id == "int"
-        and scope.value(source).dtype not in ("int", "bool")
-    ):
-        template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
-        return None
-    return _boolean(source, scope, template, operand=operand)
-
-
-def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    """A comparison of numbers that were read from tensors, as a comparison of the tensors.
-
-    Python compares in double precision. Against a number that is not exact in half precision so must the tensor.
-    """
-    sides = [test.left, test.comparators[0]]
-    symbol = _COMPARISONS.get(type(test.ops[0]))
-    if symbol is None:
-        template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
-        return None
-    reads = [source for side in sides if (source := read_of(side, scope)) is not None]
-    convert = _common_precision(
-        [scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template
-    )
-    codes: list[str] = []
-    for side in sides:
-        source = read_of(side, scope)
-        value = scope.value(side)
-        if source is None:
-            if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
-                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number")])
-            codes.append(template.use(side, operand=True))
-            continue
-        read = scope.value(source)
-        cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
-        if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
-            template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
-        template.refuse(scope.legality.condition(source, scope.facts))
-        code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
-        codes.append(code + convert)
-    return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
-
-
-def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
-    """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
-    constants = [v.const.value for v in others if v.const is not None]
-    small = len(constants) == len(others) == 1 and exact(constants[0]) and 0 <= constants[0] <= 127  # type: ignore[operator]
-    if small:
-        return ""  # every dtype holds it
-    kinds = {*reads, *(v.dtype for v in others)}
-    if kinds <= {"int", "bool"}:
-        return ".long()"
-    if kinds == {"float"} or (kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others)):
-        return "" if constants and all(exact(c) for c in constants) else ".double()"
-    template.refuse(
-        [
-            Obstacle(
-                "integers and floats are compared: above 2**53 a tensor rounds where Python does not",
-                "float32-rounding",
-            )
-        ]
-    )
-    return ".double()"
-
-
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 
 
 def where(scope: Scope) -> str:
@@ -381,27 +254,68 @@ def exact(number: object) -> bool:
     return bool(half == value and bits & 0xFFFF == 0)
 
 
-def selected(
-    then: ast.expr | None,
-    orelse: ast.expr | None,
+def judge_selection(
+    names: Sequence[str],
+    sides: Sequence[Given | None],
+    values: Sequence[Value],
+    uses: Sequence[ast.expr],
+    scope: Scope,
+    at: ast.AST,
+    template: Template,
+) -> str:
+    """Note what stands in the way of computing all sides and selecting one; what to append to the selection.
+
+    `names` are the targets; a side that is None keeps what the target has. `uses` are the places where two selected
+    numbers would go, and `at` is the statement or expression that is replaced.
+    """
+    constants = numbers(values)
+    if constants is not None:
+        suffix, obstacles = number_conversion(uses, constants, scope, at)
+        template.refuse(obstacles)
+        return suffix
+    last = len(sides) - 1
+    for index in range(last):
+        template.refuse(_selected((sides[index], sides[last]), (values[index], values[last]), scope, at, names))
+    kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
+    template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
+    return ""
+
+
+def _selected(
+    sides: tuple[Given | None, Given | None],
     values: tuple[Value, Value],
     scope: Scope,
     at: ast.AST,
-    kept: str | None = None,
+    names: Sequence[str],
 ) -> Iterator[Obstacle]:
-    """What stands in the way of computing both sides and selecting one. `kept`: the name that a missing side keeps."""
-    sides = [side for side in (then, orelse) if side is not None]
-    yield from scope.legality.both_evaluated(sides, scope.facts)
+    steps = [step for side in sides if side is not None for step in side.steps]
+    yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     for side in sides:
-        if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "contiguous":
+        node = side.node if side is not None else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "contiguous":
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
-    yield from scope.legality.gradients(then, orelse, values, scope.facts, frozenset({kept}) if kept else frozenset())
-    yield from scope.legality.saved(sides, scope.statement(at), scope.facts)
+    then, orelse = (side.node if side is not None else None for side in sides)
+    kept = frozenset(names) if None in sides else frozenset[str]()
+    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept)
+    if values[0].leaves or values[1].leaves:
+        earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
+        yield from scope.legality.finite(earlier, scope.facts)
+    yield from scope.legality.saved(steps, scope.statement(at), scope.facts)
     if _grad_mode_changed(scope, at):
-        for arm, value in zip((then, orelse), values, strict=True):
-            if value.leaves and (arm is None or isinstance(arm, ast.Name | ast.Attribute | ast.Subscript)):
+        for side, value in zip(sides, values, strict=True):
+            if value.leaves and (side is None or side.hands_on):
                 yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
+
+
+def _shares(node: ast.expr, value: Value, scope: Scope) -> bool:
+    """Whether a value may be, or be a view of, a tensor that stands in its expression."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+    return any(may_share(scope.value(name).storage, value.storage) for name in names)
+
+
+def _is_signed_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
 
 
 def _grad_mode_changed(scope: Scope, at: ast.AST) -> bool:

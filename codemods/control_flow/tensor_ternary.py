@@ -35,20 +35,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import (
-    Template,
-    condition,
-    imports,
-    is_tensor_test,
-    number_conversion,
-    numbers,
-    order_kept,
-    selected,
-    split_static,
-    where,
-)
+from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
 
 
 class TensorTernary(Rule):
@@ -86,21 +76,10 @@ class TensorTernary(Rule):
             return self.declined(
                 scope, node, message, template.broken or "the condition cannot be written as one tensor"
             )
-        sides = (scope.value(node.body), scope.value(node.orelse))
-        constants = numbers(sides)
-        if constants is not None:
-            uses = _uses(node, scope)
-            suffix, obstacles = number_conversion(uses, constants, scope, node)
-            template.refuse(obstacles)
-        else:
-            suffix = ""
-            template.refuse(selected(node.body, node.orelse, sides, scope, node))
-            kept = [
-                v
-                for side, v in zip((node.body, node.orelse), sides, strict=True)
-                if isinstance(side, ast.Name | ast.Attribute | ast.Subscript)
-            ]
-            template.refuse(scope.legality.aliasing(_targets(node, scope), kept, scope.statement(node), scope.facts))
+        names = _targets(node, scope)
+        uses: list[ast.expr] = [use for name in names for use in scope.names(name)] if names else [node]
+        sides, values = (Given(node.body), Given(node.orelse)), (scope.value(node.body), scope.value(node.orelse))
+        suffix = judge_selection(names, sides, values, uses, scope, node, template)
         code = f"{where(scope)}({test}, {template.use(node.body)}, {template.use(node.orelse)}){suffix}"
         if fixed:
             joined = " and ".join(
@@ -113,14 +92,6 @@ class TensorTernary(Rule):
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)
         return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
-
-
-def _uses(node: ast.IfExp, scope: Scope) -> list[ast.expr]:
-    """Where the selected number goes: the uses of the name that it is bound to, else the expression itself."""
-    names = _targets(node, scope)
-    if not names:
-        return [node]
-    return [use for name in names for use in scope.names(name)]
 
 
 def _targets(node: ast.IfExp, scope: Scope) -> list[str]:

@@ -1,25 +1,30 @@
-"""CF105: the truth of a tensor in an assert, an `and`/`or`, or `in`.
+"""CF105: the truth of a tensor in an assert, an `and`/`or`, a `not`, or a chained comparison.
 
 ## What it does
-Finds the other places where Python asks a tensor for its truth: `assert` on a condition made of several tensors or with
-a message that is computed, `a and b` and `not a` as values, `t in (1, 2)`, chained comparisons, `max(t, 0)`.
+Finds the other places where Python asks a tensor for its truth: `assert`, and `a and b`, `not a` and `0 < t < 2` as
+values. Values become tensor operations, and a check moves to the compile boundary. Python's `max(s, t)` and `min(s, t)`
+do not break the graph.
 
 ## Why is this bad
 Dynamo ends the graph at each (GB0170).
 
 ## Example
 ```python
-assert not torch.isnan(x).any() and x.min() >= 0, f"bad input {x}"
+assert torch.isfinite(x).all(), f"bad input {x.shape}"
+in_range = (x >= 0).all() and (x <= 1).all()
 ```
 
 ## Use instead
-One boolean tensor and a constant message, which stays in the graph:
 ```python
-assert ((~torch.isnan(x)).all() & (x.min() >= 0)), "bad input"
+emit(lambda shape: AssertionError(f"bad input {shape}"), x.shape, raise_if=~torch.isfinite(x).all())
+in_range = (x >= 0).all() & (x <= 1).all()
 ```
 
 ## Fix safety
-There is no fix: a tensor assert that stays in the graph raises RuntimeError instead of AssertionError.
+`a and b` is `a & b` where both are proved to be boolean tensors without dimensions and computing `b` always cannot
+fail; `0 < t < 2` likewise. `not a` gave a Python bool: as a tensor it needs the assumption `number-to-tensor`. An
+assert needs `exception-late`, as in CF103; one that stood in the graph would raise RuntimeError. Under `python -O`
+asserts vanish, and the check at the boundary does not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -29,9 +34,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import condition, tensor_tests
+from compilefix.codemods.control_flow.tensor_validation import late_check
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.deferral import Refused, where_to_wrap
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import tensor_tests
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
 
 class TensorTruth(Rule):
@@ -41,54 +51,85 @@ class TensorTruth(Rule):
     name = "tensor-truth"
     summary = "truth of a tensor in assert, and, or, not, in"
     gb = ("GB0170",)
-    hints = ("assert", " and ", " or ", "not ", " in ", "max(", "min(")
+    hints = ("assert", " and ", " or ", "not ", " < ", " <= ", " > ", " >= ")
+    assumptions = (
+        "branches-total",
+        "condition-one-element",
+        "no-aliasing",
+        "number-to-tensor",
+        "exception-late",
+        "gradient-text",
+        "float32-rounding",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Asserts that break, and tensors used as truth values in expressions."""
         for node in scope.nodes:
             if isinstance(node, ast.Assert):
                 yield from self._assert(node, scope)
-            elif isinstance(node, ast.BoolOp | ast.UnaryOp) and not self._inside_test(node, scope):
+            elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare) and not self._inside_test(node, scope):
                 yield from self._expression(node, scope)
-            elif isinstance(node, ast.Call) and scope.callee(node) in ("min", "max") and len(node.args) > 1:
-                tensors = [a for a in node.args if scope.value(a).is_tensor]
-                if tensors:
-                    message = f"`{ast.unparse(node)}` compares tensors in Python and breaks the graph"
-                    yield self.declined(
-                        scope,
-                        node,
-                        message,
-                        "use torch.maximum, torch.minimum or clamp: they treat NaN and the gradient at a tie otherwise",
-                    )
 
     def _assert(self, node: ast.Assert, scope: Scope) -> Iterator[Finding]:
         tests = tensor_tests(node.test, scope)
         # A plain tensor with a constant message becomes an assert in the graph: no break.
         plain = scope.value(node.test).is_tensor and (node.msg is None or isinstance(node.msg, ast.Constant))
-        if tests and not plain:
-            message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
-            yield self.declined(
-                scope,
-                node,
-                message,
-                "write one boolean tensor and a constant message; the exception's type changes to RuntimeError",
-            )
+        if not tests or plain:
+            return
+        message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
+        template = Template()
+        template.refuse([Obstacle("what stands behind the assert runs before it is raised", "exception-late")])
+        try:
+            code = late_check(ast.UnaryOp(ast.Not(), node.test), node, node, scope, template)
+        except Refused as refusal:
+            yield self.declined(scope, node, message, str(refusal))
+            return
+        if code is None or template.broken is not None:
+            reason = template.broken or "the condition mixes tensors with what is not known"
+            yield self.declined(scope, node, message, reason)
+            return
+        edit = scope.edit(node, code, **template.parts)
+        fix = Fix((edit,), (), template.assumptions, template.reasons, boundary=True)
+        yield self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
-    def _expression(self, node: ast.BoolOp | ast.UnaryOp, scope: Scope) -> Iterator[Finding]:
+    def _expression(self, node: ast.BoolOp | ast.UnaryOp | ast.Compare, scope: Scope) -> Iterator[Finding]:
         if isinstance(node, ast.BoolOp):
             tested = [v for v in node.values[:-1] if scope.value(v).is_tensor]
-        elif isinstance(node.op, ast.Not):
-            tested = [node.operand] if scope.value(node.operand).is_tensor else []
+        elif isinstance(node, ast.UnaryOp):
+            negates = isinstance(node.op, ast.Not) and scope.value(node.operand).is_tensor
+            tested = [node.operand] if negates else []
         else:
+            tested = [node] if len(node.ops) > 1 and tensor_tests(node, scope) else []
+        if not tested:
             return
-        if tested:
-            message = f"the truth of the tensor `{ast.unparse(tested[0])}` is read and breaks the graph"
-            yield self.declined(
-                scope,
-                node,
-                message,
-                "use torch.logical_and, torch.logical_or or torch.logical_not: the result becomes a tensor",
-            )
+        message = f"the truth of the tensor `{snippet(tested[0])}` is read and breaks the graph"
+        template = Template()
+        for operand in node.values if isinstance(node, ast.BoolOp) else ():
+            value = scope.value(operand)
+            if not (value.is_scalar_tensor and value.certain and value.dtype == "bool"):
+                reason = f"`{snippet(operand)}` is not proved to be a boolean tensor without dimensions"
+                template.refuse([Obstacle(reason)])
+        if isinstance(node, ast.UnaryOp):
+            template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
+        if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
+            template.refuse([Obstacle("the text of a tensor is not that of a bool")])
+        if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
+            template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
+        code = condition([node], scope, template) if template.broken is None else None
+        names = (
+            [v for v in node.values if isinstance(v, ast.Name | ast.Attribute)] if isinstance(node, ast.BoolOp) else []
+        )
+        template.refuse(
+            scope.legality.aliasing([], [scope.value(v) for v in names], scope.statement(node), scope.facts)
+        )
+        if code is None or template.broken is not None:
+            yield self.declined(scope, node, message, template.broken or "the condition is not all tensors")
+            return
+        parent = scope.parents.get(node)
+        if isinstance(parent, ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.Compare):
+            code = f"({code})"
+        edit = scope.edit(node, code, **template.parts)
+        yield self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _inside_test(self, node: ast.AST, scope: Scope) -> bool:
         """Whether the expression is (part of) the test of a statement that has its own rule."""

@@ -37,10 +37,11 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import Refused, deferred_raise, where_to_wrap
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, condition, is_tensor_test, tensor_tests
+from compilefix.codemods.selection import Template
 
 _INDEXING = frozenset(
     {
@@ -90,7 +91,7 @@ class TensorValidation(Rule):
         late = [Obstacle("what stands behind the check runs before the exception is raised", "exception-late")]
         template.refuse(late)
         try:
-            code = _rewritten(node, statement, scope, template)
+            code = late_check(node.test, node, statement, scope, template)
         except Refused as refusal:
             return self.declined(scope, node, message, str(refusal))
         if code is None or template.broken is not None:
@@ -102,18 +103,31 @@ class TensorValidation(Rule):
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
 
-def _rewritten(node: ast.If, statement: ast.Raise, scope: Scope, template: Template) -> str | None:
-    """The fixed part of the check as it was, and the part on tensors at the boundary."""
+def late_check(
+    test: ast.expr, node: ast.stmt, statement: ast.Raise | ast.Assert, scope: Scope, template: Template
+) -> str | None:
+    """The fixed part of a check as it was, and the part on tensors at the boundary.
+
+    `statement` raises where `test` is true, and `node` is what the code replaces.
+
+    Raises:
+        Refused: a part of the exception cannot be made later, or the check comes too late there.
+    """
     fixed: list[str] = []
-    moved: list[tuple[str, ast.expr]] = []
-    for part, negated in _alternatives(node.test):
-        wrapped = ast.UnaryOp(ast.Not(), part) if negated else part
+    moved: list[str] = []
+    for part, negated in _alternatives(test):
         if not is_tensor_test(part, scope):
             if moved:
                 template.refuse(scope.legality.both_evaluated([part], scope.facts))
             if scope.value(part).is_(Kind.TENSOR) or (scope.value(part).is_unknown and moved):
                 return None
-            fixed.append(("not " if negated else "") + template.use(part, operand=negated))
+            if isinstance(statement, ast.Assert):
+                loose = isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)
+                fixed.append(
+                    template.use(part, operand=loose) if negated else f"not {template.use(part, operand=True)}"
+                )
+            else:
+                fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
         index = _indexed_later(part, node, scope)
         if index is not None:
@@ -121,14 +135,18 @@ def _rewritten(node: ast.If, statement: ast.Raise, scope: Scope, template: Templ
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
             )
+        wrapped = ast.UnaryOp(ast.Not(), part) if negated else part
         code = condition([wrapped], scope, template)
         if code is None:
             return None
-        moved.append((code, part))
+        moved.append(code)
     lines: list[str] = []
-    if fixed:
+    if fixed and isinstance(statement, ast.Assert):
+        text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
+        lines.append(f"assert {' and '.join(fixed)}{text}")
+    elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
-    for code, _ in moved:
+    for code in moved:
         line, texts = deferred_raise(statement, code, scope)
         lines.append(line)
         template.refuse(Obstacle(text, "gradient-text") for text in texts)
@@ -149,7 +167,7 @@ def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
         yield test, False
 
 
-def _indexed_later(test: ast.expr, node: ast.If, scope: Scope) -> ast.expr | None:
+def _indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:
     """Where a tensor of the condition picks elements of another one after the check."""
     names = {
         ast.dump(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute) and scope.value(n).is_tensor

@@ -35,9 +35,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.codemods.conditions import tensor_tests
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import tensor_tests
 
 
 class TensorWhile(Rule):

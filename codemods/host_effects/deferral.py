@@ -153,7 +153,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys(reasons)), boundary=True)
 
 
-def deferred_raise(statement: ast.Raise, failed: str, scope: Scope) -> tuple[str, list[str]]:
+def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope) -> tuple[str, list[str]]:
     """Code that raises at the boundary what a statement raises, where the code `failed` gives a true tensor.
 
     The second part says which tensors in the exception's text would lose what it shows of their gradient.
@@ -162,19 +162,22 @@ def deferred_raise(statement: ast.Raise, failed: str, scope: Scope) -> tuple[str
         Refused: a part of the exception cannot be made later.
     """
     _check_function(scope)
-    exception = statement.exc
-    if exception is None or statement.cause is not None:
+    exception = statement.exc if isinstance(statement, ast.Raise) else None
+    if isinstance(statement, ast.Raise) and (exception is None or statement.cause is not None):
         raise Refused("`raise ... from` and a bare `raise` name another exception")
     for parent in scope.ancestors(statement):
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
     plan = _Plan(scope, lenient=True)
-    if isinstance(exception, ast.Call):
+    if isinstance(statement, ast.Assert):
+        body = f"AssertionError({_argument(statement.msg, plan, raw=True) if statement.msg is not None else ''})"
+    elif isinstance(exception, ast.Call):
         function = _function(exception.func, plan)
         arguments = [_argument(a, plan, raw=True) for a in exception.args]
         arguments += [_keyword(k, None, plan) for k in exception.keywords]
         body = f"{function}({', '.join(arguments)})"
     else:
+        assert exception is not None
         body = _inline_or_captured(exception, plan)
     head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
     code = f"emit({', '.join([_escaped(head + body), *map(_escaped, plan.captured)])}, raise_if={failed})"

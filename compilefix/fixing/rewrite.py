@@ -148,7 +148,8 @@ class _Apply(cst.CSTTransformer):
         leading = list(getattr(original, "leading_lines", ()))
         indent = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in lost.elements()]
         if not body:
-            return cst.RemoveFromParent() if not leading and not indent else _removed(leading, indent)
+            commented = any(line.comment is not None for line in (*leading, *indent))
+            return _removed(leading, indent) if commented else cst.RemoveFromParent()
         first = body[0]
         trailing = getattr(original, "trailing_whitespace", None)
         if (

@@ -126,7 +126,8 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
     return Observation(
         outputs=outputs,
         aliasing=shares,
-        gradients=[None if t.grad is None else freeze(t.grad) for t in leaves],
+        # A gradient of zero that is added on the way makes 0.0 of -0.0: no optimiser tells the two apart.
+        gradients=[None if t.grad is None else freeze(t.grad + 0) for t in leaves],
         mutation=freeze(named),
         exceptions=error,
         stdout=printed.getvalue(),

@@ -91,6 +91,7 @@ class Writer:
     names: list[str] = field(default_factory=lambda: ["x", "y"])
     numbers: list[str] = field(default_factory=list)
     kin: dict[str, str] = field(default_factory=dict)
+    ends: list[str] = field(default_factory=list)
     depth: int = 2
     count: int = 0
 
@@ -198,6 +199,11 @@ class Writer:
             "n.max().item() > 200",
             f"bool({a}.any())",
             f"self.b > {self.pick('1', '2.5')}",
+            f"0 < {a}.sum() {self.pick('<', '<=')} 3",
+            f"n.sum() {self.pick('in', 'not in')} (3, 47)",
+            f"torch.allclose({a}, {a} * 1.001)",
+            f"torch.equal({a}, {b})",
+            f"any(({a}.sum() > 1, ({b} > 0).any()))",
         )
         form = self.pick(
             "{0}",
@@ -208,6 +214,7 @@ class Writer:
             "{0} and {1}",
             "{0} or {1}",
             "flag and {0}",
+            "flag or {0}",
             "{0} and flag",
             "{0} and 1 / len(x) > 0.4",
         )
@@ -252,6 +259,11 @@ class Writer:
             "loop",
             "static",
             "no_grad",
+            "steps",
+            "guard",
+            "structured",
+            "exit",
+            "truth",
         )
         getattr(self, f"_{kind}")(level)
 
@@ -289,6 +301,77 @@ class Writer:
         if shape in ("else", "elif"):
             self.put("else:")
             self.put(f"    {a} = {self.same_sort(a)}")
+
+    def _steps(self, level: int) -> None:
+        """Branches that write in place, assign twice, or bind several names at once."""
+        a, b = self.name(), self.name()
+        self.put(f"if {self.condition()}:")
+        body = self.pick("augmented", "in place", "twice", "tuple", "exchange")
+        if body == "augmented":
+            self.put(f"    {a} {self.pick('+', '-', '*', '/')}= {self.pick('1', '2.0', b)}")
+        elif body == "in place":
+            self.put(f"    {a}.{self.pick('mul_(0.5)', 'add_(1)', 'clamp_(max=2.0)', 'relu_()', f'sub_({b})')}")
+        elif body == "twice":
+            self.put(f"    {a} = {self.same_sort(a)}")
+            self.put(f"    {a} = {self.same_sort(a)}")
+        elif body == "tuple" and a != b:
+            self.put(f"    {a}, {b} = {self.same_sort(a)}, {self.same_sort(b)}")
+            if self.pick("if", "else") == "else":
+                self.put("else:")
+                self.put(f"    {a}, {b} = {self.same_sort(a)}, {self.same_sort(b)}")
+        else:
+            self.put(f"    {a}, {b} = {b}, {a}")
+
+    def _guard(self, level: int) -> None:
+        """A guard around what a mask selects."""
+        a, mask = self.name(), self.fresh()
+        self.put(f"{mask} = {self.pick(f'{a} > 0', f'torch.isnan({a})', f'~({a} <= 1)', f'{a}.bool()', 'y > 0')}")
+        full = self.pick("no", "no", "yes") == "yes"
+        if full:
+            self.put(f"if {self.pick(f'not {mask}.all()', f'(~{mask}).any()')}:")
+            self.put(f"    {a} = torch.where({mask}, {a}, {self.same_sort(a)})")
+            return
+        self.put(f"if {self.pick(f'{mask}.any()', f'{mask}.sum() > 0', f'torch.any({mask}).item()')}:")
+        self.put(
+            self.pick(
+                f"    {a} = {a}.masked_fill({mask}, 0.5)",
+                f"    {a} = torch.where({mask}, {self.same_sort(a)}, {a})",
+                f"    {a}[{mask}] = {self.pick('0.0', '-1')}",
+                f"    {a}.masked_fill_({mask}, 2)",
+            )
+        )
+
+    def _structured(self, level: int) -> None:
+        """A branch that holds a fixed `if`, or a fixed `if` before one on a tensor."""
+        a = self.name()
+        if self.pick("inside", "before") == "before":
+            self.put("if flag:")
+            self.put(f"    {a} = {self.same_sort(a)}")
+            self.put(f"elif {self.condition()}:")
+            self.put(f"    {a} = {self.same_sort(a)}")
+            return
+        self.put(f"if {self.condition()}:")
+        self.put("    if flag:")
+        self.put(f"        {a} = {self.same_sort(a)}")
+        if self.pick("else", "") == "else":
+            self.put("    else:")
+            self.put(f"        {a} = {self.same_sort(a)}")
+        self.put(f"    {a} = {self.same_sort(a)}")
+
+    def _exit(self, level: int) -> None:
+        """An early return; `end` returns the same sort of tensor."""
+        if level == 0 and not self.ends:
+            a = self.name()
+            self.put(f"if {self.condition()}:")
+            self.put(f"    return {self.same_sort(a)}")
+            self.ends = [self.same_sort(a)]
+
+    def _truth(self, level: int) -> None:
+        a, name = self.name(), self.fresh()
+        first, second = f"({a} > 0).all()", f"{self.pick(f'({a} < 2).all()', f'{a}.max() < 2', 'self.on')}"
+        self.put(f"{name} = {first} {self.pick('and', 'or')} {second}")
+        self.put(f"{(out := self.fresh())} = torch.where({name}, {self.same_sort(a)}, {self.same_sort(a)})")
+        self.names.append(out)
 
     def _ternary(self, level: int) -> None:
         a = self.name()
@@ -404,9 +487,11 @@ def program(random: Random) -> str:
         writer.put(line)
     for _ in range(random.randint(2, 6)):
         writer.statement(0)
-    returned = random.sample(writer.names[-4:], k=min(2, len(writer.names)))
+    returned = writer.ends or random.sample(writer.names[-4:], k=min(2, len(writer.names)))
     writer.put(
-        random.choice(
+        f"return {returned[0]}"
+        if writer.ends
+        else random.choice(
             [
                 f"return {', '.join(returned)}",
                 f"return {returned[0]}",

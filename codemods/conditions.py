@@ -1,0 +1,350 @@
+"""Conditions on tensors: which parts of a test ask a tensor for its truth, and the test as one boolean tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, exact, read_of
+from compilefix.source.snippets import snippet
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
+
+
+def is_tensor_test(test: ast.expr, scope: Scope) -> bool:
+    """Whether Python asks a tensor for its truth when it evaluates this condition."""
+    return bool(tensor_tests(test, scope))
+
+
+def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
+    """The parts of a condition whose truth is read from a tensor."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return tensor_tests(test.operand, scope)
+    if isinstance(test, ast.BoolOp):
+        return [part for value in test.values for part in tensor_tests(value, scope)]
+    if isinstance(test, ast.Compare):
+        operands = [test.left, *test.comparators]
+        chained = len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)
+        if chained or _is_membership(test, scope) or any(read_of(o, scope) for o in operands):
+            return [test]
+    if _is_whole(test, scope) or _is_builtin_truth(test, scope):
+        return [test]
+    return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
+
+
+def _is_membership(test: ast.Compare, scope: Scope) -> bool:
+    """`t in (1, 2)` and `1 in t`: each compares a tensor and reads the truth of the result."""
+    if not isinstance(test.ops[0], ast.In | ast.NotIn):
+        return False
+    items, value = test.comparators[0], scope.value(test.left)
+    return scope.value(items).is_tensor or (value.is_tensor and isinstance(items, ast.Tuple | ast.List))
+
+
+def _is_whole(test: ast.expr, scope: Scope) -> bool:
+    """`torch.equal` and `torch.allclose`, which compare tensors and return a Python bool."""
+    return isinstance(test, ast.Call) and scope.callee(test) in _WHOLE and all(a is not None for a in _pair(test))
+
+
+def _pair(call: ast.Call) -> list[ast.expr | None]:
+    """The two tensors that `torch.equal(a, b)` or `a.equal(b)` compares."""
+    tensors = [a for a in call.args if not isinstance(a, ast.Starred)]
+    if isinstance(call.func, ast.Attribute) and not (len(tensors) > 1 and call.func.attr == "equal"):
+        value = call.func.value
+        if not (isinstance(value, ast.Name) and value.id == "torch"):
+            tensors = [value, *tensors]
+    return [tensors[0], tensors[1]] if len(tensors) > 1 else [None, None]
+
+
+def _is_builtin_truth(test: ast.expr, scope: Scope) -> bool:
+    """Python's `any` and `all` over tensors."""
+    if not isinstance(test, ast.Call) or scope.callee(test) not in ("any", "all") or len(test.args) != 1:
+        return False
+    argument = test.args[0]
+    if isinstance(argument, ast.Tuple | ast.List):
+        return any(is_tensor_test(item, scope) for item in argument.elts)
+    if isinstance(argument, ast.GeneratorExp | ast.ListComp):
+        return scope.value(argument.elt).is_tensor
+    return scope.value(argument).is_tensor
+
+
+def split_static(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr]]:
+    """The conjuncts of a condition that Dynamo evaluates when it traces, and those that are tensors.
+
+    A fixed conjunct that stands behind a tensor is evaluated before it after the rewrite: see `order_kept`.
+    """
+    conjuncts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    fixed = [c for c in conjuncts if not is_tensor_test(c, scope)]
+    return fixed, [c for c in conjuncts if is_tensor_test(c, scope)]
+
+
+def order_kept(test: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the fixed conjuncts may be evaluated before the tensors."""
+    fixed, tests = split_static(test, scope)
+    if not tests or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return
+    first = test.values.index(tests[0])
+    for part in fixed:
+        if test.values.index(part) > first:
+            if not scope.value(part).is_static:
+                yield Obstacle(f"`{ast.unparse(part)}` stands behind a tensor and is not known to be fixed")
+            yield from scope.legality.both_evaluated([part], scope.facts)
+            yield Obstacle(
+                f"`{ast.unparse(part)}` stands behind a tensor, which could fail, and would not be computed "
+                "where that is false",
+                "branches-total",
+            )
+
+
+def condition(tests: Sequence[ast.expr], scope: Scope, template: Template, *, operand: bool = False) -> str | None:
+    """Code for the conjunction of tests as one boolean tensor; None where it cannot be written as one.
+
+    `operand` asks for parentheses where an operator would tear the code apart.
+    """
+    if len(tests) == 1:
+        return _boolean(tests[0], scope, template, operand=operand)
+    code = _joined(tests, "&", scope, template)
+    return f"({code})" if code is not None and operand else code
+
+
+def _joined(tests: Sequence[ast.expr], symbol: str, scope: Scope, template: Template) -> str | None:
+    codes: list[str] = []
+    for index, test in enumerate(tests):
+        if index:
+            template.refuse(scope.legality.both_evaluated([test], scope.facts))
+        code = _static_bool(test, scope, template) if len(tests) > 1 else None
+        if code is None:
+            code = _boolean(test, scope, template, operand=len(tests) > 1)
+        if code is None:
+            return None
+        codes.append(code)
+    return f" {symbol} ".join(codes)
+
+
+def _static_bool(test: ast.expr, scope: Scope, template: Template) -> str | None:
+    """A Python bool beside tensors: `flag | t` is a tensor, as `t` is."""
+    value = scope.value(test)
+    if is_tensor_test(test, scope) or not value.is_(Kind.STATIC) or value.dtype != "bool" or not value.certain:
+        return None
+    return template.use(test, operand=True)
+
+
+def _opposite(test: ast.expr, scope: Scope, template: Template) -> str | None:
+    value = scope.value(test)
+    if value.is_tensor and not isinstance(test, ast.Compare) and value.dtype != "bool":
+        template.refuse(scope.legality.condition(test, scope.facts))
+        return f"({template.use(test, operand=True)} == 0)"
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _boolean(test.operand, scope, template, operand=True)
+    inner = _boolean(test, scope, template, operand=True)
+    return None if inner is None else f"~{inner}"
+
+
+def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    if isinstance(test, ast.BoolOp):
+        symbol = "&" if isinstance(test.op, ast.And) else "|"
+        code = _joined(test.values, symbol, scope, template)
+        return None if code is None else f"({code})" if operand else code
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _opposite(test.operand, scope, template)
+    if isinstance(test, ast.Call) and _is_whole(test, scope):
+        return _whole(test, scope, template)
+    if isinstance(test, ast.Call) and _is_builtin_truth(test, scope):
+        return _builtin_truth(test, scope, template, operand=operand)
+    value = scope.value(test)
+    source = read_of(test, scope)
+    if source is not None:
+        return _truth_of_read(test, source, scope, template, operand=operand)
+    if isinstance(test, ast.Compare):
+        if _is_membership(test, scope):
+            return _membership(test, scope, template, operand=operand)
+        if len(test.ops) > 1:
+            return _chain(test, scope, template, operand=operand)
+        if any(read_of(o, scope) for o in (test.left, test.comparators[0])):
+            return _compared_reads(test, scope, template, operand=operand)
+    if not value.is_tensor:
+        reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
+        template.refuse([Obstacle(reason)])
+        return None
+    template.refuse(scope.legality.condition(test, scope.facts))
+    reshape = ".reshape(())" if value.rank != 0 else ""
+    if any(token.startswith(("param:", "self.", "global.")) for token in value.storage) and value.dtype == "bool":
+        reshape += ".clone()"  # torch.where keeps its condition for the backward pass
+    if value.dtype == "bool":
+        return template.use(test, operand=operand or bool(reshape)) + reshape
+    code = f"{template.use(test, operand=True)}{reshape} != 0"
+    return f"({code})" if operand else code
+
+
+def _whole(test: ast.Call, scope: Scope, template: Template) -> str:
+    """`torch.equal(a, b)` compares shapes first; `torch.allclose` is `isclose(...).all()` by definition."""
+    first, second = (node for node in _pair(test) if node is not None)
+    function = test.func
+    assert isinstance(function, ast.Attribute)
+    sides = (scope.value(first), scope.value(second))
+    if not all(side.is_tensor and side.certain for side in sides):
+        template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "branches-total")])
+    if function.attr == "equal":
+        same = sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id
+        if not same or sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id:
+            reason = f"the tensors in `{snippet(test)}` are not proved to have the same shape and dtype"
+            template.refuse([Obstacle(f"{reason}: compare the shapes first, and then `(a == b).all()`")])
+        return f"({template.use(first, operand=True)} == {template.use(second, operand=True)}).all()"
+    arguments = [template.use(a) for a in test.args] + [f"{k.arg}={template.use(k.value)}" for k in test.keywords]
+    return f"{template.use(function.value)}.isclose({', '.join(arguments)}).all()"
+
+
+def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    """`any((a, b))` is `a | b`; `any(t)` of a tensor with one dimension is `t.any()`."""
+    name, argument = scope.callee(test), test.args[0]
+    if isinstance(argument, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in argument.elts):
+        for item in argument.elts:
+            template.refuse(scope.legality.condition(item, scope.facts))
+        code = _joined(argument.elts, "|" if name == "any" else "&", scope, template)
+        return None if code is None else f"({code})" if operand else code
+    value = scope.value(argument)
+    if value.is_tensor and value.rank == 1:
+        template.refuse(() if value.certain else scope.legality.condition(argument, scope.facts))
+        return f"{template.use(argument, operand=True)}.{name}()"
+    template.refuse([Obstacle(f"`{snippet(test)}` asks each of several tensors for its truth")])
+    return None
+
+
+def _membership(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    """`t in (1, 2)` as comparisons, `x in t` as one with all elements of `t`."""
+    items = test.comparators[0]
+    if len(test.ops) > 1:
+        template.refuse([Obstacle("a chained comparison with `in` is not rewritten")])
+        return None
+    sign = "~" if isinstance(test.ops[0], ast.NotIn) else ""
+    if scope.value(items).is_tensor:
+        template.refuse(o for o in scope.legality.condition(items, scope.facts) if o.assumption == "branches-total")
+        if not scope.value(test.left).is_(Kind.STATIC, Kind.SIZE) and not scope.value(test.left).is_scalar_tensor:
+            template.refuse([Obstacle(f"`{snippet(test.left)}` is not proved to be one number")])
+            return None
+        return f"{sign}({template.use(items, operand=True)} == {template.use(test.left, operand=True)}).any()"
+    assert isinstance(items, ast.Tuple | ast.List)
+    template.refuse(scope.legality.condition(test.left, scope.facts))
+    template.refuse(scope.legality.computed_again(test.left, scope.facts))
+    if not items.elts or not all(
+        scope.value(e).is_(Kind.STATIC, Kind.SIZE) and _is_number(e, scope) for e in items.elts
+    ):
+        template.refuse([Obstacle(f"`{snippet(items)}` is not proved to hold numbers")])
+        return None
+    reshape = ".reshape(())" if scope.value(test.left).rank != 0 else ""
+    codes = [f"({template.use(test.left, operand=True)}{reshape} == {template.use(e)})" for e in items.elts]
+    if len(codes) == 1:
+        return f"{sign}{codes[0]}"
+    code = " | ".join(codes)
+    return f"{sign}({code})" if sign or operand else code
+
+
+def _is_number(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.is_(Kind.SIZE) or value.dtype in ("int", "float", "bool")
+
+
+def _chain(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    """`0 < t < 2` as `(0 < t) & (t < 2)`."""
+    sides = [test.left, *test.comparators]
+    codes: list[str] = []
+    for left, operator, right in zip(sides[:-1], test.ops, sides[1:], strict=True):
+        symbol = _COMPARISONS.get(type(operator))
+        values = (scope.value(left), scope.value(right))
+        known = all(v.is_(Kind.STATIC, Kind.SIZE) or (v.is_tensor and v.certain) for v in values)
+        if symbol is None or not known or not any(v.is_tensor for v in values):
+            template.refuse([Obstacle(f"`{snippet(test)}` is no chain of comparisons of tensors with numbers")])
+            return None
+        reshapes = [""] * 2
+        for index, value in enumerate(values):
+            if value.is_tensor and value.rank != 0:
+                template.refuse(
+                    [Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")]
+                )
+                reshapes[index] = ".reshape(())"
+        first, second = (
+            template.use(side, operand=True) + reshape for side, reshape in zip((left, right), reshapes, strict=True)
+        )
+        codes.append(f"({first} {symbol} {second})")
+    for middle in sides[1:-1]:
+        template.refuse(scope.legality.computed_again(middle, scope.facts))
+    template.refuse(scope.legality.both_evaluated(sides[2:], scope.facts))
+    code = " & ".join(codes)
+    return f"({code})" if operand else code
+
+
+def _truth_of_read(test: ast.expr, source: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "int"
+        and scope.value(source).dtype not in ("int", "bool")
+    ):
+        template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
+        return None
+    return _boolean(source, scope, template, operand=operand)
+
+
+def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
+    """A comparison of numbers that were read from tensors, as a comparison of the tensors.
+
+    Python compares in double precision. Against a number that is not exact in half precision so must the tensor.
+    """
+    sides = [test.left, test.comparators[0]]
+    symbol = _COMPARISONS.get(type(test.ops[0]))
+    if symbol is None:
+        template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
+        return None
+    reads = [source for side in sides if (source := read_of(side, scope)) is not None]
+    convert = _common_precision(
+        [scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template
+    )
+    codes: list[str] = []
+    for side in sides:
+        source = read_of(side, scope)
+        value = scope.value(side)
+        if source is None:
+            if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
+                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number")])
+            codes.append(template.use(side, operand=True))
+            continue
+        read = scope.value(source)
+        cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
+        if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
+            template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
+        template.refuse(scope.legality.condition(source, scope.facts))
+        code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
+        codes.append(code + convert)
+    return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
+
+
+def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
+    """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
+    constants = [v.const.value for v in others if v.const is not None]
+    small = len(constants) == len(others) == 1 and exact(constants[0]) and 0 <= constants[0] <= 127  # type: ignore[operator]
+    if small:
+        return ""  # every dtype holds it
+    kinds = {*reads, *(v.dtype for v in others)}
+    if kinds <= {"int", "bool"}:
+        return ".long()"
+    if kinds == {"float"} or (kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others)):
+        return "" if constants and all(exact(c) for c in constants) else ".double()"
+    template.refuse(
+        [
+            Obstacle(
+                "integers and floats are compared: above 2**53 a tensor rounds where Python does not",
+                "float32-rounding",
+            )
+        ]
+    )
+    return ".double()"

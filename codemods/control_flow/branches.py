@@ -1,0 +1,168 @@
+"""What the branch of an `if` does, read as values for its targets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from compilefix.analysis.in_place import becomes_new_tensor
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template
+from compilefix.source.snippets import snippet
+
+_OUT_OF_PLACE = frozenset(
+    {"add_", "sub_", "mul_", "div_", "clamp_", "neg_", "relu_", "abs_", "masked_fill_", "nan_to_num_", "tanh_", "exp_"}
+)
+_FITS_ANY_DTYPE = frozenset({"masked_fill_", "nan_to_num_", "neg_", "relu_", "abs_"})
+
+
+@dataclass
+class Branch:
+    """What a block assigns: by name, in order; `together` holds the names that one tuple assignment binds at once."""
+
+    assigns: dict[str, Given] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
+
+
+def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template) -> Branch | None:
+    """The assignments of a block; None, with the obstacle noted, where it does anything else."""
+    branch = Branch()
+    for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
+        reason = _read(statement, branch, around, scope, template)
+        if reason is not None:
+            template.refuse([Obstacle(reason)])
+            return None
+    return branch
+
+
+def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, template: Template) -> str | None:
+    """Add what a statement assigns; the reason where it is no assignment to local names."""
+    if isinstance(statement, ast.Return):
+        return "a branch returns"
+    if isinstance(statement, ast.Raise):
+        return "a branch raises"
+    if isinstance(statement, ast.Break | ast.Continue):
+        return "a branch leaves the loop's turn"
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            return _bind(target.id, Given(statement.value), branch)
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            return _bind_tuple(target, statement.value, branch)
+        return f"`{snippet(statement)}` assigns to more than a local name"
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
+        return _bind(statement.target.id, Given(statement.value), branch)
+    built = _built(statement, scope)
+    if built is None:
+        if isinstance(statement, ast.AugAssign):
+            return f"`{snippet(statement)}` writes in place"
+        return f"a branch does more than assign: `{snippet(statement)}`"
+    name, given, value = built
+    if value.may_be(Kind.TENSOR) and name not in branch.assigns:
+        template.refuse(becomes_new_tensor(name, value, statement, around, scope.facts))
+    return _bind(name, given, branch)
+
+
+def _bind(name: str, given: Given, branch: Branch) -> str | None:
+    before = branch.assigns.get(name)
+    if before is None:
+        branch.assigns[name] = given
+        return None
+    others = [step for other, g in branch.assigns.items() if other != name for step in g.steps]
+    uses = _reads(name, [given.node])
+    if len(uses) != 1 or _reads(name, others) or name in branch.together:
+        return f"`{name}` is assigned twice in a branch"
+    branch.assigns[name] = replace(given, inlined=((uses[0], before),))
+    return None
+
+
+def _bind_tuple(target: ast.Tuple, value: ast.Tuple, branch: Branch) -> str | None:
+    names = [t.id for t in target.elts if isinstance(t, ast.Name)]
+    plain = len(names) == len(target.elts) == len(value.elts) == len(set(names))
+    if not plain or any(isinstance(e, ast.Starred) for e in value.elts):
+        return f"`{snippet(target)} = {snippet(value)}` unpacks"
+    at_once = any(_reads(name, value.elts[index + 1 :]) for index, name in enumerate(names))
+    if at_once and branch.assigns:
+        return f"`{snippet(target)} = {snippet(value)}` stands behind another assignment and exchanges names"
+    for name, element in zip(names, value.elts, strict=True):
+        reason = _bind(name, Given(element), branch)
+        if reason is not None:
+            return reason
+    if at_once:
+        branch.together = tuple(names)
+    return None
+
+
+def _reads(name: str, nodes: Sequence[ast.expr]) -> list[ast.Name]:
+    found = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+    return [n for n in found if isinstance(n.ctx, ast.Load)]
+
+
+def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value] | None:
+    """What `h += 1` and `h.mul_(2)` make of `h`, as an expression that makes a new tensor."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        value = scope.value(statement.target)
+        name = statement.target.id
+        load = ast.copy_location(ast.Name(name, ast.Load()), statement.target)
+        scope.facts.values[load] = value
+        node: ast.expr = ast.BinOp(load, statement.op, statement.value)
+        operands = [statement.value]
+        divides = isinstance(statement.op, ast.Div)
+        if not isinstance(statement.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+            return None
+    elif (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Attribute)
+        and isinstance(statement.value.func.value, ast.Name)
+        and statement.value.func.attr in _OUT_OF_PLACE
+    ):
+        call, method = statement.value, statement.value.func
+        assert isinstance(method.value, ast.Name)
+        value, name = scope.value(method.value), method.value.id
+        function = ast.Attribute(method.value, method.attr.removesuffix("_"), ast.Load())
+        node = ast.Call(function, call.args, call.keywords)
+        operands = [*call.args, *(k.value for k in call.keywords)]
+        divides = method.attr in ("div_", "tanh_", "exp_")
+        scope.facts.refs[node] = f"Tensor.{function.attr}"
+        if method.attr in _FITS_ANY_DTYPE:
+            operands = [o for o in operands if scope.value(o).may_be(Kind.TENSOR)]
+            if method.attr == "masked_fill_":
+                operands = []
+    else:
+        return None
+    if value.may_be(Kind.TENSOR) and not keeps_type(value, operands, scope, divides=divides):
+        return None
+    leaves = value.leaves.union(*(scope.value(o).leaves for o in operands))
+    result = replace(value, leaves=leaves, origin=False, storage=frozenset()) if value.is_tensor else value
+    ast.copy_location(node, statement)
+    scope.facts.values[node] = result
+    return name, Given(node, built=True), value
+
+
+def keeps_type(value: Value, operands: Sequence[ast.expr], scope: Scope, *, divides: bool) -> bool:
+    """Whether an operation with these operands gives the dtype and shape of the tensor, as its in-place form does."""
+    if not value.is_tensor or not value.certain or (divides and value.dtype != "float"):
+        return False
+    for operand in map(scope.value, operands):
+        if operand.is_(Kind.STATIC, Kind.SIZE):
+            ranks = {"bool": 0, "int": 1, "float": 2}
+            if value.dtype not in ranks or operand.dtype not in ranks or ranks[operand.dtype] > ranks[value.dtype]:
+                return False
+            if value.dtype == "bool":
+                return False
+        elif not _fits(operand, value):
+            return False
+    return True
+
+
+def _fits(operand: Value, value: Value) -> bool:
+    """Whether a tensor operand has the dtype of the value, and its shape or no dimensions."""
+    if not (operand.is_tensor and operand.certain) or operand.dtype_id is None or operand.dtype_id != value.dtype_id:
+        return False
+    return operand.rank == 0 or (operand.shape_id is not None and operand.shape_id == value.shape_id)

@@ -1,0 +1,151 @@
+"""`if condition: return a` before the `return b` of a function, as one return of the selected value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.control_flow.liveness import free_name
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.source.snippets import snippet
+
+
+@dataclass(frozen=True)
+class _Exit:
+    """The ways out of a function: the tests with what each returns, what is returned else, and what runs between."""
+
+    tests: tuple[ast.expr, ...]
+    returned: tuple[ast.expr, ...]
+    last: ast.Return | None
+    between: tuple[ast.stmt, ...]
+
+
+def returns_early(node: ast.If) -> bool:
+    """Whether every branch of the `if` returns."""
+    return bool(node.body) and isinstance(node.body[-1], ast.Return)
+
+
+def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> tuple[Edit, ...]:
+    """The edits that make one return of it; none, with the obstacle noted, where that is not possible."""
+    found = _exit(node, chain, scope)
+    if isinstance(found, str):
+        template.refuse([Obstacle(found)])
+        return ()
+    if any(isinstance(a, ast.For | ast.While | ast.Try) for a in scope.ancestors(node)):
+        template.refuse([Obstacle("a branch returns from within a loop or `try`")])
+        return ()
+    if not all(is_tensor_test(test, scope) for test in found.tests):
+        template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
+        return ()
+    for statement in found.between:
+        reason = _runs_always(statement, found, scope, template)
+        if reason is not None:
+            template.refuse([Obstacle(reason)])
+            return ()
+    heads = Template()
+    codes = [condition([test], scope, heads) for test in found.tests]
+    template.refuse(heads.obstacles)
+    template.refuse(scope.legality.both_evaluated(found.tests[1:], scope.facts))
+    if any(code is None for code in codes) or template.broken is not None:
+        return ()
+    tests = [code for code in codes if code is not None]
+    return _edits(node, found, tests, heads, scope, template)
+
+
+def _edits(
+    node: ast.If, found: _Exit, tests: Sequence[str], heads: Template, scope: Scope, template: Template
+) -> tuple[Edit, ...]:
+    elements = _elements(found.returned)
+    if elements is None:
+        template.refuse([Obstacle("the returned tuples differ in length")])
+        return ()
+    comments = found.last is not None and "#" in "\n".join(
+        scope.function.module.lines[node.lineno - 1 : found.last.end_lineno]
+    )
+    named = found.between or comments or len(elements) > 1
+    if named and len(tests) > 1:
+        template.refuse([Obstacle("a chain of returns is followed by other statements, or returns several values")])
+        return ()
+    name = free_name("condition", scope) if named else ""
+    body = Template(dict(heads.parts)) if not named else Template()
+    selections = [_selection(sides, [name] if named else tests, node, scope, body) for sides in elements]
+    template.refuse(body.obstacles)
+    if template.broken is not None:
+        return ()
+    line = f"return {', '.join(selections)}"
+    if not named:
+        first = scope.edit(node, line, **body.parts)
+        return (first,) if found.last is None else (first, scope.edit(found.last, ""))
+    head = f"{name} = {tests[0]}"
+    if found.last is None:
+        if any(part in heads.parts for part in body.parts):
+            renamed = Template(dict(heads.parts))
+            selections = [_selection(sides, [name], node, scope, renamed) for sides in elements]
+            line, body = f"return {', '.join(selections)}", renamed
+        return (scope.edit(node, f"{head}\n{line}", **{**heads.parts, **body.parts}),)
+    return (scope.edit(node, head, **heads.parts), scope.edit(found.last, line, **body.parts))
+
+
+def _exit(node: ast.If, chain: Sequence[ast.If], scope: Scope) -> _Exit | str:
+    returned: list[ast.expr] = []
+    for link in chain:
+        if len(link.body) != 1 or not isinstance(link.body[0], ast.Return) or link.body[0].value is None:
+            return "a branch returns, and does more than return a value"
+        returned.append(link.body[0].value)
+    tests = tuple(link.test for link in chain)
+    orelse = chain[-1].orelse
+    if orelse:
+        if len(orelse) != 1 or not isinstance(orelse[0], ast.Return) or orelse[0].value is None:
+            return "a branch returns, and another one does more than return a value"
+        return _Exit(tests, (*returned, orelse[0].value), None, ())
+    block = scope.block(node)
+    following = block[block.index(node) + 1 :]
+    if not following or not isinstance(following[-1], ast.Return) or following[-1].value is None:
+        return "a branch returns, and the way on does not end in one `return` of a value"
+    return _Exit(tests, (*returned, following[-1].value), following[-1], tuple(following[:-1]))
+
+
+def _runs_always(statement: ast.stmt, found: _Exit, scope: Scope, template: Template) -> str | None:
+    """Note what stands in the way of running a statement on the way to the last return always."""
+    if isinstance(statement, ast.Pass):
+        return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or target is None:
+        return f"a branch returns before `{snippet(statement)}`, which would always run"
+    names = [t for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
+    if len(names) != (len(target.elts) if isinstance(target, ast.Tuple) else 1):
+        return f"a branch returns before `{snippet(statement)}`, which would always run"
+    read = {n.id for early in found.returned[:-1] for n in ast.walk(early) if isinstance(n, ast.Name)}
+    again = next((n.id for n in names if n.id in read), None)
+    if again is not None:
+        return f"a branch returns with `{again}`, which is given another value on the way on"
+    template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))
+    return None
+
+
+def _elements(returned: Sequence[ast.expr]) -> list[tuple[ast.expr, ...]] | None:
+    """What is returned, element by element where it is a tuple."""
+    if not any(isinstance(value, ast.Tuple) for value in returned):
+        return [tuple(returned)]
+    tuples = [value.elts for value in returned if isinstance(value, ast.Tuple)]
+    if len(tuples) != len(returned) or len({len(t) for t in tuples}) != 1 or not tuples[0]:
+        return None
+    if any(isinstance(e, ast.Starred) for t in tuples for e in t):
+        return None
+    return list(zip(*tuples, strict=True))
+
+
+def _selection(sides: Sequence[ast.expr], tests: Sequence[str], node: ast.If, scope: Scope, template: Template) -> str:
+    if all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides):
+        return template.use(sides[-1])
+    givens = [Given(side) for side in sides]
+    suffix = judge_selection([], givens, [scope.value(side) for side in sides], [], scope, node, template)
+    code = template.use(sides[-1])
+    for test, side in zip(reversed(tests), reversed(sides[:-1]), strict=True):
+        code = f"{where(scope)}({test}, {template.use(side)}, {code})"
+    return code + suffix

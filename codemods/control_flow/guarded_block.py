@@ -1,0 +1,254 @@
+"""An `if` without `else` whose block holds more than plain selections: nested fixed `if`s, loops, writes in place.
+
+Two ways lead out. Where the condition is `mask.any()` and every statement only changes what the mask selects, the block
+does nothing on the other side and the `if` can go. Else each statement that has an effect is made to select by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from compilefix.analysis.in_place import written_always
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.control_flow.in_place_selection import selected_write
+from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.source.snippets import snippet
+
+
+@dataclass
+class _Block:
+    """A guarded block on its way out of its `if`."""
+
+    node: ast.If
+    scope: Scope
+    template: Template
+    masks: list[Mask]
+    condition: str = ""
+    operand: str = ""
+    lines: list[str] = field(default_factory=list)
+
+
+def without_guard(node: ast.If, scope: Scope, template: Template) -> str | None:
+    """The block alone, where it does nothing on the other side; None where that does not hold."""
+    fixed, tests = split_static(node.test, scope)
+    masks = list(empty_masks(tests[0], scope)) if len(tests) == 1 and not node.orelse else []
+    if not masks:
+        return None
+    trial = Template(dict(template.parts))
+    block = _Block(node, scope, trial, masks)
+    if not _all_select(node.body, block):
+        return None
+    trial.refuse(order_kept(node.test, scope))
+    if not all(mask.boolean for mask in masks):
+        trial.refuse([Obstacle(f"the mask in `{snippet(tests[0])}` is not proved to be boolean", "branches-total")])
+    template.parts, template.obstacles = trial.parts, trial.obstacles
+    lines = [template.use(statement) for statement in node.body]
+    if not fixed:
+        return "\n".join(lines)
+    return f"if {' and '.join(template.use(part) for part in fixed)}:\n" + "\n".join(f"    {line}" for line in lines)
+
+
+def selected_statement_by_statement(node: ast.If, scope: Scope, template: Template) -> str | None:
+    """The block with each result selected where it is assigned; None, with the obstacle noted, where one cannot be."""
+    fixed, tests = split_static(node.test, scope)
+    template.refuse(order_kept(node.test, scope))
+    code = condition(tests, scope, template)
+    if code is None or template.broken is not None:
+        return None
+    block = _Block(node, scope, template, [])
+    many = sum(isinstance(s, ast.Assign | ast.AugAssign | ast.Expr) for s in ast.walk(node)) > 1
+    block.condition = free_name("condition", scope) if many else code
+    block.operand = block.condition if many else condition(tests, scope, template, operand=True) or ""
+    if not _predicate(node.body, block, ""):
+        return None
+    lines = [f"{block.condition} = {code}", *block.lines] if many else block.lines
+    if not fixed:
+        return "\n".join(lines)
+    return f"if {' and '.join(template.use(part) for part in fixed)}:\n" + "\n".join(f"    {line}" for line in lines)
+
+
+def _all_select(body: Sequence[ast.stmt], block: _Block) -> bool:
+    """Whether running these statements where the mask is empty changes nothing; notes what is not proved."""
+    for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
+        if isinstance(statement, ast.If | ast.For):
+            if not _runs_always(statement, block) or not _all_select([*statement.body, *statement.orelse], block):
+                return False
+        elif not (_is_temporary(statement, block) or _selects(statement, block)):
+            return False
+    return True
+
+
+def _runs_always(statement: ast.If | ast.For, block: _Block) -> bool:
+    """Whether a nested `if` or `for` is decided when Dynamo traces, or by a number, and cannot fail."""
+    scope = block.scope
+    head = statement.test if isinstance(statement, ast.If) else statement.iter
+    if isinstance(statement, ast.If) and is_tensor_test(head, scope):
+        return False
+    if isinstance(statement, ast.For):
+        value = scope.value(head)
+        if (
+            not isinstance(statement.target, ast.Name)
+            or not value.is_(Kind.CONTAINER)
+            or live_after(statement.target.id, block.node, scope)
+        ):
+            return False
+    block.template.refuse(_evaluated(head, scope))
+    return True
+
+
+def _evaluated(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """What stands in the way of evaluating an expression always; reading a number is no effect, only slow."""
+    for obstacle in scope.legality.both_evaluated([node], scope.facts):
+        if not obstacle.reason.endswith("reads the tensor's value"):
+            yield obstacle
+
+
+def _is_temporary(statement: ast.stmt, block: _Block) -> bool:
+    """Whether a statement binds a name that nothing reads after the block."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or live_after(target.id, block.node, block.scope):
+        return False
+    block.template.refuse(_evaluated(statement.value, block.scope))
+    return True
+
+
+def _selects(statement: ast.stmt, block: _Block) -> bool:
+    """Whether a statement changes only what the mask selects."""
+    scope, template = block.scope, block.template
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            if not selects_by(statement.value, target.id, block.masks, statement, block.node):
+                return False
+            before = scope.facts.env_before.get(statement, {}).get(target.id)
+            if before is None or not before.is_tensor or not before.certain:
+                return False
+            values = (scope.value(statement.value), before)
+            judge_selection([target.id], (Given(statement.value), None), values, [], scope, block.node, template)
+            return True
+    written = _masked_write(statement, block)
+    if written is None:
+        return False
+    memory, given = written
+    template.refuse(scope.legality.both_evaluated(given, scope.facts))
+    template.refuse(written_always(scope.value(memory), statement, block.node, scope.facts))
+    return True
+
+
+def _masked_write(statement: ast.stmt, block: _Block) -> tuple[ast.expr, list[ast.expr]] | None:
+    """For `x[mask] = v` and `x.masked_fill_(mask, v)`: the tensor that is written, and what is put there."""
+    dumps = {mask.dump for mask in block.masks if mask.empty}
+    touched = {n for mask in block.masks for n in mask.names}
+    inside = {n.id for n in ast.walk(block.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if touched & inside:
+        return None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+        plain = _is_number(value, block.scope)
+        if isinstance(target, ast.Subscript) and ast.dump(target.slice) in dumps and plain:
+            return target.value, [value]
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        method = call.func
+        if isinstance(method, ast.Attribute) and method.attr == "masked_fill_" and len(call.args) == 2:
+            plain = _is_number(call.args[1], block.scope)
+            if ast.dump(call.args[0]) in dumps and plain and block.scope.value(method.value).is_tensor:
+                return method.value, [call.args[1]]
+    return None
+
+
+def _predicate(body: Sequence[ast.stmt], block: _Block, indent: str) -> bool:
+    """Write each statement so that it selects by itself; whether all could be."""
+    template = block.template
+    for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
+        if isinstance(statement, ast.If):
+            if not _runs_always(statement, block):
+                template.refuse([Obstacle(f"a branch holds `if {snippet(statement.test)}`, which asks a tensor")])
+                return False
+            block.lines.append(f"{indent}if {template.use(statement.test)}:")
+            if not _predicate(statement.body, block, indent + "    "):
+                return False
+            if len(statement.orelse) == 1 and isinstance(statement.orelse[0], ast.If):
+                at = len(block.lines)
+                if not _predicate(statement.orelse, block, indent):
+                    return False
+                block.lines[at] = f"{indent}el{block.lines[at].removeprefix(indent)}"
+            elif statement.orelse:
+                block.lines.append(f"{indent}else:")
+                if not _predicate(statement.orelse, block, indent + "    "):
+                    return False
+        elif _is_temporary(statement, block):
+            block.lines.append(f"{indent}{template.use(statement)}")
+        else:
+            line = _selected_line(statement, block)
+            if line is None:
+                return False
+            block.lines.append(indent + line)
+    return True
+
+
+def _selected_line(statement: ast.stmt, block: _Block) -> str | None:
+    scope, template = block.scope, block.template
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            before = scope.facts.env_before.get(statement, {}).get(target.id)
+            if before is None or not before.certain:
+                template.refuse([Obstacle(f"`{target.id}` may have no value before the `if`")])
+                return None
+            values = (scope.value(statement.value), before)
+            uses: list[ast.expr] = list(scope.names(target.id))
+            suffix = judge_selection(
+                [target.id], (Given(statement.value), None), values, uses, scope, block.node, template
+            )
+            code = f"{where(scope)}({block.condition}, {template.use(statement.value)}, {target.id}){suffix}"
+            return f"{target.id} = {code}"
+        if isinstance(target, ast.Subscript):
+            return _selected_item(statement, target, block)
+    written = selected_write(statement, block.node, block.condition, scope, template)
+    if written is not None:
+        return written
+    reason = "writes in place" if isinstance(statement, ast.AugAssign) else "is more than an assignment to a local name"
+    if isinstance(statement, ast.Return | ast.Raise):
+        reason = "ends the function"
+    if isinstance(statement, ast.Break | ast.Continue):
+        reason = "leaves the loop's turn"
+    template.refuse([Obstacle(f"`{snippet(statement)}` in a branch {reason}")])
+    return None
+
+
+def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) -> str | None:
+    """`x[mask] = 0` in a branch as `x[mask & condition] = 0`."""
+    scope, template = block.scope, block.template
+    memory, mask, value = scope.value(target.value), scope.value(target.slice), statement.value
+    number = _is_number(value, scope)
+    if not (
+        memory.is_tensor and memory.certain and mask.is_tensor and mask.certain and mask.dtype == "bool" and number
+    ):
+        template.refuse([Obstacle(f"`{snippet(statement)}` in a branch is no write of a number where a mask is true")])
+        return None
+    template.refuse(scope.legality.both_evaluated([target.value, target.slice], scope.facts))
+    template.refuse(written_always(memory, statement, block.node, scope.facts))
+    ids = {memory.shape_id, mask.shape_id}
+    if len(ids) != 1 or None in ids:
+        template.refuse([Obstacle(f"the mask in `{snippet(target)}` is not proved to fit", "branches-total")])
+    index = f"{template.use(target.slice, operand=True)} & {block.operand}"
+    return f"{template.use(target.value)}[{index}] = {template.use(value)}"
+
+
+def _is_number(node: ast.expr, scope: Scope) -> bool:
+    constant = scope.value(node).const
+    return constant is not None and isinstance(constant.value, bool | int | float)

@@ -1,0 +1,117 @@
+"""Conditions like `mask.any()`, and values that change only what the mask selects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import read_of
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A mask of which a false condition says something: that it is empty, or else that it is full."""
+
+    dump: str
+    names: frozenset[str]
+    empty: bool
+    boolean: bool
+
+
+def empty_masks(test: ast.expr, scope: Scope) -> Iterator[Mask]:
+    """The masks that are proved empty (or full) where the condition is false."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for part in test.values:
+            yield from empty_masks(part, scope)
+        return
+    source = read_of(test, scope)
+    if source is not None and not (isinstance(test, ast.Call) and _name(test.func) == "int"):
+        yield from empty_masks(source, scope)
+        return
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = read_of(test.operand, scope) or test.operand
+        found = _reduced(inner, "all", scope)
+        if found is not None:
+            yield from _as_masks(found, scope, empty=False)
+        return
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_zero(test.comparators[0]):
+        count = read_of(test.left, scope) or test.left
+        found = _reduced(count, "sum", scope) or _reduced(count, "count_nonzero", scope)
+        if found is not None and isinstance(test.ops[0], ast.Gt | ast.NotEq):
+            yield from _as_masks(found, scope, empty=True, counted=True)
+        return
+    found, counted = _reduced(test, "any", scope), False
+    if found is None:
+        found, counted = _reduced(test, "sum", scope), True
+    if found is not None:
+        yield from _as_masks(found, scope, empty=True, counted=counted)
+
+
+def _reduced(node: ast.expr, method: str, scope: Scope) -> ast.expr | None:
+    """The tensor in `mask.any()` or `torch.any(mask)`, without a dimension."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != method:
+        return None
+    callee = scope.callee(node)
+    if callee == f"torch.{method}" and len(node.args) == 1 and not node.keywords:
+        return node.args[0]
+    return node.func.value if callee == f"Tensor.{method}" and not node.args and not node.keywords else None
+
+
+def _as_masks(node: ast.expr, scope: Scope, *, empty: bool, counted: bool = False) -> Iterator[Mask]:
+    value = scope.value(node)
+    boolean = value.dtype == "bool"
+    if not (value.is_tensor and value.certain and (boolean or (value.dtype is None and not counted))):
+        return
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        yield from _as_masks(node.operand, scope, empty=not empty, counted=counted)
+    names = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    yield Mask(ast.dump(node), names, empty, boolean)
+
+
+def selects_by(value: ast.expr, name: str, masks: Sequence[Mask], statement: ast.stmt, node: ast.If) -> bool:
+    """Whether a value is the old value of `name` where one of the masks does not select."""
+    stored = {
+        n.id
+        for n in ast.walk(node)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.lineno < statement.lineno
+    }
+    usable = [mask for mask in masks if not mask.names & stored]
+    if not isinstance(value, ast.Call) or value.keywords or not isinstance(value.func, ast.Attribute):
+        return False
+    args, owner = list(value.args), value.func.value
+    if not (isinstance(owner, ast.Name) and owner.id == "torch"):
+        # `x.where(mask, other)` is `torch.where(mask, x, other)`.
+        args = [*args[:1], owner, *args[1:]] if value.func.attr == "where" else [owner, *args]
+    if value.func.attr == "masked_fill" and len(args) == 3:
+        return _is_name(args[0], name) and _selects_nothing(args[1], usable)
+    if value.func.attr == "where" and len(args) == 3:
+        return (_is_name(args[2], name) and _selects_nothing(args[0], usable)) or (
+            _is_name(args[1], name) and _selects_all(args[0], usable)
+        )
+    return False
+
+
+def _selects_nothing(node: ast.expr, masks: Sequence[Mask]) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _selects_all(node.operand, masks):
+        return True
+    return any(mask.empty and mask.dump == ast.dump(node) for mask in masks)
+
+
+def _selects_all(node: ast.expr, masks: Sequence[Mask]) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _selects_nothing(node.operand, masks):
+        return True
+    return any(not mask.empty and mask.dump == ast.dump(node) for mask in masks)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0 and not isinstance(node.value, bool)
+
+
+def _name(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,157 @@
+"""Whether a write in place may become something else: a selection, or a write that is always made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.source.snippets import snippet
+
+OUTSIDE = ("param:", "self.", "global.")
+_RESULT_NOT_KEPT = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def becomes_new_tensor(
+    name: str, value: Value, write: ast.stmt, branch: ast.stmt, facts: FunctionFacts
+) -> Iterator[Obstacle]:
+    """Whether `h += 1` in a branch may make a new `h`: nothing else may hold the memory, inside or outside."""
+    shown = snippet(write)
+    if value.origin or any(token.startswith(OUTSIDE) for token in value.storage):
+        yield Obstacle(f"`{shown}` writes into memory that is seen outside the function")
+        return
+    if not value.storage:
+        yield Obstacle(f"`{shown}` writes in place, and where that memory comes from is not known")
+        return
+    for other, held in facts.env_before.get(branch, {}).items():
+        if other != name and held.may_be(Kind.TENSOR) and may_share(held.storage, value.storage):
+            yield Obstacle(f"`{shown}` writes into memory that `{other}` may share")
+            return
+    if any(_makes_leaves(node) for node in facts.function.nodes):
+        yield Obstacle(f"`{shown}` may write into a tensor that requires a gradient, which is an error")
+    if value.leaves:
+        yield from _backward_would_fail(value, write, branch, facts)
+
+
+def _makes_leaves(node: ast.AST) -> bool:
+    return (isinstance(node, ast.keyword) and node.arg == "requires_grad") or (
+        isinstance(node, ast.Attribute) and node.attr in ("requires_grad", "requires_grad_", "Parameter")
+    )
+
+
+def written_always(value: Value, write: ast.stmt, branch: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
+    """Whether a write in place that changes nothing on the other side may be made there too.
+
+    It marks the memory as changed: what an operation kept of it for the backward pass is then refused.
+    """
+    if value.origin and value.leaves and value.dtype not in ("int", "bool"):
+        yield Obstacle(f"`{snippet(write)}` fails on a tensor that requires a gradient", "branches-total")
+    if any(token.startswith(OUTSIDE) for token in value.storage) and value.dtype != "bool":
+        yield Obstacle(
+            f"`{snippet(write)}` writes into memory that the backward pass of code outside may need", "no-aliasing"
+        )
+    yield from _backward_would_fail(value, write, branch, facts)
+
+
+def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
+    """Where an operation before the write keeps the memory for the backward pass, the write makes that fail."""
+    loops = [
+        n
+        for n in live_nodes(facts)
+        if isinstance(n, ast.For | ast.While) and n.lineno <= write.lineno <= (n.end_lineno or 0)
+    ]
+    tests = {n for s in live_nodes(facts) if isinstance(s, ast.If) for n in ast.walk(s.test)}
+    for node in live_nodes(facts):
+        line = getattr(node, "lineno", 0)
+        before = line < branch.lineno or branch.lineno <= line < write.lineno or (loops and line <= _end(loops))
+        if not before or not isinstance(node, ast.BinOp | ast.Call) or node in tests:
+            continue
+        result = facts.value(node)
+        operands = _operands(node)
+        keeps_operand = bool(result.leaves or result.is_unknown) and any(
+            may_share(facts.value(o).storage, value.storage) for o in operands
+        )
+        makes = may_share(result.storage, value.storage) and bool(result.leaves)
+        if keeps_operand and not _is_linear(node, facts):
+            yield Obstacle(
+                f"`{snippet(write)}` writes into memory that `{snippet(node)}` may keep for the backward pass",
+                "no-aliasing",
+            )
+            return
+        if makes and not _is_linear(node, facts):
+            yield Obstacle(
+                f"`{snippet(write)}` writes into the result of `{snippet(node)}`, which the backward pass may need",
+                "no-aliasing",
+            )
+            return
+
+
+def _end(loops: list[ast.For | ast.While]) -> int:
+    return max(loop.end_lineno or 0 for loop in loops)
+
+
+def _operands(node: ast.BinOp | ast.Call) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return [*own, *node.args, *(k.value for k in node.keywords)]
+
+
+def _is_linear(node: ast.BinOp | ast.Call, facts: FunctionFacts) -> bool:
+    """Whether an operation keeps neither its operands nor its result for the backward pass."""
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return True
+        numbers = [o for o in (node.left, node.right) if facts.value(o).is_(Kind.STATIC, Kind.SIZE)]
+        return (
+            isinstance(node.op, _RESULT_NOT_KEPT)
+            and len(numbers) == 1
+            and not (isinstance(node.op, ast.Div) and numbers[0] is node.left)
+        )
+    name = (facts.callee(node) or "").rpartition(".")[2]
+    return name in _KEEPS_NOTHING
+
+
+_KEEPS_NOTHING = frozenset(
+    {
+        "clone",
+        "detach",
+        "contiguous",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "to",
+        "type_as",
+        "view",
+        "reshape",
+        "flatten",
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "permute",
+        "t",
+        "expand",
+        "expand_as",
+        "chunk",
+        "split",
+        "unbind",
+        "stack",
+        "cat",
+        "sum",
+        "mean",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "size",
+        "dim",
+        "numel",
+    }
+)
