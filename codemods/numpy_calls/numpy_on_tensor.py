@@ -37,66 +37,20 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.numpy_calls.array_values import (
+    KEEPS_INTEGERS,
+    POINTWISE,
+    UNSUPPORTED,
+    from_tensor,
+    numpy_operand,
+)
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
-# Functions of one element under the same name in torch, and those that keep integers as they are.
-POINTWISE = frozenset(
-    {
-        "abs",
-        "exp",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "expm1",
-        "sqrt",
-        "square",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sinh",
-        "cosh",
-        "floor",
-        "ceil",
-        "trunc",
-        "sign",
-        "negative",
-    }
-)
-KEEPS_INTEGERS = frozenset({"abs", "square", "sign", "negative"})
-UNSUPPORTED = frozenset(
-    {
-        "interp",
-        "digitize",
-        "ravel_multi_index",
-        "unravel_index",
-        "apply_along_axis",
-        "trapezoid",
-        "polyfit",
-        "lexsort",
-        "partition",
-        "setdiff1d",
-        "isin",
-        "nanmean",
-        "nanmax",
-        "nanmin",
-        "nansum",
-        "insert",
-        "delete",
-        "unwrap",
-        "packbits",
-        "vectorize",
-        "piecewise",
-        "select",
-    }
-)
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
 _READS = frozenset({"int", "float", "bool"})
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor"})
-_NOT_VALUES = frozenset({"shape", "dtype", "ndim", "size"})
 
 
 class NumpyOnTensor(Rule):
@@ -140,7 +94,7 @@ class NumpyOnTensor(Rule):
             and from_tensor(node.func.value, scope)
         ):
             yield self._read(node, node.func.value, scope)
-        elif name.startswith("numpy.") and any(_numpy_operand(a, scope) for a in node.args):
+        elif name.startswith("numpy.") and any(numpy_operand(a, scope) for a in node.args):
             if short in UNSUPPORTED and name.count(".") == 1:
                 message = f"`{snippet(node.func)}` has no counterpart in torch: the graph breaks"
                 yield self.declined(
@@ -256,50 +210,6 @@ class NumpyOnTensor(Rule):
             (scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         yield self.fixed(scope, wrapper, message, fix, effect="sync", gb=())
-
-
-def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    """Whether an expression is an ndarray, or a NumPy number, computed from a tensor's values."""
-    if depth > 12:
-        return False
-    if isinstance(node, ast.Call):
-        name = scope.callee(node) or ""
-        if name.startswith("numpy.") and not name.startswith("numpy.random."):
-            return any(_numpy_operand(a, scope, depth + 1) for a in node.args)
-        if isinstance(node.func, ast.Attribute):
-            if node.func.attr == "numpy" and not node.args:
-                return scope.value(node.func.value).is_tensor
-            return node.func.attr not in ("item", "tolist") and from_tensor(node.func.value, scope, depth + 1)
-        return False
-    if isinstance(node, ast.BinOp):
-        sides = (node.left, node.right)
-        return any(from_tensor(s, scope, depth + 1) for s in sides) and not any(scope.value(s).is_tensor for s in sides)
-    if isinstance(node, ast.Compare):
-        return any(from_tensor(o, scope, depth + 1) for o in (node.left, *node.comparators)) and not isinstance(
-            node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn
-        )
-    if isinstance(node, ast.Subscript):
-        return from_tensor(node.value, scope, depth + 1)
-    if isinstance(node, ast.UnaryOp):
-        return from_tensor(node.operand, scope, depth + 1)
-    if isinstance(node, ast.Attribute):
-        return node.attr not in _NOT_VALUES and node.attr == "T" and from_tensor(node.value, scope, depth + 1)
-    if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        if len(stores) != 1 or any(a.arg == node.id for a in scope.function.parameters):
-            return False
-        parent = scope.parents.get(stores[0])
-        return (
-            isinstance(parent, ast.Assign)
-            and parent.targets == [stores[0]]
-            and from_tensor(parent.value, scope, depth + 1)
-        )
-    return False
-
-
-def _numpy_operand(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    value = scope.value(node)
-    return (value.is_tensor and value.certain) or from_tensor(node, scope, depth)
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:

@@ -1,0 +1,106 @@
+"""NumPy arrays made of a tensor's values: how to recognise one, and what torch has for NumPy's functions."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.codemods.rule import Scope
+
+# Functions of one element under the same name in torch, and those that keep integers as they are.
+POINTWISE = frozenset(
+    {
+        "abs",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "square",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "floor",
+        "ceil",
+        "trunc",
+        "sign",
+        "negative",
+    }
+)
+KEEPS_INTEGERS = frozenset({"abs", "square", "sign", "negative"})
+UNSUPPORTED = frozenset(
+    {
+        "interp",
+        "digitize",
+        "ravel_multi_index",
+        "unravel_index",
+        "apply_along_axis",
+        "trapezoid",
+        "polyfit",
+        "lexsort",
+        "partition",
+        "setdiff1d",
+        "isin",
+        "nanmean",
+        "nanmax",
+        "nanmin",
+        "nansum",
+        "insert",
+        "delete",
+        "unwrap",
+        "packbits",
+        "vectorize",
+        "piecewise",
+        "select",
+    }
+)
+_NOT_VALUES = frozenset({"shape", "dtype", "ndim", "size"})
+
+
+def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether an expression is an ndarray, or a NumPy number, computed from a tensor's values."""
+    if depth > 12:
+        return False
+    if isinstance(node, ast.Call):
+        name = scope.callee(node) or ""
+        if name.startswith("numpy.") and not name.startswith("numpy.random."):
+            return any(numpy_operand(a, scope, depth + 1) for a in node.args)
+        if isinstance(node.func, ast.Attribute):
+            if node.func.attr == "numpy" and not node.args:
+                return scope.value(node.func.value).is_tensor
+            return node.func.attr not in ("item", "tolist") and from_tensor(node.func.value, scope, depth + 1)
+        return False
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return any(from_tensor(s, scope, depth + 1) for s in sides) and not any(scope.value(s).is_tensor for s in sides)
+    if isinstance(node, ast.Compare):
+        return any(from_tensor(o, scope, depth + 1) for o in (node.left, *node.comparators)) and not isinstance(
+            node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn
+        )
+    if isinstance(node, ast.Subscript):
+        return from_tensor(node.value, scope, depth + 1)
+    if isinstance(node, ast.UnaryOp):
+        return from_tensor(node.operand, scope, depth + 1)
+    if isinstance(node, ast.Attribute):
+        return node.attr not in _NOT_VALUES and node.attr == "T" and from_tensor(node.value, scope, depth + 1)
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        if len(stores) != 1 or any(a.arg == node.id for a in scope.function.parameters):
+            return False
+        parent = scope.parents.get(stores[0])
+        return (
+            isinstance(parent, ast.Assign)
+            and parent.targets == [stores[0]]
+            and from_tensor(parent.value, scope, depth + 1)
+        )
+    return False
+
+
+def numpy_operand(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether an argument of a NumPy function is a tensor, or an ndarray made of one."""
+    value = scope.value(node)
+    return (value.is_tensor and value.certain) or from_tensor(node, scope, depth)

@@ -1,0 +1,143 @@
+"""What becomes of a NumPy number: every place where it is used, and which of them need its value while tracing."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.numpy_calls.number_origins import origin_of
+from compilefix.codemods.numpy_calls.number_signs import sign_of
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_DTYPE_FROM_VALUE = frozenset(
+    {"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor", "Tensor.new_tensor"}
+)
+
+
+@dataclass
+class Use:
+    """What becomes of a NumPy number."""
+
+    integer: bool = False
+    truth: bool = False
+    obstacles: list[Obstacle] = field(default_factory=list)
+    followed: set[str] = field(default_factory=set)
+
+    def refuse(self, reason: str, assumption: str | None = None) -> None:
+        """Note what stands in the way."""
+        self.obstacles.append(Obstacle(reason, assumption))
+
+
+def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
+    """Follow the number to every place where it is used."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
+        other = parent.right if parent.left is node else parent.left
+        if scope.value(other).is_tensor and scope.value(other).certain:
+            return
+        if origin_of(other, scope) in (None, "assumed"):
+            use.refuse(f"`{snippet(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
+        division(parent, scope, use)
+        follow(parent, scope, use, integral)
+    elif isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
+        follow(parent, scope, use, integral)
+    elif isinstance(parent, ast.Compare) and all(
+        origin_of(o, scope) for o in (parent.left, *parent.comparators) if o is not node
+    ):
+        if _in_test(parent, scope):
+            use.truth = True
+        else:
+            use.refuse(f"the result of `{snippet(parent)}` is used as a NumPy bool", "static-shape-values")
+    elif (isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node) or isinstance(
+        parent, ast.BoolOp | ast.UnaryOp
+    ):
+        use.truth = True
+    elif isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and parent.slice is node):
+        use.integer = True
+    elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        _follow_name(parent.targets[0].id, scope, use, integral)
+    elif isinstance(parent, ast.AugAssign) and parent.value is node and scope.value(parent.target).is_tensor:
+        return
+    elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
+        use.integer = True
+        if parent.attr == "astype" and cast_of(node, scope) is None:
+            use.refuse(f"`{snippet(scope.parents.get(parent))}` needs a NumPy number")
+    elif isinstance(parent, ast.Tuple | ast.List) and isinstance(scope.parents.get(parent), ast.Call):
+        _argument(scope.parents[parent], scope, use, integral)
+    elif (isinstance(parent, ast.Call) and node in parent.args) or isinstance(parent, ast.keyword):
+        call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+        _argument(call, scope, use, integral)
+    else:
+        use.refuse(f"the number leaves the arithmetic of this function in `{snippet(parent)}`", "static-shape-values")
+
+
+def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> None:
+    name = (scope.callee(call) or "") if isinstance(call, ast.Call) else ""
+    assert isinstance(call, ast.Call)
+    if name in ("int", "round", "range"):
+        use.integer = True
+    elif name == "float" or name.startswith("math."):
+        use.integer = use.integer or integral
+    elif name in ("min", "max", "abs"):
+        follow(call, scope, use, integral)
+    elif name in _DTYPE_FROM_VALUE and not any(k.arg == "dtype" for k in call.keywords):
+        use.refuse(f"`{snippet(call)}` takes its dtype from the NumPy number")
+    elif name.startswith(("Tensor.", "torch.")):
+        use.integer = use.integer or integral
+    else:
+        use.refuse(f"the number is passed on in `{snippet(call)}`", "static-shape-values")
+
+
+def _follow_name(name: str, scope: Scope, use: Use, integral: bool) -> None:
+    if name in use.followed:
+        return
+    use.followed.add(name)
+    loads = scope.names(name)
+    everywhere = [
+        n
+        for n in ast.walk(scope.function.node)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
+    if len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1:
+        use.refuse(f"`{name}` is assigned in several places or used in a nested function", "static-shape-values")
+    for load in loads:
+        follow(load, scope, use, integral)
+
+
+def division(node: ast.BinOp, scope: Scope, use: Use) -> None:
+    """Numbers raise where NumPy numbers give inf: a division by zero, a power that overflows."""
+    if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) and sign_of(node.right, scope) != "positive":
+        use.refuse(f"`{snippet(node.right)}` may be zero: Python raises where NumPy gives inf", "math-errors")
+    elif isinstance(node.op, ast.Pow):
+        use.refuse(f"`{snippet(node)}` may overflow: Python raises where NumPy gives inf", "math-errors")
+
+
+def _in_test(node: ast.AST, scope: Scope) -> bool:
+    child = node
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.If | ast.While | ast.IfExp):
+            return parent.test is child
+        if not isinstance(parent, ast.BoolOp | ast.UnaryOp):
+            return False
+        child = parent
+    return False
+
+
+def cast_of(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The call that makes a Python integer of the number right where it is computed."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Call) and scope.callee(parent) == "int" and parent.args == [node] and not parent.keywords:
+        return parent
+    if isinstance(parent, ast.Attribute) and parent.attr == "astype":
+        call = scope.parents.get(parent)
+        if (
+            isinstance(call, ast.Call)
+            and call.func is parent
+            and len(call.args) == 1
+            and ast.unparse(call.args[0]) in ("int", "np.int64", "numpy.int64")
+        ):
+            return call
+    return None
