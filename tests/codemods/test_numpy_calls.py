@@ -17,8 +17,10 @@ import torch
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.numpy_calls.host_random import HostRandom
-from compilefix.codemods.numpy_calls.numpy_on_tensor import KEEPS_INTEGERS, POINTWISE, UNSUPPORTED, NumpyOnTensor
-from compilefix.codemods.numpy_calls.numpy_static import FUNCTIONS, NumpyStatic
+from compilefix.codemods.numpy_calls.array_values import KEEPS_INTEGERS, POINTWISE, UNSUPPORTED
+from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS
+from compilefix.codemods.numpy_calls.numpy_on_tensor import NumpyOnTensor
+from compilefix.codemods.numpy_calls.numpy_static import NumpyStatic
 from compilefix.codemods.rule import Rule
 from compilefix.fixing.engine import run
 from compilefix.measuring.breaks import BreakCollector
