@@ -26,7 +26,7 @@ from compilefix.source.errors import InputError
 from compilefix.source.files import display_path
 from compilefix.source.notebooks import Notebook
 
-_KEYS: Mapping[str, tuple[Answer | None, str]] = {
+KEYS: Mapping[str, tuple[Answer | None, str]] = {
     "y": ("accept", "accept this fix"),
     "n": ("skip", "skip it"),
     "a": ("rule", "accept this and all later fixes of this rule"),
@@ -63,13 +63,13 @@ class _Terminal:
         """Show one fix and wait for a key that answers."""
         self._show(proposal)
         while True:
-            key = self._key(f"Apply this fix? [{','.join(_KEYS)}] ")
+            key = self._key(f"Apply this fix? [{','.join(KEYS)}] ")
             if key == "e":
                 self._explain(proposal.finding)
-            elif key in _KEYS and (answer := _KEYS[key][0]) is not None:
+            elif key in KEYS and (answer := KEYS[key][0]) is not None:
                 return answer
             else:
-                for name, (_, meaning) in _KEYS.items():
+                for name, (_, meaning) in KEYS.items():
                     self.console.print(Text(f"  {name}  {meaning}"))
 
     def confirm(self, patchset: PatchSet) -> bool:
