@@ -21,8 +21,10 @@ Draw the number where the compiled function is called and pass it as an argument
 tensor with `torch.rand(())` and select with `torch.where` (another stream).
 
 ## Fix safety
-This rule has no fix: a draw in torch takes another stream, and the place where the number can be drawn is the
-caller's.
+A uniform or normal number that is only used in arithmetic with tensors becomes `torch.rand((), dtype=torch.float64)`:
+torch's generator gives other numbers of the same distribution, so this needs `rng-stream`, and seeds set for NumPy or
+Python no longer decide it. Where the number decides a branch, is an index or goes elsewhere there is no fix: a tensor
+would break the graph there as well, and only the caller can draw the number before the compiled code.
 
 Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294. torch: all supported versions.
 """
@@ -32,8 +34,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
 
 # Draws that torch's NumPy has; all others break. The number of leading arguments that are not the size.
@@ -87,6 +92,7 @@ class HostRandom(Rule):
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
     gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294")
+    assumptions = ("rng-stream", "number-to-tensor")
     hints = ("rand", "shuffle", "choice", "sample", "gauss", "beta", "permutation", "normal")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -96,8 +102,20 @@ class HostRandom(Rule):
                 continue
             gb = _broken_by(node, scope.callee(node) or "", scope)
             if gb is not None:
-                message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
-                yield self.declined(scope, node, message, _ADVICE, gb=(gb,))
+                yield self._judge(node, gb, scope)
+
+    def _judge(self, node: ast.Call, gb: str, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
+        template = Template()
+        code = torch_draw(node, scope.callee(node) or "", scope, template)
+        template.refuse(arithmetic_only(node, scope))
+        if code is None or template.broken is not None:
+            reason = _ADVICE if code is None else f"{template.broken}: {_ADVICE}"
+            return self.declined(scope, node, message, reason, gb=(gb,))
+        template.refuse([Obstacle("torch's generator gives other numbers of the same distribution", "rng-stream")])
+        edit = scope.edit(node, code, **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix, gb=(gb,))
 
 
 def _broken_by(node: ast.Call, name: str, scope: Scope) -> str | None:

@@ -96,7 +96,7 @@ def sequence_origin(node: ast.expr, scope: Scope) -> Origin | None:
 
 def is_integral(node: ast.Call, function: Function, scope: Scope) -> bool:
     """Whether NumPy gives a number of an integer type."""
-    if function.result == "float":
+    if function.result in ("float", "truth"):
         return False
     for argument in node.args:
         value = scope.value(argument)

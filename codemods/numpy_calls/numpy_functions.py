@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Result = Literal["float", "whole", "same"]
+Result = Literal["float", "whole", "same", "truth"]
 Domain = Literal["all", "nonnegative", "positive", "bounded"]
 
 
@@ -15,7 +15,8 @@ class Function:
     """What stands for a NumPy function.
 
     python: the code, with `{m}` for the math module and `{0}`, `{1}` for the arguments.
-    result: "float"; "whole", a whole number whose type follows NumPy's version; "same", the type of the arguments.
+    result: "float"; "truth", a bool; "whole", a whole number whose type follows NumPy's version; "same", the type of
+    the arguments.
     exact: the result has the same bits.
     symbolic: Dynamo keeps a shape symbolic through the Python function, so that it helps against recompiles.
     """
@@ -53,6 +54,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "amin": Function("min({0})", "same", sequence=True),
     "abs": Function("abs({0})", "same"),
     "absolute": Function("abs({0})", "same"),
+    "isnan": Function("{m}.isnan({0})", "truth"),
+    "isinf": Function("{m}.isinf({0})", "truth"),
+    "isfinite": Function("{m}.isfinite({0})", "truth"),
     "maximum": Function("max({0}, {1})", "same", arity=2),
     "minimum": Function("min({0}, {1})", "same", arity=2),
 }

@@ -7,9 +7,10 @@ Finds `np.sqrt`, `np.ceil`, `np.prod` and the like on shape integers and Python 
 ## Why is this bad
 Dynamo traces NumPy as tensor operations. A result of an integer type that is used as a Python integer
 (`int(np.prod(s))`), and one that decides a branch, is then a value read from a tensor: the graph breaks (GB0033,
-GB0170). A shape that goes through NumPy loses its symbol, so that the code is compiled again for every new size; the
-same in `math` is compiled twice. NumPy on constants that is only used beside tensors costs nothing and is not
-reported, and neither are `log`, `log10` and `exp` of a shape, which are compiled for every size with `math` as well.
+GB0170; GB0208 for functions of two integers). A float that becomes an integer (`int(np.log2(n))`) breaks nothing. A
+shape that goes through NumPy loses its symbol, so that the code is compiled again for every new size; the same in
+`math` is compiled twice. NumPy on constants that is only used beside tensors costs nothing and is not reported, and
+neither are `log`, `log10` and `exp` of a shape, which are compiled for every size with `math` as well.
 
 ## Example
 ```python
@@ -32,7 +33,7 @@ argument must be proved to be in the domain, else the fix needs `math-errors`. W
 of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`. `np.array` of a
 shape is declined.
 
-Graph breaks: GB0033, GB0170. torch: all supported versions.
+Graph breaks: GB0033, GB0170, GB0208. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class NumpyStatic(Rule):
     code = "CF401"
     name = "numpy-static"
     summary = "NumPy on Python numbers and shapes"
-    gb = ("GB0033", "GB0170")
+    gb = ("GB0033", "GB0170", "GB0208")
     assumptions = ("math-errors", "static-shape-values")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -76,9 +77,13 @@ class NumpyStatic(Rule):
 
     def _array(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         if len(node.args) >= 1 and sequence_origin(node.args[0], scope) == "size":
-            message = f"`{snippet(node)}` makes an array of a shape: the code is compiled again for every size"
             reason = "an ndarray of shape integers: compute with the integers one by one"
-            yield self.declined(scope, node, message, reason, effect="recompile", gb=())
+            if _read_as_number(node, scope):
+                message = f"`{snippet(node)}` makes an array of a shape, and its numbers are read: the graph breaks"
+                yield self.declined(scope, node, message, reason, gb=("GB0033",))
+            else:
+                message = f"`{snippet(node)}` makes an array of a shape: the code is compiled again for every size"
+                yield self.declined(scope, node, message, reason, effect="recompile", gb=())
 
     def _judge(self, node: ast.Call, function: Function, scope: Scope) -> Iterator[Finding]:
         origins = origins_of(node, function, scope)
@@ -91,7 +96,15 @@ class NumpyStatic(Rule):
         if not breaks and ("size" not in origins or not function.symbolic):
             return
         effect: Effect = "break" if breaks else "recompile"
-        gb = () if not breaks else ("GB0170",) if use.truth else ("GB0033",)
+        gb = (
+            ()
+            if not breaks
+            else ("GB0170",)
+            if use.truth
+            else ("GB0033",)
+            if function.sequence
+            else ("GB0208", "GB0033")
+        )
         if breaks:
             message = (
                 f"`{snippet(node)}` is traced as a tensor, and its value is needed while tracing: the graph breaks"
@@ -110,3 +123,15 @@ class NumpyStatic(Rule):
         yield self.fixed(
             scope, node, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
         )
+
+
+def _read_as_number(node: ast.expr, scope: Scope) -> bool:
+    """Whether Python reads numbers from the array, or from what methods and arithmetic make of it."""
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.Attribute) and parent.attr in ("tolist", "item"):
+            return True
+        if isinstance(parent, ast.Call) and scope.callee(parent) in ("int", "tuple", "list"):
+            return True
+        if not isinstance(parent, ast.Attribute | ast.BinOp | ast.Subscript | ast.Call):
+            return False
+    return False

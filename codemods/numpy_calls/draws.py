@@ -1,0 +1,77 @@
+"""Random numbers in tensor arithmetic: what torch draws in their place, and where a tensor may stand for the number."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, torch_name
+from compilefix.source.snippets import snippet
+
+_UNIFORM, _NORMAL = "rand", "randn"
+_DRAWS: Mapping[str, tuple[str, int]] = {
+    "random.random": (_UNIFORM, 0),
+    "random.gauss": (_NORMAL, 2),
+    "random.normalvariate": (_NORMAL, 2),
+    "numpy.random.rand": (_UNIFORM, 0),
+    "numpy.random.random": (_UNIFORM, 0),
+    "numpy.random.random_sample": (_UNIFORM, 0),
+    "numpy.random.sample": (_UNIFORM, 0),
+    "numpy.random.uniform": (_UNIFORM, 2),
+    "numpy.random.randn": (_NORMAL, 0),
+    "numpy.random.normal": (_NORMAL, 2),
+}
+"""By draw: torch's function, and the number of arguments that shift and scale it (low and high, mean and deviation)."""
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> str | None:
+    """Code that draws the number as a tensor without dimensions; None where torch has no such draw."""
+    if name not in _DRAWS or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    function, count = _DRAWS[name]
+    if len(node.args) not in (0, count):
+        return None
+    torch = torch_name(scope)
+    code = f"{torch}.{function}((), dtype={torch}.float64)"
+    if not node.args:
+        return code
+    first, second = (_operand(a, template) for a in node.args)
+    if function == _NORMAL:
+        return f"({first} + {second} * {code})"
+    low, high = (scope.value(a).const for a in node.args)
+    if low is not None and high is not None and type(low.value) is type(high.value) is int:
+        return f"({first} + {high.value - low.value} * {code})"
+    return f"({first} + ({second} - {first}) * {code})"
+
+
+def _operand(node: ast.expr, template: Template) -> str:
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    return template.use(node, operand=not negative)
+
+
+def arithmetic_only(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a drawn number may be a tensor everywhere it goes: arithmetic that ends at a tensor with dimensions."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+        if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(scope.names(name)) + 1:
+            yield Obstacle(f"`{name}` has other values too, or is used in a nested function")
+        for use in scope.names(name):
+            yield from arithmetic_only(use, scope)
+    elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
+        other = scope.value(parent.right if parent.left is node else parent.left)
+        if other.is_(Kind.STATIC, Kind.SIZE):
+            yield from arithmetic_only(parent, scope)
+        elif not (other.is_tensor and other.certain and other.dtype == "float" and other.dimensioned):
+            yield Obstacle(f"`{snippet(parent)}` had a Python number in it, and now has a tensor", "number-to-tensor")
+    elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub | ast.UAdd):
+        yield from arithmetic_only(parent, scope)
+    else:
+        what = "a branch" if isinstance(parent, ast.Compare | ast.If | ast.IfExp) else f"`{snippet(parent)}`"
+        yield Obstacle(f"the number is needed as a Python number in {what}")
