@@ -50,6 +50,7 @@ from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
+from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
@@ -94,7 +95,7 @@ class TensorIf(Rule):
                 continue
             chain = _chain(node)
             tests = [link.test for link in chain if is_tensor_test(link.test, scope)]
-            if tests and not _only_raises(node):
+            if tests and not _only_raises(node) and not ends_loop(node, scope):
                 yield self._judge(node, chain, tests[0], scope)
 
     def _judge(self, node: ast.If, chain: Sequence[ast.If], first: ast.expr, scope: Scope) -> Finding:

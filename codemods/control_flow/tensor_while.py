@@ -1,31 +1,34 @@
-"""CF104: a `while` loop on a tensor.
+"""CF104: a loop that a tensor ends.
 
 ## What it does
-Finds `while` loops whose condition is a tensor.
+Finds `while` loops whose condition is a tensor, and `for` loops with `if condition: break` on a tensor. A `for` loop
+has a bound: it becomes one that runs all its turns and keeps what it had once it has ended.
 
 ## Why is this bad
-Python asks the tensor for its truth before each turn, so Dynamo gives up on the whole function: a break inside a loop
+Python asks the tensor for its truth at each turn, so Dynamo gives up on the whole function: a break inside a loop
 cannot be resumed (GB0170, GB7000).
 
 ## Example
 ```python
-while error > tolerance:
-    x, error = step(x)
+for _ in range(10):
+    x = x - step(x)
+    if (x - target).norm() < 1e-3:
+        break
 ```
 
 ## Use instead
-A loop with a fixed number of turns, in which finished elements keep their value:
 ```python
-for _ in range(max_steps):
-    new_x, new_error = step(x)
-    active = error > tolerance
-    x = torch.where(active, new_x, x)
-    error = torch.where(active, new_error, error)
+done = torch.zeros((), dtype=torch.bool, device=x.device)
+for _ in range(10):
+    x = torch.where(done, x, x - step(x))
+    done = done | ((x - target).norm() < 1e-3)
 ```
 
 ## Fix safety
-There is no fix: the number of turns that is enough is not in the code. `torch._higher_order_ops.while_loop` gives a
-wrong gradient for zero turns in torch 2.13.
+The fix needs the assumption `bounded-loop`: all turns are computed, which costs time where the loop used to end early.
+What a turn computes must not be able to fail, draw random numbers or write, and is selected under the conditions of
+CF101. For a `while` loop there is no fix: the number of turns that is enough is not in the code.
+`torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
 """
@@ -36,21 +39,35 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.conditions import tensor_tests
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.control_flow.masked_loop import ends_loop, masked_loop
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, imports
+from compilefix.source.snippets import snippet
 
 
 class TensorWhile(Rule):
-    """While loop on a tensor."""
+    """Loop that a tensor ends."""
 
     code = "CF104"
     name = "tensor-while"
-    summary = "while loop on a tensor"
+    summary = "while loop on a tensor, or for loop that a tensor ends"
     gb = ("GB0170", "GB7000")
-    hints = ("while",)
+    hints = ("while", "break")
+    assumptions = (
+        "bounded-loop",
+        "branches-total",
+        "condition-one-element",
+        "same-shape-dtype",
+        "finite-derivative",
+        "gradient-zeros",
+        "no-aliasing",
+        "number-to-tensor",
+        "float32-rounding",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """`while` loops whose test is a tensor."""
+        """`while` loops whose test is a tensor, and `for` loops with a way out on one."""
         for node in scope.nodes:
             if isinstance(node, ast.While):
                 tests = tensor_tests(node.test, scope)
@@ -62,3 +79,16 @@ class TensorWhile(Rule):
                         message,
                         "the number of turns is not known: give the loop a bound and mask finished elements",
                     )
+            elif isinstance(node, ast.If) and ends_loop(node, scope):
+                yield self._ended(node, scope)
+
+    def _ended(self, node: ast.If, scope: Scope) -> Finding:
+        message = f"`{snippet(node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
+        loop = scope.parents[node]
+        assert isinstance(loop, ast.For)
+        template = Template()
+        code = masked_loop(loop, node, scope, template)
+        if code is None or template.broken is not None:
+            return self.declined(scope, node, message, template.broken or "the turns cannot be masked")
+        edit = scope.edit(loop, code, **template.parts)
+        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
