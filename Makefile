@@ -14,12 +14,13 @@ ARGS ?=
 FLAT := build/flat
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint typing format clean
+.PHONY: help setup demo test lint typing docs format clean
 
 help:
 	@echo "make demo    check, diff and verify on a shipped workload"
 	@echo "make test    the tests"
 	@echo "make lint    style, types and import layers"
+	@echo "make docs    the documentation site, in build/site"
 	@echo "make setup   only make $(VENV)"
 	@echo "make format  put the style right"
 	@echo "make clean   remove $(VENV) and build output"
@@ -58,6 +59,9 @@ typing: setup
 	@cp -Rp compilefix $(FLAT)/compilefix && cp -Rp codemods $(FLAT)/compilefix/codemods
 	cd $(FLAT) && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache -p compilefix
 	cd $(FLAT) && PYTHONPATH=. $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml --no-cache
+
+docs: setup
+	$(BIN)/python -m mkdocs build --strict
 
 format: setup
 	$(BIN)/ruff check --fix .
