@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,6 +138,7 @@ def gather(request: Request) -> Inputs:
             errors.append(result)
         else:
             files.append(result)
+    _check_roots(config, files)
     chosen = tuple(rule for code, rule in rules.items() if code in selection)
     whole = not from_stdin and request.since is None and all(path.is_dir() for path in paths)
     return Inputs(config, tuple(files), tuple(errors), selection, chosen, allowed, whole, stdin)
@@ -153,6 +155,17 @@ def _discover(
         return discovery.files
     changed = changed_since(request.since, Path.cwd())
     return [path for path in discovery.files if Path(os.path.realpath(path)) in changed]
+
+
+def _check_roots(config: Config, files: Sequence[SourceFile]) -> None:
+    """Refuse a root that its module does not have: it would be looked for in vain, without a word."""
+    for root in config.roots:
+        module, _, qualname = root.partition(":")
+        name = qualname.partition(".")[0]
+        for file in files if name else ():
+            if file.module == module and not re.search(rf"\b{re.escape(name)}\b", file.text):
+                where = display_path(file.path)
+                raise InputError(f"{config.place('roots')}: 'roots': {where} has no {name}")
 
 
 def print_errors(errors: Sequence[SourceError]) -> None:

@@ -171,6 +171,15 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _roots(value: object) -> tuple[str, ...]:
+    names = _strings(value)
+    for name in names:
+        module, colon, qualname = name.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *(qualname.split(".") if colon else ()))):
+            raise _Wrong("a list of names such as 'package.module:Class.forward'")
+    return names
+
+
 def _codes_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise _Wrong("")
@@ -223,7 +232,7 @@ KEYS: Mapping[str, Key] = {
     "assume": Key("assume", _strings, _LIST, "Assumptions on which fixes may rest."),
     "roots": Key(
         "roots",
-        _strings,
+        _roots,
         _LIST,
         "Functions or classes (package.module:qualname) that run compiled, though no call shows it.",
     ),

@@ -74,6 +74,17 @@ def test_unused_suppressions_are_reported_where_everything_was_looked_at(cli: Cl
     assert cli("check", "-q").err == ""
 
 
+def test_a_configured_root_is_compiled_and_one_that_is_not_there_refused(cli: Cli) -> None:
+    cli.write("pkg/__init__.py", "")
+    cli.write("pkg/model.py", "import torch\n\n\nclass Model:\n    def step(self, x):\n        return slow(x)\n")
+    assert codes(cli) == []
+    cli.write("pyproject.toml", "[tool.compilefix]\n\nroots = ['pkg.model:Model.step']\n")
+    assert codes(cli) == ["CF901"]
+    cli.write("pyproject.toml", "[tool.compilefix]\n\nroots = ['pkg.model:Modle.step']\n")
+    result = cli("check")
+    assert (result.code, result.err) == (2, "compilefix: pyproject.toml:3: 'roots': pkg/model.py has no Modle\n")
+
+
 def test_a_file_that_is_not_python_may_have_comments(cli: Cli) -> None:
     cli.write("broken.py", "def f(:  # compilefix: ignore\n'''\n")
     result = cli("check", ".")

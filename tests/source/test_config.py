@@ -82,6 +82,7 @@ def test_without_a_table_the_project_folder_is_the_root(project: Path) -> None:
         ("target-torch = 2.11", ["'target-torch' must be a version in quotes"]),
         ("target-torch = '2.4'", ["'target-torch' must be at least '2.6'"]),
         ("helper-module = 'a-b'", ["'helper-module' must be a dotted module name"]),
+        ("roots = ['a/b.py:f']", ["'roots' must be a list of names such as 'package.module:Class.forward'"]),
         ("line-length = true", ["'line-length' must be a positive number"]),
         ("select = }", ["is not valid TOML", "line 2"]),
     ],
