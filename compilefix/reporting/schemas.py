@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.reporting.findings_json import VERSION
 from compilefix.source.config import KEYS
 
@@ -21,7 +20,6 @@ _TYPES: dict[str, dict[str, Any]] = {
     "extend-select": _RULES,
     "ignore": _RULES,
     "per-file-ignores": {"type": "object", "additionalProperties": _RULES},
-    "assume": {"type": "array", "items": {"enum": list(ASSUMPTIONS)}},
     "target-torch": {"type": "string", "pattern": r"^\d+\.\d+"},
     "helper-module": {"type": "string", "pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"},
     "line-length": _NUMBER,
@@ -45,7 +43,7 @@ def check_schema() -> dict[str, Any]:
     fix = _object(
         {
             "applicability": {"enum": ["safe", "unsafe"]},
-            "assumptions": {"type": "array", "items": {"enum": list(ASSUMPTIONS)}},
+            "assumptions": _TEXTS,
         }
     )
     finding = _object(

@@ -18,6 +18,8 @@ def read(path: Path) -> SourceFile:
 
 def refused(path: Path) -> SourceError:
     result = files.read(path)
+    if isinstance(result, SourceFile) and hasattr(result, "parsed"):
+        result = result.parsed()
     assert isinstance(result, SourceError)
     assert "\n" not in str(result)
     return result
