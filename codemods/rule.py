@@ -15,6 +15,7 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.source.files import SourceFile
+from compilefix.source.tree import children
 
 
 class Scope:
@@ -44,7 +45,7 @@ class Scope:
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
         """The parent of each live node."""
-        return {child: node for node in (self.function.node, *self.nodes) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in (self.function.node, *self.nodes) for child in children(node)}
 
     def value(self, node: ast.AST) -> Value:
         """What is known of an expression."""

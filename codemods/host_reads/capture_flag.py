@@ -36,7 +36,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction, CompileSite, compile_sites, reached_from
+from compilefix.analysis.regions import CompiledFunction, CompileSite, compile_sites, modules_with_compile, reached_from
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import SCALARS, not_captured, switched_on
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
@@ -66,8 +66,7 @@ class CaptureFlag(Rule):
         project = scope.legality.inference.project
         found = [
             (module, site)
-            for module in project.modules.values()
-            if "compile" in module.file.text
+            for module in map(project.modules.__getitem__, modules_with_compile(project))
             for site in compile_sites(module, scope.legality.inference)
             if scope.function in site.targets
         ]

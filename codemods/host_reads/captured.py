@@ -48,8 +48,9 @@ def switched_on(scope: Scope) -> bool:
     """Whether the flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
     if _SWITCHED_ON.search(scope.file.text):
         return True
-    modules = scope.legality.inference.project.modules.values() if "compile" in scope.compiled.reached_by[0] else ()
-    return any(SCALARS in m.file.text and _SWITCHED_ON.search(m.file.text) for m in modules)
+    modules = scope.legality.inference.project.modules
+    names = modules.mentioning(SCALARS) if "compile" in scope.compiled.reached_by[0] else ()
+    return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
 
 
 def not_captured(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:

@@ -43,6 +43,8 @@ def annotated(node: ast.expr | None, module: Module, project: Project) -> Value:
     if isinstance(node, ast.Subscript):
         return _generic(node, module, project)
     name = module.qualified(node)
+    if name is not None and name in module.assigns:
+        name = f"{module.name}.{name}"
     return values.UNKNOWN if name is None else named(name, project)
 
 
@@ -73,12 +75,26 @@ def named(name: str, project: Project) -> Value:
         ):
             return values.STATIC
         return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+    if isinstance(found, str) and (alias := _alias(found, project)) is not None:
+        return alias
     if isinstance(found, str) and found != name:
         return named(found, project)
     if name.startswith(("torch.nn.", "torch.distributions.")):
         # An annotation does not say whether the module writes in place.
         return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
     return values.UNKNOWN
+
+
+def _alias(name: str, project: Project) -> Value | None:
+    """What a type alias of the project stands for: `OptTensor = Optional[Tensor]`, or `type X = ...`."""
+    head, _, last = name.rpartition(".")
+    module = project.modules.get(head)
+    node = module.assigns.get(last) if module is not None else None
+    if module is None or not isinstance(node, ast.Subscript | ast.BinOp):
+        return None
+    if any(isinstance(n, ast.Name) and n.id == last for n in ast.walk(node)):
+        return None
+    return annotated(node, module, project)
 
 
 def is_tensor_type(name: str) -> bool:

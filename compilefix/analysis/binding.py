@@ -110,10 +110,24 @@ class Binding(Narrowing):
             base = self.eval(target.value, env)
             self.eval(target.slice, env)
             self.facts.values[target] = value
+            if base.ref == "torch.nn.ModuleDict":
+                self.put_into(target, base, value, env)
             if base.is_(Kind.CONTAINER):
                 self.changed(base, None if isinstance(target.slice, ast.Slice) else value, env)
             elif isinstance(target.value, ast.Name) and base.is_tensor:
                 env[target.value.id] = replace(base, leaves=base.leaves | value.leaves)
+
+    def put_into(self, place: ast.expr, holder: Value, item: Value, env: Env) -> None:
+        """A module was put into a `ModuleList`, `Sequential` or `ModuleDict`, by a method or an assignment."""
+        owner = place.value if isinstance(place, ast.Attribute | ast.Subscript) else place
+        key = self.key(owner)
+        if key is None or not holder.is_(Kind.OBJECT):
+            return
+        element = item if holder.element is None else join(holder.element, item)
+        env[key] = replace(holder, element=element, elements=None)
+        name, _, attr = key.partition(".")
+        if attr and name == self.self_name:
+            self.facts.self_assigned[attr] = env[key]
 
     def register(self, node: ast.expr) -> None:
         """`self.register_buffer("scale", tensor)` makes an attribute."""

@@ -178,8 +178,8 @@ def math_result(name: str, args: Sequence[Value]) -> Value:
         return replace(_SOME_NUMBER, dtype=dtype)
     if name == "math.prod":
         element = args[0].element if args else None
-        dtype = element.dtype if element is not None else None
-        return replace(values.SIZE, dtype="int" if dtype == "bool" else dtype)
+        kept = element.dtype if element is not None else None
+        return replace(values.SIZE, dtype="int" if kept == "bool" else kept)
     sized = name in ("math.ceil", "math.floor") and any(v.is_(Kind.SIZE) for v in args)
     return replace(values.SIZE, dtype="int") if sized else Value(frozenset({Kind.STATIC}), dtype=dtype)
 

@@ -10,7 +10,7 @@ from compilefix.analysis.binding import Binding
 from compilefix.analysis.builtin_calls import BUILTINS, builtin_result, math_result, numpy_result
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
-from compilefix.analysis.operators import opaque, tensor_attribute
+from compilefix.analysis.operators import element_of, opaque, tensor_attribute
 from compilefix.analysis.summaries import from_summary, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
@@ -97,7 +97,8 @@ class Calls(Binding):
                 del env[key]
         arguments = passed(node, found, operands)
         closure = found.parent is not None
-        summary = self.inference.summary(found)
+        # What a call gives whose result nobody uses need not be known.
+        summary = values.UNKNOWN if node is self.dropped else self.inference.summary(found)
         return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure)
 
     def _call_object(
@@ -161,7 +162,11 @@ class Calls(Binding):
                 return self._call_method(
                     node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}
                 )
-        if attr in ("items", "values", "keys") and receiver.is_(Kind.CONTAINER):
+        if attr in ("append", "insert", "extend") and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
+            for item in operands[-1:]:
+                self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
+        held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
+        if attr in ("items", "values", "keys") and held:
             element = receiver.element if receiver.element is not None else values.UNKNOWN
             return values.container(
                 element

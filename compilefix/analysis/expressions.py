@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.operators import binary, element_of, elementwise, tensor_attribute
-from compilefix.analysis.values import Kind, Value, join, join_all, number, static, tensor
+from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
+from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
 
 
@@ -27,12 +29,21 @@ class Expressions(Calls):
                 if isinstance(child, ast.expr):
                     self.eval(child, env)
             value = values.UNKNOWN
-        if self.grad_modes and isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) and value.leaves:
+        if self.grad_modes and value.leaves and self._computes(node):
             # Whether gradients are recorded here is not the same as outside.
             value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
+        if isinstance(node, _MAKES_CONTAINER) and value.is_(Kind.CONTAINER):
+            # The list itself: under another name it is the same one.
+            value = replace(value, storage=value.storage | {self.place(node)})
         old = self.facts.values.get(node)
         self.facts.values[node] = value if old is None else revisited(old, value)
         return value
+
+    def _computes(self, node: ast.expr) -> bool:
+        """Whether an expression is an operation, which records gradients or does not, and not just a name."""
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            return self.facts.value(node.value).may_be(Kind.TENSOR)
+        return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call)
 
     def _constant(self, node: ast.Constant, _env: Env) -> Value:
         return values.STATIC if node.value is Ellipsis else static(node.value)
@@ -40,10 +51,14 @@ class Expressions(Calls):
     def _name(self, node: ast.Name, env: Env) -> Value:
         if node.id in env:
             return env[node.id]
+        if node.id in self.locals:
+            return values.UNKNOWN
         qualified = self.module.qualified(node)
         value = self.inference.module_global(self.module, node.id)
         if value is not None:
             return value
+        if qualified == node.id and node.id not in self.module.imports and not hasattr(builtins, node.id):
+            return values.UNKNOWN  # bound by `import *`, or in a function round this one that is still being walked
         return self._named(qualified) if qualified is not None else values.UNKNOWN
 
     def _named(self, name: str) -> Value:
@@ -81,24 +96,51 @@ class Expressions(Calls):
         if base.is_(Kind.CALLABLE) and base.ref is not None:
             return self._named(f"{base.ref}.{node.attr}")
         if base.is_(Kind.OBJECT, Kind.NONE) and base.ref is not None:
-            return self._object_attribute(base.ref, node.attr)
+            own = isinstance(node.value, ast.Name) and node.value.id == self.self_name
+            value = self._object_attribute(base.ref, node.attr)
+            if not own and value.leaves:
+                # Another object's attribute of that name is another tensor.
+                computed = "?" if ANY_LEAF in value.leaves else ""
+                value = replace(value, leaves=frozenset({computed + self._path(node)}))
+            if value.is_(Kind.CONTAINER):
+                value = self._kept_container(value, node.attr)
+            if value.may_be(Kind.TENSOR) or value.may_be(Kind.CONTAINER):
+                return replace(value, storage=value.storage | self.escaped)
+            return value
         if node.attr == "shape":
             return values.SHAPE
         if node.attr in ("dtype", "device", "ndim", "training", "requires_grad"):
             return values.STATIC
         return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
 
+    def _kept_container(self, value: Value, attr: str) -> Value:
+        """A list or dict in an attribute holds what `__init__` put in only where nothing in the module changes it."""
+        changed = re.search(rf"\.{attr}(\.[a-z]+\(|\[[^\n]*\] *[-+*/]?=[^=]| *[+*]=)", self.module.file.text)
+        if changed or value.elements == () or value.element is None:
+            return replace(value, elements=None, element=None, leaves=value.leaves | {ANY_LEAF})
+        return replace(value, elements=None)
+
+    def _path(self, node: ast.Attribute) -> str:
+        """Names an attribute of an attribute of `self`; any other expression names a new thing each time."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        fixed = isinstance(root, ast.Name) and root.id == self.self_name
+        return ast.unparse(node) if fixed else f"?{self.place(node)}"
+
     def _object_attribute(self, ref: str, attr: str) -> Value:
         cls = self.project.resolve(ref)
         if isinstance(cls, Class):
-            attributes = self.inference.class_facts(cls).attributes
             method = self.project.method(cls, attr)
             if method is not None:
                 if method.is_property:
-                    return replace(self.inference.summary(method), shape_id=None, dtype_id=None, const=None)
+                    value = self.inference.summary(method)
+                    leaves = value.leaves and value.leaves | {ANY_LEAF}
+                    return replace(value, shape_id=None, dtype_id=None, const=None, leaves=leaves)
                 return Value(frozenset({Kind.CALLABLE}), ref=method.full_name)
-            if attr in attributes:
-                return attributes[attr]
+            attribute = self.inference.attribute(cls, attr)
+            if attribute is not None:
+                return attribute
             if attr == "training":
                 return Value(frozenset({Kind.STATIC}), dtype="bool")
             return values.UNKNOWN
@@ -262,9 +304,9 @@ class Expressions(Calls):
                 parts.append(element_of(self.eval(item.value, env)))
             else:
                 parts.append(self.eval(item, env))
-        joined = values.container(
-            join_all(parts) if parts else None, None if starred or isinstance(node, ast.Set) else tuple(parts)
-        )
+        joined = values.container(elements=tuple(parts))
+        if starred or isinstance(node, ast.Set):
+            joined = replace(joined, elements=None)
         return replace(
             joined,
             storage=frozenset[str]().union(*(p.storage for p in parts)),
@@ -275,8 +317,10 @@ class Expressions(Calls):
         for key in node.keys:
             if key is not None:
                 self.eval(key, env)
-        parts = [self.eval(v, env) for v in node.values]
-        return values.container(join_all(parts) if parts else None, ref="dict")
+        joined = values.container(elements=tuple(self.eval(v, env) for v in node.values), ref="dict")
+        if None in node.keys:
+            return replace(values.container(ref="dict"), storage=values.UNKNOWN.storage, leaves=values.UNKNOWN.leaves)
+        return replace(joined, elements=None) if node.values else joined
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, env: Env) -> Value:
         inner = dict(env)
@@ -292,7 +336,8 @@ class Expressions(Calls):
         return values.container(self.eval(node.elt, inner).stripped())
 
     def _lambda(self, node: ast.Lambda, env: Env) -> Value:
-        inner = dict(env)
+        rebound = rebound_after(self.function, node)
+        inner = {name: values.UNKNOWN if name in rebound else value for name, value in env.items()}
         for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             inner[arg.arg] = values.UNKNOWN
         self.eval(node.body, inner)
@@ -305,6 +350,7 @@ class Expressions(Calls):
         return values.STATIC
 
 
+_MAKES_CONTAINER = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Call, ast.BinOp)
 _EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Constant: Expressions._constant,
     ast.Name: Expressions._name,

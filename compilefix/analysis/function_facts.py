@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from compilefix.analysis import values
-from compilefix.analysis.values import NONE, Value, join
+from compilefix.analysis.values import NONE, Value, join, replace
 from compilefix.source.index import Class, Function, Module, Project
 
 Env = dict[str, Value]
@@ -25,6 +25,7 @@ class FunctionFacts:
     refs: the dotted name of what each call calls.
     float_only: calls that fail on a tensor that is not floating, with that tensor.
     float_parameters: parameters that every normal run passes to such a call.
+    self_assigned: what a run assigns to attributes of `self`.
     """
 
     function: Function
@@ -36,6 +37,7 @@ class FunctionFacts:
     refs: dict[ast.AST, str] = field(default_factory=dict)
     float_only: list[tuple[ast.Call, Value]] = field(default_factory=list)
     float_parameters: frozenset[str] = frozenset()
+    self_assigned: dict[str, Value] = field(default_factory=dict)
     live: tuple[ast.AST, ...] | None = None
 
     def value(self, node: ast.AST) -> Value:
@@ -47,21 +49,13 @@ class FunctionFacts:
         return self.refs.get(node)
 
 
-class ClassFacts:
-    """The attributes of a class: what `__init__` and the other methods assign to `self`, and annotations."""
-
-    def __init__(self, cls: Class) -> None:
-        self.cls = cls
-        self.attributes: dict[str, Value] = {}
-
-
 class ProjectFacts(Protocol):
     """What the walk through one function asks about the rest of the project."""
 
     project: Project
 
-    def class_facts(self, cls: Class) -> ClassFacts:
-        """The attributes that instances of the class have."""
+    def attribute(self, cls: Class, name: str) -> Value | None:
+        """The attribute that instances of the class have; None where nothing gives them one."""
 
     def summary(self, function: Function) -> Value:
         """The value that a call of the function returns, for any arguments."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
+from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.evidence import float_parameters
-from compilefix.analysis.function_facts import ClassFacts, FunctionFacts
+from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.statements import Interpreter
-from compilefix.analysis.values import Kind, Value, join, static, tensor
+from compilefix.analysis.values import Kind, Value, static, tensor
+from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module, Project
 
 __all__ = ["FunctionFacts", "Inference"]
@@ -31,44 +32,52 @@ class Inference:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._facts: dict[Function, FunctionFacts] = {}
-        self._classes: dict[Class, ClassFacts] = {}
+        self._attributes = Attributes(self)
         self._active: list[Function] = []
         self._globals: dict[tuple[str, str], Value] = {}
+        self._partial: dict[Function, FunctionFacts] = {}
+        self._unsure: set[Function] = set()
+        # Nested functions that were called while the function round them was still being walked.
+        self._early: dict[Function, FunctionFacts] = {}
         self.too_deep: list[Function] = []
 
     def facts(self, function: Function) -> FunctionFacts:
         """The facts of a function."""
-        known = self._facts.get(function)
+        known = self._facts.get(function) or self._partial.get(function) or self._early.get(function)
         if known is None:
+            early = function.parent is not None and function.parent in self._active
             known = self._interpret(function)
-            self._facts[function] = known
+            kept = self._early if early else self._partial if function in self._unsure else self._facts
+            kept[function] = known
         return known
 
     def summary(self, function: Function) -> Value:
         """The value that a call of the function returns, for any arguments; unknown for a recursive call."""
         if function in self._active or len(self._active) > _MAX_DEPTH:
             return values.UNKNOWN if function.node.returns is None else self._declared(function)
-        returns = self.facts(function).returns
-        declared = self._declared(function)
-        if returns.is_unknown and not declared.is_unknown:
+        declared = values.NONE if function.node.name == "__init__" else self._declared(function)
+        if _says_all(declared, function):
             return declared
-        return returns
+        returns = self.facts(function).returns
+        return declared if returns.is_unknown and not declared.is_unknown else returns
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
-        known = self._facts.get(function)
+        known = self._facts.get(function) or self._partial.get(function)
         return known.float_parameters if known is not None else frozenset()
 
     def _declared(self, function: Function) -> Value:
         return annotated(function.node.returns, function.module, self.project)
 
     def _interpret(self, function: Function) -> FunctionFacts:
+        outer: Mapping[str, Value] = {}
+        if function.parent is not None and function.parent not in self._active:
+            around = self.facts(function.parent).env_before.get(function.node, {})
+            rebound = rebound_after(function.parent, function.node)
+            outer = {name: values.UNKNOWN if name in rebound else value for name, value in around.items()}
         self._active.append(function)
         depth = len(self._active)
         try:
-            outer: Mapping[str, Value] = {}
-            if function.parent is not None and function.parent not in self._active:
-                outer = self.facts(function.parent).env_before.get(function.node, {})
             facts = Interpreter(self, function, outer).run()
             floats = float_parameters(facts)
             if floats:
@@ -81,72 +90,42 @@ class Inference:
             return FunctionFacts(function, dead=set(function.node.body), returns=values.UNKNOWN)
         finally:
             del self._active[depth - 1 :]
+            self._forget_inner(function)
 
-    def class_facts(self, cls: Class) -> ClassFacts:
-        """The attributes that instances of the class have."""
-        known = self._classes.get(cls)
-        if known is None:
-            known = ClassFacts(cls)
-            self._classes[cls] = known
-            self._fill(known)
-        return known
+    def _forget_inner(self, function: Function) -> None:
+        for inner in [f for f in self._early if f.parent is function]:
+            del self._early[inner]
 
-    def _fill(self, facts: ClassFacts) -> None:
-        cls = facts.cls
-        for base in reversed(self.project.ancestors(cls)[1:]):
-            if isinstance(base, Class):
-                facts.attributes.update(self.class_facts(base).attributes)
-        for node in cls.node.body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                value = annotated(node.annotation, cls.module, self.project)
-                facts.attributes[node.target.id] = self._owned(value, node.target.id)
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        facts.attributes[target.id] = replace(static(node.value.value), const=None)  # type: ignore[arg-type]
-        init = cls.methods.get("__init__")
-        ordered = ([init] if init else []) + [m for n, m in cls.methods.items() if n != "__init__"]
-        for method in ordered:
-            if not any(_assigns_self(method)):
-                continue
-            assigned = self._self_assignments(method)
-            for name, value in assigned.items():
-                value = self._owned(value, name)
-                if method is init:
-                    # A declared tensor (`scale: Tensor` over register_buffer) says more than what is assigned.
-                    old = facts.attributes.get(name)
-                    facts.attributes[name] = old if value.is_unknown and old is not None else value
-                elif name in facts.attributes:
-                    facts.attributes[name] = self._owned(join(facts.attributes[name], value), name)
-                else:
-                    facts.attributes[name] = value
+    def attribute(self, cls: Class, name: str) -> Value | None:
+        """The attribute that instances of the class have; None where nothing gives them one."""
+        return self._attributes.of(cls, name)
 
-    def _self_assignments(self, method: Function) -> Mapping[str, Value]:
-        if method in self._active:
-            return {}
+    def assigned(self, method: Function) -> Mapping[str, Value]:
+        """What a run of the method assigns to attributes of `self`."""
+        if method not in self._active:
+            return self.facts(method).self_assigned
         self._active.append(method)
         try:
-            interpreter = Interpreter(self, method, {})
-            interpreter.run()
-            return interpreter.self_assigned
+            return Interpreter(self, method, {}).run().self_assigned
+        except RecursionError:
+            self.too_deep.append(method)
+            return {}
         finally:
             self._active.pop()
 
-    def _owned(self, value: Value, name: str) -> Value:
-        """The value as an attribute: outside callers can reach its memory, and another call may have replaced it."""
-        leaves = (
-            frozenset({f"self.{name}"})
-            if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int")
-            else frozenset[str]()
-        )
-        return replace(
-            value,
-            origin=True,
-            dtype_id=None,
-            shape_id=None if value.rank != 0 else "()",
-            storage=frozenset({f"self.{name}"}),
-            leaves=leaves,
-        )
+    @property
+    def depth(self) -> int:
+        """How many functions are being looked at, each for the sake of the one before."""
+        return len(self._active)
+
+    def doubt(self, depth: int) -> None:
+        """Keep the facts of functions from `depth` on no longer than until `settle`: they rest on half of the truth."""
+        self._unsure.update(self._active[depth:])
+
+    def settle(self) -> None:
+        """Forget the facts that were in doubt."""
+        self._partial.clear()
+        self._unsure.clear()
 
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
@@ -157,6 +136,16 @@ class Inference:
             self._globals[key] = values.UNKNOWN
             self._globals[key] = _global_value(module.assigns[name], module, self)
         return self._globals[key]
+
+
+def _says_all(declared: Value, function: Function) -> bool:
+    """Whether a return annotation leaves nothing to find out: walking the function would only cost time.
+
+    `-> bool` is also written over functions that return a tensor, so that it counts only where no argument comes in.
+    """
+    if declared.is_(Kind.NONE) or (declared.is_(Kind.OBJECT) and declared.ref is not None):
+        return True
+    return declared.is_(Kind.STATIC) and (declared.dtype is None or not (function.parameters or function.parent))
 
 
 def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value:
@@ -189,16 +178,3 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
             else values.UNKNOWN
         )
     return values.UNKNOWN
-
-
-def _assigns_self(method: Function) -> list[ast.AST]:
-    return [
-        n
-        for n in method.nodes
-        if (isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
-        or (
-            isinstance(n, ast.Call)
-            and isinstance(n.func, ast.Attribute)
-            and n.func.attr in ("register_buffer", "register_parameter")
-        )
-    ]

@@ -73,7 +73,7 @@ def makes_module(name: str) -> bool:
 def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) -> Value:
     """A new module, or a new parameter."""
     element = None
-    if name.endswith((".Sequential", ".ModuleList")):
+    if name.endswith((".Sequential", ".ModuleList", ".ModuleDict")):
         element = _module_elements(args)
     elif name.endswith(".Parameter"):
         source = args[0] if args else values.UNKNOWN

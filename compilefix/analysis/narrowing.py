@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated, is_tensor_type
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
-from compilefix.analysis.values import Kind, join_all, tensor
+from compilefix.analysis.values import Kind, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
 
 _COMPILING = frozenset(

@@ -137,7 +137,7 @@ def element_of(value: Value) -> Value:
             storage=value.storage,
             leaves=value.leaves,
         )
-    if value.is_(Kind.OBJECT) and value.element is not None:
+    if value.is_(Kind.OBJECT) and value.element is not None and value.ref != "torch.nn.ModuleDict":
         return value.element
     return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
 

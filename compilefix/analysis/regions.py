@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value
+from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.tree import walk_block
 
 _LEAVES_REGION = (
     "torch.compiler.disable",
@@ -23,9 +25,6 @@ _LEAVES_REGION = (
     "torch._disable_dynamo",
     "torch.compiler.allow_in_graph",
     "torch._dynamo.allow_in_graph",
-    "torch.jit.script",
-    "torch.jit.ignore",
-    "torch.jit.unused",
     "torch.library.custom_op",
     "torch.library.impl",
     "torch.library.register_fake",
@@ -61,6 +60,8 @@ _NEVER_COMPILED = frozenset(
     }
 )
 _MENTIONS_COMPILE = re.compile(r"(?<!\bre)\.compile\b|\bimport compile\b")
+_MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 
 
@@ -87,9 +88,25 @@ class CompileSite:
     in_place: bool = False
 
 
-def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple[CompiledFunction, ...]:
-    """All functions that run compiled, in the order of files and lines. `roots` are names from the config,
-    `package.module:qualname`."""
+FunctionKey = tuple[str, str, int]
+"""Names a function in any process: its file, its qualified name and its line."""
+
+
+def function_key(function: Function) -> FunctionKey:
+    """The key of a function."""
+    return function.module.file.path.as_posix(), function.qualname, function.node.lineno
+
+
+@dataclass(frozen=True, eq=False)
+class EntryPoints:
+    """Where compiling starts: functions with a label each, and whether the project counts as a library as well."""
+
+    functions: tuple[tuple[Function, str], ...]
+    library: bool
+
+
+def entry_points(inference: Inference, roots: Sequence[str] = ()) -> EntryPoints:
+    """The targets of `torch.compile` in the project, and `roots`, names from the config."""
     project = inference.project
     found: list[tuple[Function, str]] = []
     unresolved = False
@@ -97,41 +114,90 @@ def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple
         target = project.resolve(name.replace(":", "."))
         for function in _entries(target if not isinstance(target, str) else None, project):
             found.append((function, f"{name} (configured root)"))
-    for module in project.modules.values():
-        if not _MENTIONS_COMPILE.search(module.file.text):
-            continue
-        for site in compile_sites(module, inference):
+    for name in modules_with_compile(project):
+        for site in compile_sites(project.modules[name], inference):
             unresolved = unresolved or not site.targets
             found.extend((function, site.label) for function in site.targets)
-    reached = _reach(found, inference)
-    if unresolved or not found:
-        reached |= _reach(_library_roots(project), inference, known=reached)
-        reached |= _reach(_tensor_functions(inference), inference, known=reached)
-    order = {name: index for index, name in enumerate(project.modules)}
-    return tuple(
-        sorted(
-            reached.values(),
-            key=lambda c: (order[_key(c.function.module, project)], c.function.node.lineno, c.function.qualname),
-        )
-    )
+    return EntryPoints(tuple(found), unresolved or not found or _is_installed(project))
 
 
-def _key(module: Module, project: Project) -> str:
-    return module.name if project.modules.get(module.name) is module else f"{module.name}@{module.file.path}"
+def _is_installed(project: Project) -> bool:
+    """Whether the files are those of installed packages: what these compile themselves is not all that is compiled."""
+    return any(_INSTALLED & set(file.path.parts) for file in project.modules.files.values())
+
+
+def modules_with_compile(project: Project) -> Iterator[str]:
+    """The modules whose text may hold a use of torch.compile."""
+    modules = project.modules
+    return (name for name in modules.mentioning("compile") if _MENTIONS_COMPILE.search(modules.files[name].text))
+
+
+def modules_with_checkpoint(project: Project) -> Iterator[str]:
+    """The modules whose text may hold a use of torch.utils.checkpoint."""
+    modules = project.modules
+    return (name for name in modules.mentioning("checkpoint") if _MENTIONS_CHECKPOINT.search(modules.files[name].text))
+
+
+def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple[CompiledFunction, ...]:
+    """All functions that run compiled, in the order of files and lines. `roots` are names from the config."""
+    entry = entry_points(inference, roots)
+    compiled = list(compiled_from(entry, inference))
+    if entry.library:
+        known = frozenset(function_key(c.function) for c in compiled)
+        compiled += library_functions(inference, tuple(inference.project.modules), known)
+    return tuple(sorted(compiled, key=lambda c: function_key(c.function)))
+
+
+def compiled_from(entry: EntryPoints, inference: Inference) -> tuple[CompiledFunction, ...]:
+    """What the entry points reach."""
+    return tuple(_reach(entry.functions, inference).values())
+
+
+def library_functions(
+    inference: Inference, modules: Sequence[str], known: Collection[FunctionKey] = ()
+) -> tuple[CompiledFunction, ...]:
+    """What the users of a library compile, as seen from some of its modules: what these define and what that reaches.
+
+    Functions in `known` are left out with what only they reach. A function of another module that would be found from
+    there is given too, for the way to it, but not what it calls in turn.
+    """
+    own = [
+        inference.project.modules[name] for name in modules if _may_hold_roots(inference.project.modules.files[name])
+    ]
+    inside = {id(module) for module in own}
+
+    def is_end(function: Function) -> bool:
+        return id(function.module) not in inside and is_library_root(function, inference)
+
+    reached = _reach(_library_roots(own, inference.project), inference, known, is_end)
+    reached |= _reach(_tensor_functions(own, inference), inference, {*known, *map(function_key, reached)}, is_end)
+    return tuple(reached.values())
+
+
+def is_library_root(function: Function, inference: Inference) -> bool:
+    """Whether the users of a library may compile the function itself."""
+    project = inference.project
+    if function.cls is not None and function.parent is None and function.node.name in _roots_of(function.cls, project):
+        return function.cls.methods.get(function.node.name) is function
+    return _is_tensor_function(function, inference)
 
 
 def _reach(
-    roots: Iterable[tuple[Function, str]], inference: Inference, known: dict[Function, CompiledFunction] | None = None
+    roots: Iterable[tuple[Function, str]],
+    inference: Inference,
+    known: Collection[FunctionKey] = (),
+    is_end: Callable[[Function], bool] = lambda _: False,
 ) -> dict[Function, CompiledFunction]:
     reached: dict[Function, CompiledFunction] = {}
-    skip = known or {}
     pending: deque[tuple[Function, tuple[str, ...]]] = deque((function, (label,)) for function, label in roots)
     while pending:
         function, path = pending.popleft()
-        if function in reached or function in skip or _leaves(function):
+        if function in reached or function_key(function) in known or _leaves(function):
             continue
         facts = inference.facts(function)
         reached[function] = CompiledFunction(function, facts, path)
+        if is_end(function):
+            continue
         for callee in _callees(facts, inference):
             pending.append((callee, (*path, callee.qualname)))
     return reached
@@ -162,15 +228,8 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
     """The nodes of a function's body that run compiled: no dead branches, no nested functions or classes."""
     if facts.live is None:
-        live: list[ast.AST] = []
-        pending: list[ast.AST] = list(reversed(facts.function.node.body))
-        while pending:
-            node = pending.pop()
-            if node in facts.dead or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                continue
-            live.append(node)
-            pending.extend(reversed(list(ast.iter_child_nodes(node))))
-        facts.live = tuple(live)
+        closed = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        facts.live = tuple(walk_block(facts.function.node.body, facts.dead, closed))
     return iter(facts.live)
 
 
@@ -253,9 +312,7 @@ def _entries(target: Function | Class | Module | None, project: Project) -> Iter
 def _module_function(module: Module) -> Function:
     """The top level of a module as a function, so that what it calls can be looked at like any other code."""
     # What the module defines is found through the index; in a function it would count as a local name.
-    body = [
-        s for s in module.file.tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
+    body = [s for s in module.tree.body if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     node = ast.FunctionDef(
         name="<module>",
         args=ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]),
@@ -276,36 +333,42 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         pending.extend(ast.iter_child_nodes(child))
 
 
-def _library_roots(project: Project) -> Iterator[tuple[Function, str]]:
-    for module in project.modules.values():
+def _may_hold_roots(file: SourceFile) -> bool:
+    return "torch" in file.text or "def forward" in file.text or "def backward" in file.text
+
+
+def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
+    if project.is_autograd_function(cls):
+        return ("forward", "backward")
+    return ("forward",) if project.is_module_class(cls) else ()
+
+
+def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
+    for module in modules:
         for cls in module.classes.values():
-            if project.is_autograd_function(cls):
-                names: tuple[str, ...] = ("forward", "backward")
-            elif project.is_module_class(cls):
-                names = ("forward",)
-            else:
-                continue
-            for name in names:
+            for name in _roots_of(cls, project):
                 if name in cls.methods:
                     method = cls.methods[name]
                     yield method, method.qualname
 
 
-def _tensor_functions(inference: Inference) -> Iterator[tuple[Function, str]]:
-    for module in inference.project.modules.values():
-        if "torch" not in module.file.text:
-            continue
+def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterator[tuple[Function, str]]:
+    for module in modules:
         for function in module.all_functions:
-            name = function.node.name
-            if (
-                function.parent is not None
-                or name in _NEVER_COMPILED
-                or name.startswith("test")
-                or _is_harness(function)
-            ):
-                continue
-            if _on_tensors(function, inference):
+            if _is_tensor_function(function, inference):
                 yield function, function.qualname
+
+
+def _is_tensor_function(function: Function, inference: Inference) -> bool:
+    name = function.node.name
+    return (
+        function.parent is None
+        and "torch" in function.module.file.text
+        and name not in _NEVER_COMPILED
+        and not name.startswith("test")
+        and not _is_harness(function)
+        and _on_tensors(function, inference)
+    )
 
 
 def _on_tensors(function: Function, inference: Inference) -> bool:
@@ -339,12 +402,11 @@ def checkpoints(inference: Inference) -> Checkpoints:
     """The functions under `torch.utils.checkpoint` in the whole project, with those that they call."""
     reached: set[Function] = set()
     unresolved: list[str] = []
-    for module in inference.project.modules.values():
-        if "checkpoint" not in module.file.text:
-            continue
+    for name in modules_with_checkpoint(inference.project):
+        module = inference.project.modules[name]
         for function in module.all_functions:
-            for node in function.nodes:
-                if not isinstance(node, ast.Call) or not node.args:
+            for node in function.of(ast.Call):
+                if not node.args:
                     continue
                 if not (module.qualified(node.func) or "").startswith("torch.utils.checkpoint."):
                     continue
@@ -363,11 +425,8 @@ def checkpoints(inference: Inference) -> Checkpoints:
 def _is_harness(function: Function) -> bool:
     """Whether the function drives compiled code from outside: it compiles, or steps an optimiser."""
     module = function.module
-    for node in function.nodes:
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in ("compile", "_dynamo", "backward", "zero_grad")
-            and (node.attr != "compile" or module.qualified(node) in _COMPILE)
-        ):
-            return True
-    return False
+    return any(
+        node.attr in ("compile", "_dynamo", "backward", "zero_grad")
+        and (node.attr != "compile" or module.qualified(node) in _COMPILE)
+        for node in function.of(ast.Attribute)
+    )

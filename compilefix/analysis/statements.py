@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.operators import binary, element_of
-from compilefix.analysis.values import Kind, Value, join, join_all
+from compilefix.analysis.values import Kind, Value, join_all, replace
 
 
 class Interpreter(Expressions):
     """One walk through one function, statement by statement."""
 
     def run(self) -> FunctionFacts:
-        """Walk the function; what was found stands in the result, attributes given to `self` in `self_assigned`."""
+        """Walk the function; what was found stands in the result, those of `self` too."""
         env = self.parameters()
         end = self.block(self.function.node.body, env)
         if end is not None:
             self.returned.append(values.NONE)
-        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in self.function.nodes):
+        if self.function.of(ast.Yield) or self.function.of(ast.YieldFrom):
             self.facts.returns = values.UNKNOWN
         else:
             self.facts.returns = join_all(self.returned)
@@ -51,19 +50,12 @@ class Interpreter(Expressions):
         return env
 
     def _expr_statement(self, node: ast.Expr, env: Env) -> Env | None:
+        self.dropped = node.value
         value = self.eval(node.value, env)
         self.register(node.value)
         for key in self.reshaped & set(env):
             env[key] = value if value.is_tensor else values.UNKNOWN
         self.reshaped.clear()
-        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-            call = node.value.func
-            if call.attr == "append" and isinstance(call.value, ast.Name) and node.value.args:
-                name, item = call.value.id, self.facts.value(node.value.args[0])
-                old = env.get(name)
-                if old is not None and old.is_(Kind.CONTAINER):
-                    element = item if old.element is None else join(old.element, item)
-                    env[name] = replace(old, element=element.stripped(), elements=None, leaves=old.leaves | item.leaves)
         return env
 
     def _assign(self, node: ast.Assign, env: Env) -> Env | None:
@@ -76,7 +68,9 @@ class Interpreter(Expressions):
     def _ann_assign(self, node: ast.AnnAssign, env: Env) -> Env | None:
         declared = annotated(node.annotation, self.module, self.project)
         value = self.eval(node.value, env) if node.value is not None else values.UNKNOWN
-        self.bind(node.target, declared if value.is_unknown else value, env)
+        if value.is_unknown and not declared.is_unknown:
+            value = replace(declared, storage=value.storage, leaves=value.leaves)
+        self.bind(node.target, value, env)
         return env
 
     def _aug_assign(self, node: ast.AugAssign, env: Env) -> Env | None:
@@ -88,6 +82,9 @@ class Interpreter(Expressions):
         if old.is_tensor:
             # `+=` on a tensor writes into it: dtype, shape and memory stay.
             value = replace(old, leaves=old.leaves | right.leaves)
+        if old.is_(Kind.CONTAINER):
+            self.changed(old, None, env)
+            value = replace(value, elements=None, element=None, storage=old.storage | right.storage | value.storage)
         self.bind(node.target, value, env)
         return env
 
@@ -127,7 +124,8 @@ class Interpreter(Expressions):
             if end is not None:
                 for name, value in end.items():
                     if name not in entry:
-                        merged[name] = value.stripped()
+                        # An attribute that the first turn finds as it was before.
+                        merged[name] = value.stripped() if "." not in name else values.UNKNOWN
                     elif entry[name] is not value:
                         merged[name] = either(name, state[name], value.stripped()) if state[name] != value else value
             if merged == state:
@@ -169,14 +167,20 @@ class Interpreter(Expressions):
             n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
         for handler in node.handlers:
-            state = {k: (values.UNKNOWN if k in touched else v) for k, v in start.items()}
+            state = start | dict.fromkeys(touched, replace(values.UNKNOWN, certain=False))
             if handler.name:
                 state[handler.name] = values.UNKNOWN
             result = join_env(result, self.block(handler.body, state))
         if node.finalbody:
-            state = result if result is not None else dict(start)
-            end = self.block(node.finalbody, state)
-            result = end if result is not None else None
+            end = self.block(node.finalbody, dict(result)) if result is not None else None
+            # It also runs on the way out of an exception, from anywhere in what comes before.
+            left = {k: v for k, v in start.items() if "." not in k}
+            before = [*node.body, *node.handlers, *node.orelse]
+            touched = {
+                n.id for s in before for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+            self.block(node.finalbody, left | dict.fromkeys(touched, replace(values.UNKNOWN, certain=False)))
+            result = end
         return result
 
     def _return(self, node: ast.Return, env: Env) -> Env | None:
@@ -211,6 +215,8 @@ class Interpreter(Expressions):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 env.pop(target.id, None)
+            elif isinstance(target, ast.Subscript):
+                self.changed(self.eval(_as_load(target.value), env), None, env)
         return env
 
     def _match(self, node: ast.Match, env: Env) -> Env | None:

@@ -32,6 +32,7 @@ class Walk(ABC):
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
         self.grad_modes = 0
+        self.dropped: ast.expr | None = None
         self.assigned_storage: set[str] = set()
         self.escaped: frozenset[str] = frozenset()
         self.reshaped: set[str] = set()

@@ -81,7 +81,8 @@ def apply(
         raise typer.Exit(2 if errors else 1 if outcome.patchset else 0)
     if inputs.stdin is not None:
         print_errors(errors)
-        if not inputs.errors:
+        unreadable = inputs.errors or any(isinstance(file.parsed(), SourceError) for file in inputs.files)
+        if not unreadable:
             print_fixed_stdin(outcome.patchset, inputs)
         raise typer.Exit(2 if errors else 0)
     errors += _write(outcome.patchset, inputs, quiet)

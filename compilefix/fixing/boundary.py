@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -199,7 +198,7 @@ def _insertions(site: CompileSite, module: Module) -> list[_Insertion]:
 
 
 def _is_wrapped(call: ast.Call, module: Module) -> bool:
-    for node in ast.walk(module.file.tree):
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and call in node.args and _names_boundary(node.func):
             return True
     return False
@@ -237,17 +236,11 @@ def _inserted(file: SourceFile, places: Sequence[_Insertion]) -> SourceFile:
         line = lines[place.line - 1].encode()
         text = place.text.replace("\n", newline).encode()
         lines[place.line - 1] = (line[: place.column] + text + line[place.column :]).decode()
-    return _parsed(file, "".join(lines))
+    return replace(file, text="".join(lines))
 
 
 def _with_import(file: SourceFile, statement: str) -> SourceFile:
     # LibCST is slow to import, and most runs need no boundary.
     from compilefix.fixing.rewrite import rewrite
 
-    return _parsed(file, rewrite(file.text, [], [statement], 120))
-
-
-def _parsed(file: SourceFile, text: str) -> SourceFile:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return replace(file, text=text, tree=ast.parse(text))
+    return replace(file, text=rewrite(file.text, [], [statement], 120))

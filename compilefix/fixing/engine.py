@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compilefix.analysis.infer import Inference
-from compilefix.analysis.legality import Legality
-from compilefix.analysis.regions import CompiledFunction, compiled_functions
-from compilefix.codemods.finding import Finding, Span
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule
 from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.patchset import FileChange, PatchSet
+from compilefix.fixing.search import Search, find, order
 from compilefix.source.config import Config
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.index import Project
@@ -49,10 +47,10 @@ def run(
     `allowed` names the assumptions that a fix may rest on; None allows all. `wanted` filters findings (suppressions,
     one fix alone); a finding that is not wanted is neither reported nor fixed.
     """
-    errors: list[SourceError] = []
-    findings = tuple(f for f in _find(files, config, rules, None, errors) if wanted(f))
+    everything, errors = find(Search(Project(files), rules, config.roots))
+    findings = tuple(f for f in everything if wanted(f))
     if not rewrite:
-        return Outcome(findings, PatchSet(()), tuple(errors))
+        return Outcome(findings, PatchSet(()), errors)
     current: dict[Path, SourceFile] = {file.path: file for file in files}
     applied: dict[Path, list[Finding]] = {}
     refused: set[str] = set()
@@ -70,7 +68,8 @@ def run(
                 changed.append(path)
         if not changed:
             continue
-        pending = [f for f in _find(list(current.values()), config, rules, frozenset(changed), []) if wanted(f)]
+        search = Search(Project(list(current.values())), rules, config.roots)
+        pending = [f for f in find(search, frozenset(changed))[0] if wanted(f)]
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()
     helper: str | None = None
@@ -84,54 +83,12 @@ def run(
             originals[path].module,
             originals[path].text,
             file.text,
-            tuple(sorted(applied.get(path, ()), key=_order)),
+            tuple(sorted(applied.get(path, ()), key=order)),
         )
         for path, file in sorted(current.items())
         if file.text != originals[path].text
     )
-    return Outcome(findings, PatchSet((*changes, *created), helper), tuple(errors))
-
-
-def _find(
-    files: Sequence[SourceFile],
-    config: Config,
-    rules: Sequence[type[Rule]],
-    only: frozenset[Path] | None,
-    errors: list[SourceError],
-) -> tuple[Finding, ...]:
-    project = Project(files)
-    inference = Inference(project)
-    legality = Legality(inference)
-    instances = [rule() for rule in rules]
-    found: list[Finding] = []
-    for compiled in compiled_functions(inference, config.roots):
-        file = compiled.function.module.file
-        if only is not None and file.path not in only:
-            continue
-        try:
-            found.extend(_of_function(compiled, instances, legality))
-        except RecursionError:
-            errors.append(_too_deep(file.path, compiled.function.qualname, compiled.function.node.lineno))
-    errors.extend(_too_deep(f.module.file.path, f.qualname, f.node.lineno) for f in inference.too_deep)
-    return tuple(sorted(dict.fromkeys(found), key=_order))
-
-
-def _too_deep(path: Path, function: str, line: int) -> SourceError:
-    return SourceError(path.as_posix(), f"{function} is nested too deeply to be looked at", line)
-
-
-def _of_function(compiled: CompiledFunction, rules: Sequence[Rule], legality: Legality) -> Iterable[Finding]:
-    file = compiled.function.module.file
-    node = compiled.function.node
-    text = "\n".join(compiled.function.module.lines[node.lineno - 1 : node.end_lineno])
-    scope = Scope(compiled, legality, file.path.as_posix())
-    for rule in rules:
-        if not rule.hints or any(hint in text for hint in rule.hints):
-            yield from rule.find(scope)
-
-
-def _order(finding: Finding) -> tuple[str, Span, str]:
-    return (finding.path, finding.span, finding.code)
+    return Outcome(findings, PatchSet((*changes, *created), helper), errors)
 
 
 def _key(finding: Finding) -> str:
@@ -192,10 +149,10 @@ def rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> Sou
         text = rewrite(file.text, edits, list(imports), config.line_length or _line_length(file.text))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            ast.parse(text)
     except (EditError, SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, RecursionError):
         return None
-    return replace(file, text=text, tree=tree)
+    return replace(file, text=text)
 
 
 def _line_length(text: str) -> int:

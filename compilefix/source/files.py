@@ -9,7 +9,7 @@ import re
 import stat
 import tokenize
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -32,14 +32,23 @@ class SourceError:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that parsed. `text` keeps the file's own newlines; `bom` says that the file began with one."""
+    """A file that was read. `text` keeps the file's own newlines; `bom` says that the file began with one."""
 
     path: Path
     module: str
     text: str
-    tree: ast.Module = field(repr=False, compare=False)
     encoding: str = "utf-8"
     bom: bool = False
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree, kept with the file; an empty one where the text is not Python, as `parsed` says."""
+        tree = self.parsed()
+        return ast.Module([], []) if isinstance(tree, SourceError) else tree
+
+    def parsed(self) -> ast.Module | SourceError:
+        """A new syntax tree, or why there is none."""
+        return syntax_tree(self.text, display_path(self.path))
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -90,7 +99,7 @@ def module_name(path: Path) -> str:
 
 
 def read(path: Path) -> SourceFile | SourceError:
-    """Read and parse one file, or say in one line why that is not possible."""
+    """Read one file, or say in one line why that is not possible. Whether it is Python shows when it is parsed."""
     shown = display_path(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -126,10 +135,7 @@ def parse(path: Path, data: bytes) -> SourceFile | SourceError:
         return SourceError(shown, f"cannot be decoded: {error}")
     if encoding != "utf-8" and not _comes_back(text, encoding, body):
         return SourceError(shown, f"would not survive being read and written as {encoding}")
-    tree = syntax_tree(text, shown)
-    if isinstance(tree, SourceError):
-        return tree
-    return SourceFile(path=path, module=module_name(path), text=text, tree=tree, encoding=encoding, bom=bom)
+    return SourceFile(path=path, module=module_name(path), text=text, encoding=encoding, bom=bom)
 
 
 def syntax_tree(text: str, shown: str) -> ast.Module | SourceError:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
-from compilefix.source.files import SourceFile
+from compilefix.source.files import SourceError, SourceFile
+from compilefix.source.tree import walk
 
 FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +40,18 @@ class Function:
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """All nodes of the function, nested functions included: walking the tree again and again is what costs."""
-        return tuple(ast.walk(self.node))
+        return tuple(walk(self.node))
+
+    @cached_property
+    def _by_class(self) -> Mapping[type[ast.AST], list[ast.AST]]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(node.__class__, []).append(node)
+        return found
+
+    def of(self, kind: type[_Node]) -> Sequence[_Node]:
+        """Those of `nodes` that are of one class, in source order."""
+        return self._by_class.get(kind, ())  # type: ignore[return-value]
 
     @property
     def is_static(self) -> bool:
@@ -77,19 +92,29 @@ class Class:
 
 
 class Module:
-    """One file of the project and the names that it defines at its top level."""
+    """One file of the project and the names that it defines at its top level. One that is no Python defines nothing."""
 
     def __init__(self, file: SourceFile) -> None:
+        parsed = file.parsed()
         self.file = file
+        self.error = parsed if isinstance(parsed, SourceError) else None
+        self.tree = ast.Module([], []) if isinstance(parsed, SourceError) else parsed
         self.name = file.module
         self.imports: dict[str, str] = {}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
-        self._collect(file.tree.body, None)
-        for node in _imports(file.tree):
+        self._collect(self.tree.body, None)
+        for node in _imports(self.tree):
             self._import(node)
+
+    def forget(self) -> None:
+        """Let go of all that the module defines."""
+        self.tree = ast.Module([], [])
+        for names in (self.functions, self.classes, self.assigns):
+            names.clear()
+        self.all_functions.clear()
 
     def _collect(self, body: Sequence[ast.stmt], cls: Class | None) -> None:
         for node in body:
@@ -167,7 +192,7 @@ class Module:
     def top_level_imports(self) -> dict[str, str]:
         """Imported modules and names that are bound when the file has been imported: dotted name to local name."""
         bound: dict[str, str] = {}
-        for node in self.file.tree.body:
+        for node in self.tree.body:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.asname:
@@ -195,18 +220,90 @@ class Module:
         return ".".join([head, *reversed(parts)])
 
 
+class Modules(Mapping[str, Module]):
+    """The modules of a project by dotted name. Each is parsed when it is asked for, and kept until `trim`.
+
+    `asked` holds the names of the modules that were asked for, `searched` the words that were searched for and where
+    they stand: what was found out rests on no more than these.
+    """
+
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        self.files: dict[str, SourceFile] = {}
+        for file in files:
+            # Two scripts of the same name in different folders are two modules.
+            self.files[file.module if file.module not in self.files else f"{file.module}@{file.path}"] = file
+        self.asked: set[str] = set()
+        self.searched: dict[str, tuple[str, ...]] = {}
+        self._parsed: OrderedDict[str, Module] = OrderedDict()
+
+    def __getitem__(self, name: str) -> Module:
+        module = self._parsed.get(name)
+        if module is None:
+            module = self._parsed[name] = Module(self.files[name])
+        self.asked.add(name)
+        return module
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
+
+    def mentioning(self, word: str) -> tuple[str, ...]:
+        """The names of the modules in whose text a word stands."""
+        if word not in self.searched:
+            self.searched[word] = tuple(name for name, file in self.files.items() if word in file.text)
+        return self.searched[word]
+
+    def error(self, name: str) -> SourceError | None:
+        """Why the text of a module is no Python; None where it is."""
+        module = self._parsed.get(name)
+        if module is not None:
+            return module.error
+        parsed = self.files[name].parsed()
+        return parsed if isinstance(parsed, SourceError) else None
+
+    def trim(self, characters: int) -> None:
+        """Forget modules, the least used first, until the sources of those that are kept have that length at most.
+
+        A module that is asked for again is another object: nothing that was found out about the old one may be used
+        with it.
+        """
+        for name in sorted(self.asked & self._parsed.keys()):
+            self._parsed.move_to_end(name)
+        kept = sum(len(module.file.text) for module in self._parsed.values())
+        while kept > characters:
+            _, module = self._parsed.popitem(last=False)
+            kept -= len(module.file.text)
+            # Functions and their module hold each other; while the collector is off, only this frees them.
+            module.forget()
+
+
 class Project:
     """All modules, by dotted name."""
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
-        self.modules: dict[str, Module] = {}
-        for file in files:
-            # Two scripts of the same name in different folders are two modules.
-            name = file.module if file.module not in self.modules else f"{file.module}@{file.path}"
-            self.modules[name] = Module(file)
+        self.modules = Modules(files)
+        self._resolved: dict[str, Function | Class | Module | str] = {}
+        self._ancestors: dict[Class, tuple[Class | str, ...]] = {}
+
+    def trim(self, characters: int) -> None:
+        """Forget modules that are not in use, and what they define, as `Modules.trim` says."""
+        self._resolved.clear()
+        self._ancestors.clear()
+        self.modules.trim(characters)
 
     def resolve(self, name: str) -> Function | Class | Module | str:
         """What a dotted name stands for: something of the project, followed through re-exports, else a dotted name."""
+        found = self._resolved.get(name)
+        if found is None:
+            found = self._resolved[name] = self._resolve(name)
+        return found
+
+    def _resolve(self, name: str) -> Function | Class | Module | str:
         seen: set[str] = set()
         while name not in seen:
             seen.add(name)
@@ -237,19 +334,23 @@ class Project:
 
     def ancestors(self, cls: Class) -> tuple[Class | str, ...]:
         """The class and its bases, depth first, each once; bases outside the project as dotted names."""
-        order: list[Class | str] = []
-
-        def visit(item: Class | str) -> None:
+        known = self._ancestors.get(cls)
+        if known is not None:
+            return known
+        # To resolve the base of `class nn(nn.Module)` the class itself is asked for what it has.
+        self._ancestors[cls] = (cls,)
+        order: dict[Class | str, None] = {}
+        pending: list[Class | str] = [cls]
+        while pending:
+            item = pending.pop()
             if item in order:
-                return
-            order.append(item)
+                continue
+            order[item] = None
             if isinstance(item, Class):
-                for base in item.bases:
-                    found = self.resolve(base)
-                    visit(found if isinstance(found, Class) else base if not isinstance(found, str) else found)
-
-        visit(cls)
-        return tuple(order)
+                found = [(base, self.resolve(base)) for base in reversed(item.bases)]
+                pending.extend(b if not isinstance(f, Class | str) else f for b, f in found)
+        self._ancestors[cls] = tuple(order)
+        return self._ancestors[cls]
 
     def method(self, cls: Class, name: str, *, after: Class | None = None) -> Function | None:
         """The method that an instance of the class runs; with `after`, the one that `super()` in `after` means."""

@@ -120,7 +120,7 @@ Place = tuple[int, int, str]
 
 def claims(text: str) -> dict[Place, Value]:
     """What is claimed of each assigned name of the function `f`, by place."""
-    file = SourceFile(Path("program.py"), "program", text, ast.parse(text))
+    file = SourceFile(Path("program.py"), "program", text)
     project = Project([file])
     (module,) = project.modules.values()
     facts = Inference(project).facts(module.functions["f"])

@@ -33,7 +33,7 @@ def use(x: torch.Tensor):
 
 
 def test_the_items_of_a_returned_list_are_not_taken_for_tensors_of_one_shape() -> None:
-    project = Project([SourceFile(Path("m.py"), "m", SOURCE, ast.parse(SOURCE))])
+    project = Project([SourceFile(Path("m.py"), "m", SOURCE)])
     facts = Inference(project).facts(project.modules["m"].functions["use"])
     values = {
         n.id: facts.value(n) for n in ast.walk(facts.function.node) if isinstance(n, ast.Name) and n in facts.values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib.util
 import io
@@ -31,7 +30,7 @@ _numbers = itertools.count()
 
 def rewritten(path: Path, text: str, allowed: frozenset[str] | None = frozenset()) -> Outcome:
     """What the engine makes of one file with all rules."""
-    file = SourceFile(path, path.stem.partition(".")[0], text, ast.parse(text))
+    file = SourceFile(path, path.stem.partition(".")[0], text)
     return run([file], Config(root=path.parent), rules=list(registry.load().values()), allowed=allowed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -66,5 +65,5 @@ def test_reported_are_the_lines_that_break(line: str, tmp_path: Path) -> None:
         torch.compile(space["f"], backend="eager")(_X)  # type: ignore[call-overload]
     torch._dynamo.reset()
     broken = {site.line for site in collector.break_sites}
-    found = run([SourceFile(path, "program", text, ast.parse(text))], Config(root=tmp_path), rules=_RULES)
+    found = run([SourceFile(path, "program", text)], Config(root=tmp_path), rules=_RULES)
     assert {f.span.line for f in found.findings} == broken

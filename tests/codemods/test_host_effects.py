@@ -63,7 +63,7 @@ def rewritten(
     text = head + "".join(f"        {line}\n" for line in body.splitlines()) + "        return x.relu()\n"
     path = Path("/nowhere/program.py")
     outcome = run(
-        [SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=RULES, allowed=allowed
+        [SourceFile(path, "program", text)], Config(root=path.parent), rules=RULES, allowed=allowed
     )
     new = next((change.after for change in outcome.patchset if change.path == path), text)
     _, _, rest = new.partition("        total = x.sum()\n")
@@ -292,7 +292,7 @@ def project(
         config = Config(root=tmp_path, helper_module=f"helper_{number}")
         rules = list(registry.load().values())
         outcome = run(
-            [SourceFile(old, "program", text, ast.parse(text))], config, rules=rules, allowed=frozenset({"log-late"})
+            [SourceFile(old, "program", text)], config, rules=rules, allowed=frozenset({"log-late"})
         )
         original = load(old)
         for change in outcome.patchset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import random
 import textwrap
@@ -16,8 +15,8 @@ import pytest
 import torch
 
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.numpy_calls.host_random import HostRandom
 from compilefix.codemods.numpy_calls.array_values import KEEPS_INTEGERS, POINTWISE, UNSUPPORTED
+from compilefix.codemods.numpy_calls.host_random import HostRandom
 from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS
 from compilefix.codemods.numpy_calls.numpy_on_tensor import NumpyOnTensor
 from compilefix.codemods.numpy_calls.numpy_static import NumpyStatic
@@ -126,7 +125,7 @@ def _findings(
     text = textwrap.dedent(body)
     path = Path("/nowhere/program.py")
     outcome = run(
-        [SourceFile(path, "program", text, ast.parse(text))], Config(root=path.parent), rules=[rule], allowed=allowed
+        [SourceFile(path, "program", text)], Config(root=path.parent), rules=[rule], allowed=allowed
     )
     changed = [c.after for c in outcome.patchset]
     return outcome.findings, changed[0] if changed else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +40,7 @@ def _module(start: str, body: str) -> str:
 
 def _reported(rule: type[Rule], text: str) -> int:
     path = Path("/nowhere/program.py")
-    file = SourceFile(path, "program", text, ast.parse(text))
+    file = SourceFile(path, "program", text)
     return len(run([file], Config(root=path.parent), rules=[rule], rewrite=False).findings)
 
 

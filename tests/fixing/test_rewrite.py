@@ -23,7 +23,7 @@ def fixed(text: str, line_length: int | None = None) -> str:
     path = Path("module.py")
     rules = [rule for code, rule in registry.load().items() if code in ("CF101", "CF102", "CF201")]
     config = Config(root=Path(), line_length=line_length)
-    outcome = run([SourceFile(path, "module", text, ast.parse(text))], config, rules=rules)
+    outcome = run([SourceFile(path, "module", text)], config, rules=rules)
     return next((change.after for change in outcome.patchset), text)
 
 

@@ -1,0 +1,177 @@
+"""The attributes of a class: what `__init__` and the other methods assign to `self`, and annotations.
+
+Each attribute is looked at when it is asked for, and only the methods that assign it are walked for it: a base class of
+a large library has hundreds of methods, and few of its attributes matter to a model.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from compilefix.analysis import values
+from compilefix.analysis.annotations import annotated
+from compilefix.analysis.values import Kind, Value, join, replace, static
+from compilefix.source.index import Class, Function, Project
+
+_T = TypeVar("_T")
+
+
+class Walker(Protocol):
+    """What walks methods."""
+
+    project: Project
+
+    def assigned(self, method: Function) -> Mapping[str, Value]:
+        """What a run of the method assigns to attributes of `self`."""
+
+    @property
+    def depth(self) -> int:
+        """How many functions are being looked at, each for the sake of the one before."""
+
+    def doubt(self, depth: int) -> None:
+        """Keep no facts of the functions from `depth` on."""
+
+    def settle(self) -> None:
+        """Forget what was in doubt."""
+
+
+_ANY = "*"
+_Item = tuple[Class, str] | Function
+
+
+class Attributes:
+    """The attributes of all classes, computed when asked for and kept.
+
+    Looking for one attribute may need another, and in the end the one that is being looked for, or the method that is
+    being walked. Such a read gives an unknown value, and what was found out with it is kept only until the outermost
+    look ends.
+    """
+
+    def __init__(self, walker: Walker) -> None:
+        # The walker holds this object: a cycle would keep all its facts alive.
+        self._walker: Walker = weakref.proxy(walker)
+        self._kept: dict[_Item, object] = {}
+        self._passing: dict[_Item, object] = {}
+        self._looking: dict[_Item, int] = {}
+        self._doubtful: set[_Item] = set()
+        self._assigners: dict[Class, Sequence[tuple[Function, frozenset[str]]]] = {}
+        self._declared: dict[Class, Mapping[str, Value]] = {}
+
+    def of(self, cls: Class, name: str) -> Value | None:
+        """The attribute that instances of the class have; None where nothing gives them one."""
+        return self._look((cls, name), lambda: self._find(cls, name), values.UNKNOWN)
+
+    def _look(self, item: _Item, find: Callable[[], _T], cut: _T) -> _T:
+        for known in (self._kept, self._passing):
+            if item in known:
+                return known[item]  # type: ignore[return-value]
+        if item in self._looking:
+            names = list(self._looking)
+            self._doubtful.update(names[names.index(item) + 1 :])
+            self._walker.doubt(self._looking[item])
+            return cut
+        self._looking[item] = self._walker.depth
+        try:
+            found = find()
+        finally:
+            del self._looking[item]
+        (self._passing if item in self._doubtful else self._kept)[item] = found
+        if not self._looking:
+            self._passing.clear()
+            self._doubtful.clear()
+            self._walker.settle()
+        return found
+
+    def _find(self, cls: Class, name: str) -> Value | None:
+        found: Value | None = None
+        for base in self._walker.project.ancestors(cls)[1:]:
+            if isinstance(base, Class) and (found := self.of(base, name)) is not None:
+                break
+        found = self._declarations(cls).get(name, found)
+        for method in self._methods(cls, name):
+            if found is not None and found.is_tensor and _only_augmented(method, name):
+                continue  # `+=` writes into the tensor, which stays what it is
+            assigned = self._look(method, partial(self._walker.assigned, method), None)
+            if assigned is None:
+                return values.UNKNOWN
+            if name not in assigned:
+                continue
+            value = _owned(assigned[name], name)
+            if method is cls.methods.get("__init__"):
+                # A declared tensor (`scale: Tensor` over register_buffer) says more than what is assigned.
+                found = found if value.is_unknown and found is not None else value
+            else:
+                found = value if found is None else _owned(join(found, value), name)
+        return found
+
+    def _declarations(self, cls: Class) -> Mapping[str, Value]:
+        if cls not in self._declared:
+            found: dict[str, Value] = {}
+            for node in cls.node.body:
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                    value = annotated(node.annotation, cls.module, self._walker.project)
+                    found[node.target.id] = _owned(value, node.target.id)
+                elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                    for target in node.targets:
+                        if isinstance(target, ast.Name):
+                            found[target.id] = replace(static(node.value.value), const=None)  # type: ignore[arg-type]
+            self._declared[cls] = found
+        return self._declared[cls]
+
+    def _methods(self, cls: Class, name: str) -> Sequence[Function]:
+        """The methods that may assign the attribute, `__init__` first."""
+        if cls not in self._assigners:
+            methods = sorted(cls.methods.values(), key=lambda m: m.node.name != "__init__")
+            self._assigners[cls] = [(m, names) for m in methods if (names := _assigned_names(m))]
+        return [method for method, names in self._assigners[cls] if name in names or _ANY in names]
+
+
+def _only_augmented(method: Function, name: str) -> bool:
+    """Whether a method gives the attribute no other object, but for `+=` and the like."""
+    stores = sum(isinstance(n.ctx, ast.Store) and n.attr == name for n in method.of(ast.Attribute))
+    targets = (n.target for n in method.of(ast.AugAssign))
+    augmented = sum(isinstance(t, ast.Attribute) and t.attr == name for t in targets)
+    registers = any(
+        isinstance(n.func, ast.Attribute) and n.func.attr in ("register_buffer", "register_parameter")
+        for n in method.of(ast.Call)
+    )
+    return stores == augmented and not registers
+
+
+def _assigned_names(method: Function) -> frozenset[str]:
+    """The attributes of its first argument that a method may assign."""
+    if not method.parameters:
+        return frozenset()
+    instance = method.parameters[0].arg
+    names = {
+        node.attr
+        for node in method.of(ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == instance
+    }
+    for node in method.of(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("register_buffer", "register_parameter"):
+            first = node.args[0] if node.args else None
+            known = isinstance(first, ast.Constant) and isinstance(first.value, str)
+            names.add(first.value if known else _ANY)  # type: ignore[union-attr,arg-type]
+    return frozenset(names)
+
+
+def _owned(value: Value, name: str) -> Value:
+    """The value as an attribute: outside callers can reach its memory, and another call may have replaced it."""
+    leaves = (
+        frozenset({f"self.{name}"})
+        if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int")
+        else frozenset[str]()
+    )
+    return replace(
+        value,
+        origin=True,
+        dtype_id=None,
+        shape_id=None if value.rank != 0 else "()",
+        storage=frozenset({f"self.{name}"}),
+        leaves=leaves,
+    )

@@ -1,0 +1,191 @@
+"""The findings of a project, looked for in one unit of files after the other.
+
+A unit is a stretch of the sorted files. Each is looked at with facts of its own, so that what is found depends on the
+files alone, not on how many processes share the work or in what order they come to it, and so that the memory needed
+is that of a unit. What all units need to know, the functions that `torch.compile` is given, is looked for first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from compilefix.analysis.infer import Inference
+from compilefix.analysis.legality import Legality
+from compilefix.analysis.regions import (
+    CompiledFunction,
+    FunctionKey,
+    compiled_from,
+    entry_points,
+    function_key,
+    is_library_root,
+    library_functions,
+)
+from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.files import SourceError
+from compilefix.source.index import Project
+
+UNIT_CHARACTERS = 2_500_000
+"""How much source a unit holds: some hundred files. Smaller ones look at shared code more often, larger ones need more
+memory (about 40 bytes for a character)."""
+
+KEPT_CHARACTERS = 5_000_000
+"""How much source stays parsed from one unit to the next."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A function that runs compiled, the way to it, and what was found in it, None where another unit looks."""
+
+    key: FunctionKey
+    path: tuple[str, ...]
+    findings: tuple[Finding, ...] | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What `torch.compile` and the configured roots reach, and whether the project counts as a library as well."""
+
+    reached: tuple[Reached, ...]
+    library: bool
+    errors: tuple[SourceError, ...]
+
+
+@dataclass(frozen=True)
+class UnitResult:
+    """What was found from one unit."""
+
+    reached: tuple[Reached, ...]
+    errors: tuple[SourceError, ...]
+
+
+class Search:
+    """Looks for findings in a project."""
+
+    def __init__(self, project: Project, rules: Sequence[type[Rule]], roots: Sequence[str]) -> None:
+        self.project = project
+        self.units = units(project)
+        self._rules = [rule() for rule in rules]
+        self._roots = roots
+
+    def entry(self) -> Entry:
+        """Look at what `torch.compile` and the configured roots reach."""
+        inference = Inference(self.project)
+        found = entry_points(inference, self._roots)
+        judge = _Judge(inference, self._rules)
+        reached = tuple(judge.look(compiled) for compiled in compiled_from(found, inference))
+        return Entry(reached, found.library, judge.errors)
+
+    def unit(self, names: Sequence[str], entry: Entry) -> UnitResult:
+        """Look at one unit; `entry` is what `entry` gave."""
+        modules = self.project.modules
+        errors = [error for name in names if (error := modules.error(name)) is not None]
+        if not entry.library:
+            return UnitResult((), tuple(errors))
+        inference = Inference(self.project)
+        judge = _Judge(inference, self._rules)
+        own = {modules.files[name].path.as_posix() for name in names}
+        known = {reached.key for reached in entry.reached}
+        found = tuple(
+            judge.look(compiled)
+            if function_key(compiled.function)[0] in own or not is_library_root(compiled.function, inference)
+            else Reached(function_key(compiled.function), compiled.reached_by, None)
+            for compiled in library_functions(inference, names, known)
+        )
+        self.project.trim(KEPT_CHARACTERS)
+        return UnitResult(found, (*errors, *judge.errors))
+
+
+def find(search: Search, only: frozenset[Path] | None = None) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
+    """The findings in all files, or in `only` these, and what could not be looked at."""
+    entry = search.entry()
+    files = search.project.modules.files
+    chosen = [names for names in search.units if only is None or any(files[name].path in only for name in names)]
+    findings, errors = merged(entry, (search.unit(names, entry) for names in chosen))
+    if only is not None:
+        paths = {path.as_posix() for path in only}
+        findings = tuple(f for f in findings if f.path in paths)
+    return findings, errors
+
+
+def units(project: Project) -> tuple[tuple[str, ...], ...]:
+    """The modules of a project in stretches of `UNIT_CHARACTERS`."""
+    found: list[tuple[str, ...]] = []
+    names: list[str] = []
+    size = 0
+    for name, file in project.modules.files.items():
+        names.append(name)
+        size += len(file.text)
+        if size >= UNIT_CHARACTERS:
+            found.append(tuple(names))
+            names, size = [], 0
+    return (*found, tuple(names)) if names else tuple(found)
+
+
+def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
+    """The findings of all units in order, each once with the shortest way to it, and the errors."""
+    known = {reached.key for reached in entry.reached}
+    found: dict[FunctionKey, tuple[Finding, ...]] = {r.key: r.findings or () for r in entry.reached}
+    ways: dict[FunctionKey, tuple[str, ...]] = {r.key: r.path for r in entry.reached}
+    errors = dict.fromkeys(entry.errors)
+    for result in results:
+        errors.update(dict.fromkeys(result.errors))
+        for reached in result.reached:
+            if reached.key in known:
+                continue
+            if reached.findings is not None:
+                found.setdefault(reached.key, reached.findings)
+            way = ways.get(reached.key)
+            if way is None or _order_of_way(reached.path) < _order_of_way(way):
+                ways[reached.key] = reached.path
+    findings = {replace(f, reached_by=ways[key]): None for key, group in found.items() for f in group}
+    return tuple(sorted(findings, key=order)), tuple(sorted(errors, key=lambda e: (e.path, e.line or 0, e.message)))
+
+
+def order(finding: Finding) -> tuple[str, Span, str]:
+    """Findings stand in the order of their places."""
+    return (finding.path, finding.span, finding.code)
+
+
+def _order_of_way(path: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
+    # A way from the forward of a module says more than that the function can be called by itself.
+    return (not path[0].endswith(".forward"), len(path), path)
+
+
+class _Judge:
+    """Runs the rules over functions."""
+
+    def __init__(self, inference: Inference, rules: Sequence[Rule]) -> None:
+        self._inference = inference
+        self._legality = Legality(inference)
+        self._rules = rules
+        self._too_deep: list[SourceError] = []
+
+    @property
+    def errors(self) -> tuple[SourceError, ...]:
+        """What could not be looked at."""
+        deep = [_deep(f.module.file.path.as_posix(), f.qualname, f.node.lineno) for f in self._inference.too_deep]
+        return (*self._too_deep, *deep)
+
+    def look(self, compiled: CompiledFunction) -> Reached:
+        """The findings in one function."""
+        path, qualname, line = key = function_key(compiled.function)
+        try:
+            return Reached(key, compiled.reached_by, tuple(self._findings(compiled, path)))
+        except RecursionError:
+            self._too_deep.append(_deep(path, qualname, line))
+            return Reached(key, compiled.reached_by, ())
+
+    def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
+        node = compiled.function.node
+        text = "\n".join(compiled.function.module.lines[node.lineno - 1 : node.end_lineno])
+        scope = Scope(compiled, self._legality, path)
+        for rule in self._rules:
+            if not rule.hints or any(hint in text for hint in rule.hints):
+                yield from rule.find(scope)
+
+
+def _deep(path: str, function: str, line: int) -> SourceError:
+    return SourceError(path, f"{function} is nested too deeply to be looked at", line)

@@ -1,0 +1,67 @@
+"""Walking syntax trees. `ast.walk` looks at every field of every node, and a check walks each function many times."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Sequence
+
+_WITHOUT_NODES = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "type_ignores"}
+    | {"simple", "conversion", "is_async", "kwd_attrs", "rest", "tag"}
+)
+_LEAVES = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """Node class -> its fields that may hold nodes, the last one first."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        # The name of a type alias is a node, any other name a string.
+        skipped = _WITHOUT_NODES if kind.__name__ == "TypeAlias" else _WITHOUT_NODES | {"name"}
+        names = () if issubclass(kind, _LEAVES) else tuple(n for n in reversed(kind._fields) if n not in skipped)
+        self[kind] = names
+        return names
+
+
+_FIELDS = _Fields()
+
+
+def walk(root: ast.AST) -> list[ast.AST]:
+    """The node and all below it in source order, each before what is below it.
+
+    Operators and contexts such as `Load` are left out: the node above says all of them.
+    """
+    return walk_block([root])
+
+
+def walk_block(
+    roots: Sequence[ast.AST], without: Container[ast.AST] = (), closed: tuple[type[ast.AST], ...] = ()
+) -> list[ast.AST]:
+    """`walk` for several nodes. Those in `without` and of the classes `closed` are left out with what is below them."""
+    found: list[ast.AST] = []
+    pending: list[ast.AST | None] = list(reversed(roots))
+    pruned = bool(without or closed)
+    while pending:
+        node = pending.pop()
+        if node is None or (pruned and (node in without or isinstance(node, closed))):
+            continue
+        found.append(node)
+        for name in _FIELDS[node.__class__]:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                pending.extend(value[::-1])
+            elif value is not None:
+                pending.append(value)
+    return found
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below, in source order, without operators and contexts."""
+    found: list[ast.AST] = []
+    for name in reversed(_FIELDS[node.__class__]):
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            found.extend(item for item in value if item is not None)
+        elif value is not None:
+            found.append(value)
+    return found
