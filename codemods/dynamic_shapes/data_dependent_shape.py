@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
+from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of
@@ -132,7 +133,7 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
 
 def _others(scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
-    for rule in (MaskedWrite, MaskedReduction, ExpertLoop):
+    for rule in (MaskedWrite, MaskedReduction, ExpertLoop, KnownSize):
         yield from rule().find(scope)
 
 

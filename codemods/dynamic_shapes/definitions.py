@@ -32,15 +32,18 @@ def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | No
     return statement
 
 
-def unused_then(definitions: Sequence[ast.Assign], at: ast.stmt, names: set[str], scope: Scope) -> Iterator[Obstacle]:
+def unused_then(
+    definitions: Sequence[ast.Assign], at: ast.stmt, names: set[str], scope: Scope, *, used: bool = True
+) -> Iterator[Obstacle]:
     """Whether the definitions may go when `at` no longer uses them.
 
-    `names`: what the rewritten statement reads in their place. None of it may change between the two.
+    `names`: what the rewritten statement reads in their place. None of it may change between the two. Without `used`
+    other uses of what is defined are left to the caller.
     """
     if not definitions:
         return
     inside = {n for statement in (*definitions, at) for n in ast.walk(statement)}
-    for definition in definitions:
+    for definition in definitions if used else ():
         assert isinstance(definition.targets[0], ast.Name)
         name = definition.targets[0].id
         for use in ast.walk(scope.function.node):

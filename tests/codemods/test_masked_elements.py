@@ -625,6 +625,70 @@ def workload():
     return f, [(torch.randn(3, 3),)]
 """,
 }
+_SIZES = {
+    "bincount": """
+def f(x: Tensor, n: int):
+    x = x.long()
+    return torch.bincount(x, minlength=n)
+
+
+def workload():
+    return f, [
+        (torch.tensor([0, 2, 2]), 4),
+        (torch.tensor([], dtype=torch.long), 3),
+        (torch.tensor([1, 1]).int(), 2),
+    ]
+""",
+    "unique_len": """
+def f(target: Tensor):
+    u = torch.unique(target)
+    ok = (u > 0).all()
+    return ok, len(u)
+
+
+def workload():
+    return f, [(torch.tensor([0, 1, 1]),)]
+""",
+    "unique_changed": """
+def f(target: Tensor):
+    u = target.unique()
+    target = target + 1
+    return (u > 0).all(), u.max()
+
+
+def workload():
+    return f, [(torch.tensor([0, 1, 1]),)]
+""",
+    "unique_inplace": """
+def f(target: Tensor):
+    u = target.unique()
+    target += 1
+    return (u > 0).all(), u.max()
+
+
+def workload():
+    return f, [(torch.tensor([0, 1, 1]),)]
+""",
+    "unique_max": """
+def f(target: Tensor):
+    u = target.unique()
+    return (u > 0).all() & (u * u - u == 0).any(), u.max()
+
+
+def workload():
+    return f, [(torch.tensor([0, 1, 1]),), (torch.tensor([[0, 1], [2, 3]]),), (torch.tensor([nan, 1.0]),)]
+""",
+    "unique_shape": """
+def f(target: Tensor, y: Tensor):
+    u = target.unique()
+    return (u == y).any()
+
+
+def workload():
+    return f, [(torch.tensor([0, 1, 1]), torch.tensor([1, 0]))]
+""",
+}
+_UNTOUCHED_SIZES = frozenset({"unique_len", "unique_changed", "unique_inplace", "unique_shape", "unique_max"})
 _UNTOUCHED_WRITES = frozenset({"leaf", "scale_scalar_param", "intdiv", "uint8", "temp_reused", "temp_between"})
 _UNTOUCHED_REDUCTIONS = frozenset({"count_shape", "rowmean1d", "defs_two_uses", "nonzero_numel2d"})
 
@@ -660,6 +724,13 @@ def test_reductions_do_the_same(name: str, tmp_path: Path) -> None:
     # The inputs are within what the assumptions allow, and their sums are few elements long.
     before, after = _rewritten(_REDUCTIONS[name], tmp_path, None)
     assert (after == before) == (name in _UNTOUCHED_REDUCTIONS or name == "maxmin")
+    assert _same(before, after) == []
+
+
+@pytest.mark.parametrize("name", _SIZES)
+def test_known_sizes_do_the_same(name: str, tmp_path: Path) -> None:
+    before, after = _rewritten(_SIZES[name], tmp_path, None)
+    assert (after == before) == (name in _UNTOUCHED_SIZES)
     assert _same(before, after) == []
 
 

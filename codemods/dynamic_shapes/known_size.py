@@ -1,0 +1,205 @@
+"""CF505: a result of unknown size where the size is known, or not needed.
+
+## What it does
+Finds `torch.bincount(index, minlength=n)`, and `torch.unique(x)` of which the code only asks whether any or all of the
+values pass a test, or for the largest and smallest.
+
+## Why is this bad
+How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
+it traces: the graph ends there (GB0036), on a GPU the program waits, and `unique` sorts for nothing.
+
+## Example
+```python
+counts = torch.bincount(labels, minlength=self.num_classes)
+values = torch.unique(target)
+wrong = torch.any((values != 0) & (values != 1))
+```
+
+## Use instead
+```python
+counts = torch.zeros(self.num_classes, dtype=torch.int64, device=labels.device)
+counts = counts.scatter_add_(0, labels, torch.ones_like(labels))
+wrong = torch.any((target != 0) & (target != 1))
+```
+
+## Fix safety
+A test of each value holds for any or all of the different values exactly when it does for any or all of the values:
+safe where nothing else uses them and the tensor does not change in between. `bincount` gives more numbers than
+`minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
+made int64. With `weights=` there is no fix.
+
+Graph breaks: GB0036. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.definitions import unused_then
+from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.source.snippets import snippet
+
+_ANY_VALUE = frozenset({"any", "all", "max", "min", "amax", "amin"})
+
+
+class KnownSize(Rule):
+    """Result of unknown size where the size is known."""
+
+    code = "CF505"
+    name = "known-size"
+    summary = "bincount with a class count, or unique values of which only a test is needed"
+    gb = ("GB0036",)
+    hints = ("bincount", "unique")
+    assumptions = ("index-in-range",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls of `bincount` with a minimum length, and of `unique` with nothing but the tensor."""
+        for node in scope.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            if counted(node, scope) is not None:
+                yield self._counts(node, scope)
+            elif tested(node, scope) is not None:
+                yield from self._values(node, scope)
+
+    def _counts(self, node: ast.Call, scope: Scope) -> Finding:
+        found = counted(node, scope)
+        assert found is not None
+        index, length = found
+        template = Template()
+        torch = torch_name(scope)
+        value = scope.value(index)
+        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+        template.refuse([Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range")])
+        if not isinstance(index, ast.Name | ast.Attribute):
+            return self.declined(scope, node, message, f"give `{snippet(index)}` a name: it is needed three times")
+        known = value.dtype_id == "int64"
+        labels = template.use(index) + ("" if known else ".long()")
+        code = (
+            f"{torch}.zeros({template.use(length)}, dtype={torch}.int64, device={template.use(index)}.device)"
+            f".scatter_add_(0, {labels}, {torch}.ones_like({template.use(index)}"
+            f"{'' if known else f', dtype={torch}.int64'}))"
+        )
+        fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix)
+
+    def _values(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
+        tensor = tested(node, scope)
+        assert tensor is not None
+        statement = scope.parents.get(node)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name) or statement.value is not node:
+            return
+        uses = scope.names(target.id)
+        everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
+        asked = [use for use in uses if _asks_any(use, scope)]
+        if not asked or len(everywhere) != len(uses) + 1:
+            return  # the rule for shapes that depend on values has it
+        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+        rest = [use for use in uses if use not in asked and not _in_raise(use, scope)]
+        if rest:
+            yield self.declined(scope, node, message, f"line {rest[0].lineno} needs the different values themselves")
+            return
+        template = Template()
+        last = max((scope.statement(use) for use in uses), key=lambda s: s.lineno)
+        names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
+        if any(_differentiable(use, tensor, scope) for use in asked):
+            template.refuse([Obstacle(f"a gradient may flow to `{snippet(tensor)}`, and the backward pass raises now")])
+        template.refuse(_unchanged(statement, last, names, scope))
+        if template.broken is not None:
+            yield self.declined(scope, node, message, template.broken)
+            return
+        edits: list[Edit] = [scope.edit(statement, "")]
+        edits.extend(scope.edit(use, "{p}", p=tensor) for use in asked)
+        edits.extend(scope.edit(use, "{p}", p=node) for use in uses if use not in asked)
+        yield self.fixed(scope, node, message, Fix(tuple(edits), imports(scope)))
+
+
+def counted(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] | None:
+    """The index and the length in `torch.bincount(index, minlength=n)`, where the length is fixed while tracing."""
+    name = scope.callee(node) or ""
+    keywords = {k.arg: k.value for k in node.keywords}
+    if set(keywords) != {"minlength"} or not scope.value(keywords["minlength"]).is_(Kind.STATIC, Kind.SIZE):
+        return None
+    if name == "torch.bincount" and len(node.args) == 1:
+        return node.args[0], keywords["minlength"]
+    if name == "Tensor.bincount" and not node.args and isinstance(node.func, ast.Attribute):
+        return node.func.value, keywords["minlength"]
+    return None
+
+
+def tested(node: ast.Call, scope: Scope) -> ast.expr | None:
+    """The tensor in `torch.unique(x)`, where that is a name."""
+    name = scope.callee(node) or ""
+    if node.keywords:
+        return None
+    if name == "torch.unique" and len(node.args) == 1:
+        tensor = node.args[0]
+    elif name == "Tensor.unique" and not node.args and isinstance(node.func, ast.Attribute):
+        tensor = node.func.value
+    else:
+        return None
+    return tensor if isinstance(tensor, ast.Name) and scope.value(tensor).is_tensor else None
+
+
+def _asks_any(use: ast.expr, scope: Scope) -> bool:
+    """Whether the values are only compared, each by itself, and then asked for any, all, the largest or smallest."""
+    node: ast.expr = use
+    for parent in scope.ancestors(use):
+        if isinstance(parent, ast.Call):
+            name = scope.callee(parent) or ""
+            alone = not parent.keywords and (parent.args == [node] or (not parent.args and name.startswith("Tensor.")))
+            return alone and name in {f"{kind}.{short}" for kind in ("torch", "Tensor") for short in _ANY_VALUE}
+        if isinstance(parent, ast.Compare | ast.BinOp):
+            parts = [parent.left, *(parent.comparators if isinstance(parent, ast.Compare) else [parent.right])]
+            others = [p for p in parts if p is not node]
+            if not all(_made_of(other, use, scope) for other in others):
+                return False
+        elif not isinstance(parent, ast.UnaryOp | ast.Attribute):
+            return False
+        assert isinstance(parent, ast.expr)
+        node = parent
+    return False
+
+
+def _differentiable(use: ast.expr, tensor: ast.expr, scope: Scope) -> bool:
+    """Whether a gradient may flow through the use: `unique` has no derivative, and the backward pass raises."""
+    return bool(scope.value(tensor).leaves) and not any(isinstance(p, ast.Compare) for p in scope.ancestors(use))
+
+
+def _made_of(node: ast.expr, use: ast.expr, scope: Scope) -> bool:
+    """Whether an operand is one number, or made of the same values and numbers."""
+    assert isinstance(use, ast.Name)
+    value = scope.value(node)
+    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor:
+        return True
+    if isinstance(node, ast.Name):
+        return node.id == use.id
+    if isinstance(node, ast.Compare | ast.BinOp):
+        parts = [node.left, *(node.comparators if isinstance(node, ast.Compare) else [node.right])]
+        return all(_made_of(part, use, scope) for part in parts)
+    return isinstance(node, ast.UnaryOp) and _made_of(node.operand, use, scope)
+
+
+def _in_raise(use: ast.expr, scope: Scope) -> bool:
+    return any(isinstance(parent, ast.Raise) for parent in scope.ancestors(use))
+
+
+def _unchanged(statement: ast.Assign, last: ast.stmt, names: set[str], scope: Scope) -> Iterator[Obstacle]:
+    """Whether the tensor is the same from the statement to the last use."""
+    block = scope.block(statement)
+    outer = next((s for s in block if s is last or any(n is last for n in ast.walk(s))), None)
+    if outer is None or any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(statement)):
+        yield Obstacle("the values are used in another block")
+        return
+    yield from unused_then([statement], outer, names, scope, used=False)
+    for node in ast.walk(outer):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
+            yield Obstacle(f"`{node.id}` is assigned before the last use")
