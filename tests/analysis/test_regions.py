@@ -1,0 +1,581 @@
+"""What counts as compiled: each way into and out of `torch.compile`, as compilefix sees it and as Dynamo does.
+
+A line that ends in `# BREAK` breaks the graph when its function is compiled, and is to be found; one that ends in
+`# NOT` is the same code in a function that does not run compiled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from compilefix.codemods import registry  # noqa: E402
+from compilefix.codemods.finding import Finding  # noqa: E402
+from compilefix.fixing.engine import run  # noqa: E402
+from compilefix.measuring.breaks import BreakCollector  # noqa: E402
+from compilefix.source.config import Config  # noqa: E402
+from compilefix.source.files import SourceFile  # noqa: E402
+
+HEAD = """
+import functools
+import torch
+from torch import nn
+"""
+DECIDES = "x = x + 1 if x.sum() > 0 else x"
+MODEL = f"""
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+"""
+FUNCTION = f"""
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+"""
+
+ROOTS = {
+    "decorator": f"""
+        @torch.compile(backend="eager")
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def call(): root(torch.ones(2))
+        """,
+    "decorator of a method": f"""
+        class Plain:
+            @torch.compile(backend="eager")
+            def root(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        def call(): Plain().root(torch.ones(2))
+        """,
+    "decorator of forward": f"""
+        class Model(nn.Module):
+            @torch.compile(backend="eager")
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        def call(): Model()(torch.ones(2))
+        """,
+    "partial as decorator": f"""
+        @functools.partial(torch.compile, backend="eager")
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def call(): root(torch.ones(2))
+        """,
+    "partial under a name": f"""
+        compiled = functools.partial(torch.compile, backend="eager")
+        @compiled
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def call(): root(torch.ones(2))
+        """,
+    "call on a function": FUNCTION
+    + """
+        def call(): torch.compile(root, backend="eager")(torch.ones(2))
+        """,
+    "call by keyword": FUNCTION
+    + """
+        def call(): torch.compile(model=root, backend="eager")(torch.ones(2))
+        """,
+    "call on an instance": MODEL
+    + """
+        model = torch.compile(Model(), backend="eager")
+        def call(): model(torch.ones(2))
+        """,
+    "call on a local instance": MODEL
+    + """
+        def call():
+            model = Model()
+            model = torch.compile(model, backend="eager")
+            model(torch.ones(2))
+        """,
+    "call on a method": f"""
+        class Plain:
+            def root(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            def other(self, x: torch.Tensor):
+                {DECIDES}  # NOT
+                return x
+        def call():
+            plain = Plain()
+            torch.compile(plain.root, backend="eager")(torch.ones(2))
+            plain.other(torch.ones(2))
+        """,
+    "call on forward": MODEL
+    + """
+        def call():
+            model = Model()
+            model.forward = torch.compile(model.forward, backend="eager")
+            model(torch.ones(2))
+        """,
+    "call on an attribute": MODEL
+    + """
+        class Trainer:
+            def __init__(self):
+                self.model = Model()
+                self.model = torch.compile(self.model, backend="eager")
+            def step(self):
+                return self.model(torch.ones(2))
+        def call(): Trainer().step()
+        """,
+    "call on a lambda": FUNCTION
+    + """
+        def call(): torch.compile(lambda x: root(x), backend="eager")(torch.ones(2))
+        """,
+    "result of a call": FUNCTION
+    + """
+        def call(): torch.compile(backend="eager")(root)(torch.ones(2))
+        """,
+    "in place": MODEL
+    + """
+        def call():
+            model = Model()
+            model.compile(backend="eager")
+            model(torch.ones(2))
+        """,
+    "in place on an attribute": MODEL
+    + """
+        class Trainer:
+            def __init__(self):
+                self.model = Model()
+            def step(self):
+                self.model.compile(backend="eager")
+                return self.model(torch.ones(2))
+        def call(): Trainer().step()
+        """,
+    "imported name": FUNCTION
+    + """
+        from torch import compile as speed_up
+        def call(): speed_up(root, backend="eager")(torch.ones(2))
+        """,
+    "a function that compiles": FUNCTION
+    + """
+        def speed_up(function): return torch.compile(function, backend="eager")
+        def call(): speed_up(root)(torch.ones(2))
+        """,
+}
+
+REACH = {
+    "function": FUNCTION
+    + """
+        @torch.compile(backend="eager")
+        def start(x): return root(x)
+        def call(): start(torch.ones(2))
+        """,
+    "function of a function": FUNCTION
+    + """
+        def between(x): return root(x) * 2
+        @torch.compile(backend="eager")
+        def start(x): return between(x)
+        def call(): start(torch.ones(2))
+        """,
+    "method": f"""
+        class Model(nn.Module):
+            def forward(self, x): return self.inner(x)
+            def inner(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
+        """,
+    "super": f"""
+        class Base(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        class Model(Base):
+            def forward(self, x): return super().forward(x)
+        def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
+        """,
+    "submodule": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Model()
+            def forward(self, x): return self.inner(x)
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "forward of a submodule": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Model()
+            def forward(self, x): return self.inner.forward(x)
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "ModuleList": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.ModuleList([Model() for _ in range(2)])
+            def forward(self, x):
+                for layer in self.inner:
+                    x = layer(x)
+                return x
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "ModuleList by index": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.ModuleList([Model()])
+            def forward(self, x): return self.inner[0](x)
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "ModuleList that is filled": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.ModuleList()
+                for _ in range(2):
+                    self.inner.append(Model())
+            def forward(self, x):
+                for i, layer in enumerate(self.inner):
+                    x = layer(x)
+                return x
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "Sequential": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Sequential(nn.Identity(), Model())
+            def forward(self, x): return self.inner(x)
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "ModuleDict": MODEL
+    + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.ModuleDict({"a": Model()})
+            def forward(self, x): return self.inner["a"](x)
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """,
+    "ModuleDict that is filled": (
+        MODEL
+        + """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.ModuleDict()
+                self.inner["a"] = Model()
+            def forward(self, x):
+                for name, layer in self.inner.items():
+                    x = layer(x)
+                return x
+        def call(): torch.compile(Outer(), backend="eager")(torch.ones(2))
+        """
+    ),
+    "property": f"""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("w", torch.ones(2))
+            @property
+            def scale(self):
+                x = self.w
+                {DECIDES}  # BREAK
+                return x
+            def forward(self, x): return x * self.scale
+        def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
+        """,
+    "nested function": f"""
+        @torch.compile(backend="eager")
+        def start(x: torch.Tensor):
+            def inner(x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            return inner(x)
+        def call(): start(torch.ones(2))
+        """,
+    "decorated by the project": f"""
+        def logged(function):
+            @functools.wraps(function)
+            def wrapper(*args): return function(*args)
+            return wrapper
+        @logged
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        @torch.compile(backend="eager")
+        def start(x): return root(x)
+        def call(): start(torch.ones(2))
+        """,
+    "staticmethod and classmethod": f"""
+        class Tools:
+            @staticmethod
+            def one(x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            @classmethod
+            def two(cls, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        @torch.compile(backend="eager")
+        def start(x): return Tools.two(Tools.one(x))
+        def call(): start(torch.ones(2))
+        """,
+    "autograd function": f"""
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x: torch.Tensor):
+                return helper(x)
+            @staticmethod
+            def backward(ctx, g): return g
+        def helper(x: torch.Tensor):
+            return x * 2
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        @torch.compile(backend="eager")
+        def start(x): return root(Twice.apply(x))
+        def call(): start(torch.ones(2))
+        """,
+}
+
+LEAVES = {
+    "compiler.disable": f"""
+        @torch.compiler.disable
+        def root(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        """,
+    "compiler.disable with arguments": f"""
+        @torch.compiler.disable(recursive=True)
+        def root(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        """,
+    "_dynamo.disable": f"""
+        @torch._dynamo.disable
+        def root(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        """,
+    "what a disabled function calls": f"""
+        def deeper(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        @torch.compiler.disable
+        def root(x: torch.Tensor):
+            return deeper(x)
+        """,
+    "allow_in_graph": f"""
+        @torch.compiler.allow_in_graph
+        def root(x: torch.Tensor):
+            return x.clone()
+        def aside(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        """,
+    "custom op": f"""
+        @torch.library.custom_op("regions_test::root", mutates_args=())
+        def root(x: torch.Tensor) -> torch.Tensor:
+            {DECIDES}  # NOT
+            return x.clone()
+        @root.register_fake
+        def _(x): return torch.empty_like(x)
+        """,
+    "is_compiling": f"""
+        def root(x: torch.Tensor):
+            if torch.compiler.is_compiling():
+                {DECIDES}  # BREAK
+            else:
+                {DECIDES}  # NOT
+            return x
+        """,
+    "not is_compiling": f"""
+        def root(x: torch.Tensor):
+            if not torch.compiler.is_compiling():
+                {DECIDES}  # NOT
+            return x
+        """,
+    "return when compiling": f"""
+        def root(x: torch.Tensor):
+            if torch.compiler.is_compiling():
+                return x
+            {DECIDES}  # NOT
+            return x
+        """,
+    "is_scripting and is_tracing": f"""
+        def root(x: torch.Tensor):
+            if torch.jit.is_scripting():
+                {DECIDES}  # NOT
+            if torch.jit.is_tracing() and x.dim() == 1:
+                {DECIDES}  # NOT
+            if not torch.jit.is_scripting():
+                {DECIDES}  # BREAK
+            return x
+        """,
+    "jit.ignore": f"""
+        @torch.jit.ignore
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        """,
+    "jit.unused": f"""
+        @torch.jit.unused
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        """,
+    "not called": f"""
+        def aside(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        def root(x: torch.Tensor):
+            return x * 2
+        """,
+}
+START = """
+@torch.compile(backend="eager")
+def start(x: torch.Tensor): return root(x)
+def call(): start(torch.ones(2))
+"""
+
+
+def program(text: str) -> str:
+    return HEAD + dedent(text)
+
+
+def marked(text: str, mark: str) -> set[int]:
+    return {number for number, line in enumerate(text.splitlines(), 1) if line.rstrip().endswith(f"# {mark}")}
+
+
+def found(paths: Sequence[Path], roots: tuple[str, ...] = ()) -> tuple[Finding, ...]:
+    sources = [SourceFile(p, p.stem, p.read_text(encoding="utf-8")) for p in paths]
+    config = Config(root=paths[0].parent, roots=roots)
+    return run(sources, config, rules=list(registry.load().values()), rewrite=False).findings
+
+
+def broken(path: Path) -> set[tuple[str, int]]:
+    """The files and lines where Dynamo breaks when the program runs."""
+    sys.path.insert(0, str(path.parent))
+    torch._dynamo.reset()
+    try:
+        with BreakCollector() as collector:
+            importlib.import_module(path.stem).call()
+    finally:
+        sys.path.remove(str(path.parent))
+        torch._dynamo.reset()
+    return {(Path(site.path).name, site.line) for site in collector.break_sites}
+
+
+def agrees(folder: Path, files: dict[str, str], roots: tuple[str, ...] = ()) -> tuple[Finding, ...]:
+    """Dynamo breaks where the marks say so, and these lines are found and no other marked one."""
+    paths = []
+    for name, text in files.items():
+        paths.append(folder / f"{name}.py")
+        paths[-1].write_text(text, encoding="utf-8")
+    expected = {(f"{n}.py", line) for n, text in files.items() for line in marked(text, "BREAK")}
+    others = {(f"{n}.py", line) for n, text in files.items() for line in marked(text, "NOT")}
+    seen = broken(paths[0])
+    assert seen & (expected | others) == expected, "Dynamo breaks elsewhere than the marks say"
+    findings = found(paths, roots)
+    reported = {(Path(f.path).name, f.span.line) for f in findings}
+    assert reported & (expected | others) == expected
+    return findings
+
+
+def unique(tmp_path: Path) -> str:
+    """A module name of its own for each test."""
+    return "regions_" + "".join(c if c.isalnum() else "_" for c in tmp_path.name)
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_roots(name: str, tmp_path: Path) -> None:
+    findings = agrees(tmp_path, {unique(tmp_path): program(ROOTS[name])})
+    assert all(f.reached_by for f in findings)
+
+
+@pytest.mark.parametrize("name", REACH)
+def test_reach(name: str, tmp_path: Path) -> None:
+    findings = agrees(tmp_path, {unique(tmp_path): program(REACH[name])})
+    for finding in findings:
+        # From what is compiled to the function itself.
+        assert "start" in finding.reached_by[0] or "compile" in finding.reached_by[0]
+        assert finding.reached_by[-1].endswith(finding.function.rpartition(".")[2])
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_what_leaves_the_region(name: str, tmp_path: Path) -> None:
+    agrees(tmp_path, {unique(tmp_path): program(LEAVES[name]) + START})
+
+
+def test_a_root_in_another_file(tmp_path: Path) -> None:
+    name = unique(tmp_path)
+    helper = f"{name}_helper"
+    text = HEAD + f"from {helper} import Model, tool\nmodel = torch.compile(Model(), backend='eager')\n"
+    other = program(
+        f"""
+        class Model(nn.Module):
+            def forward(self, x): return tool(x)
+        def tool(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def aside(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        """
+    )
+    findings = agrees(tmp_path, {name: text + "def call(): model(torch.ones(2))\n", helper: other})
+    assert {f.reached_by for f in findings} == {("torch.compile(Model())", "tool")}
+
+
+def test_without_a_root_forward_and_what_it_calls_count_as_compiled(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Model(nn.Module):
+            def forward(self, x): return self.inner(x)
+            def inner(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            def __repr__(self):
+                x = torch.ones(2)
+                {DECIDES}  # NOT
+                return str(x)
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    findings = found([path])
+    assert {f.span.line for f in findings} == marked(text, "BREAK")
+    assert {f.reached_by for f in findings} == {("Model.forward", "Model.inner")}
+
+
+@pytest.mark.parametrize("root", ["library.root", "library.Model"])
+def test_a_root_in_the_configuration(root: str, tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK Model
+                return x
+        def root(x: torch.Tensor):
+            {DECIDES}  # BREAK root
+            return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    findings = found([path], (root,))
+    assert {f.span.line for f in findings} == marked(text, f"BREAK {root.rpartition('.')[2]}")
+    assert all(f.reached_by[0] == f"{root} (configured root)" for f in findings)

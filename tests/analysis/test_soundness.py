@@ -1,0 +1,273 @@
+"""Random programs are run, and each thing that the analysis says of them is compared with what happens.
+
+Kinds, dtypes, ranks, sameness of shape and dtype, constants, lengths of containers, memory that may be shared, tensors
+that get a gradient, and the effects of each statement: random numbers, writes, output, and whether it may fail.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from compilefix.analysis.effects import PURE
+from compilefix.analysis.infer import Inference
+
+torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(Path(__file__).parent))
+import programs  # noqa: E402
+import test_infer  # noqa: E402
+import watching  # noqa: E402
+
+settings.register_profile("soundness-ci", max_examples=30, derandomize=True)
+settings.register_profile("soundness-nightly", max_examples=2000)
+PROFILE = settings.get_profile(
+    "soundness-nightly" if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else "soundness-ci"
+)
+
+NAMES = ("x", "y", "s", "m", "n", "flag", "k", "o", "u")
+SHAPES = ((), (1,), (2,), (2, 2), (2, 1, 2), (0,), (3,), (3, 2))
+# An argument that begins to record gradients in the middle of a function is not followed.
+EXTRA = [e for e in test_infer.CASES if "requires_grad_" not in e]
+
+
+def arguments(random: Random) -> tuple[Any, ...]:
+    """Arguments for `forward`: tensors of one shape or of several, with and without gradients."""
+
+    def tensor(shape: tuple[int, ...], dtype: Any, grad: bool) -> Any:
+        value = ((torch.arange(math.prod(shape)).reshape(shape) % 3) - 0.5).to(dtype)
+        return value.requires_grad_() if grad and dtype.is_floating_point else value
+
+    shape, grad = random.choice(SHAPES), random.random() < 0.5
+    floats = [torch.float32] * 4 + [torch.float16, torch.float64]
+    dtype = random.choice([*floats, torch.int64, torch.uint8, torch.bool])
+    other = random.choice([shape, shape, (), (2, *shape), (2,)])
+    return (
+        tensor(shape, dtype, grad),
+        tensor(other, random.choice([dtype, dtype, torch.float64, torch.float16, torch.int64]), grad),
+        tensor((), random.choice([torch.float32, torch.float64, torch.int64]), grad),
+        torch.ones(shape, dtype=torch.bool),
+        tuple(shape),
+        random.random() < 0.5,
+        random.choice([2, 1, 3]),
+        random.choice([None, tensor(shape, dtype, False)]),
+        random.choice([None, tensor(shape, dtype, False), 1.5]),
+    )
+
+
+def watched(text: str, inputs: list[tuple[Any, ...]]) -> tuple[list[str], int | None, int]:
+    """What contradicts a claim, the line that made the first run fail, and how many runs came to an end."""
+    program = watching.Program(text)
+    failed: int | None = None
+    ended = 0
+    for index, given_ in enumerate(inputs):
+        torch.manual_seed(0)
+        watcher = watching.Watcher(program)
+        model = watcher.space["Program"](watcher.space["Config"]())
+        ended += watcher.run(model, *given_, names=NAMES)
+        if watcher.found:
+            return watcher.found, failed, ended
+        if index == 0 and watcher.failed is not None:
+            failed = watcher.failed.lineno
+    return [], failed, ended
+
+
+@settings(PROFILE, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 10**9))
+def test_no_claim_about_a_random_program_is_contradicted(seed: int) -> None:
+    random = Random(seed)
+    text = programs.program(random, EXTRA)
+    inputs = Random(seed + 1)
+    for _ in range(6):
+        found, failed, _ = watched(text, [arguments(inputs), arguments(inputs)])
+        if found:
+            note(text)
+        assert not found, found[0]
+        # A statement that fails at once goes, so that those after it run.
+        shorter = None if failed is None else programs.without(text, failed)
+        if shorter is None:
+            return
+        text = shorter
+
+
+REGRESSIONS = {
+    "a declared name shares memory": "v: Tensor = x if u is None else u\nw = v\nw.mul_(2)\nreturn v",
+    "a dict made by a call": "box = dict(a=y)\nother = box.get('a')\nreturn other",
+    "items of a dict are its keys": "box = {'a': x}\nkeys = [v for v in box]\nreturn keys",
+    "a list of a dict": "box = dict(a=y)\nkeys = list(box)\nreturn keys",
+    "max of a bool and an int": "k1 = max(True, k)\nreturn k1",
+    "max of two tensors is one of them": "v = max(s, x.sum())\nw = s + x.sum()\nreturn w",
+    "sum of bools": "k1 = sum([True, True])\nreturn k1",
+    "abs of a bool": "k1 = abs(flag)\nreturn k1",
+    "abs of a complex tensor": "v = x * 1j\nw = abs(v)\nreturn w",
+    "abs of a tensor that may be complex": "v = y * (1j if flag else 1)\nw = v.abs()\nreturn w",
+    "an argument changed by a nested function": "def f():\n    nonlocal x\n    x = y\nf()\nv = x\nreturn v",
+    "a nested function returns what is round it": "def f(a: Tensor):\n    return s.expand(1)\nv = f(x)\nreturn v",
+    "a name is given again after a lambda": "v = x.sum()\nf = lambda: v * 2\nv = x\nw = f()\nreturn w",
+    "a name is given again after a function": "v = s\ndef f():\n    return v * 2\nv = x\nw = f()\nreturn w",
+    "a list under two names": "box = [x, x]\nother = box\nother.append(None)\nv = box[-1]\nreturn v",
+    "a list grows at the front": "box = [k, k]\nbox.insert(0, x)\nv = box[0]\nreturn v",
+    "an item is deleted": "box = [k, x]\ndel box[0]\nv = box[0]\nreturn v",
+    "a list is multiplied in place": "box = [x]\nbox *= 2\nv = len(box)\nw = box[1]\nreturn w",
+    "a function changes a list": "box = [x]\ndef f(b):\n    b.append(1)\nf(box)\nv = box[-1]\nreturn v",
+    "a nested function changes a list": "box = [x]\ndef f():\n    box.append(1)\nf()\nv = box[-1]\nreturn v",
+    "a list in an attribute": "self.items.append(x)\nv = self.items[0]\nreturn v",
+    "an attribute that two methods assign": "v = self.cache\nself.remember(x)\nw = self.cache\nw.mul_(2)\nreturn w",
+    "an attribute assigned in a loop": "for block in self.blocks:\n    v = self.cache\n    self.cache = x\nreturn v",
+    "in place by a keyword": "v = F.relu(x * 1, inplace=True)\nw = v\nreturn w",
+    "in place by position": "v = x.detach().clone()\nw = F.relu(v, True)\nw.mul_(2)\nreturn v",
+    "out": "v = y.detach().clone()\nw = torch.add(v, 1, out=v)\nreturn w",
+    "data of another": "v = x.clone()\nv.data = y.data\nw = v\nreturn w",
+    "set_": "v = x.detach().clone()\nv.set_(y.detach())\nw = v\nreturn w",
+    "a parameter of another module": "v = x.sum() * self.sub.w\nw = x.sum() * self.blocks[0].w\nreturn v + w",
+    "a property of another module": "v = self.sub.twice\nw = v * 2\nreturn w",
+    "an item of a list that differ": "for i, j in zip([x, torch.tensor(2.0)], (1, 2)):\n    v = i\nw = x\nreturn v",
+    "an activation of integers": "v = self.act(torch.arange(3))\nreturn v",
+    "no gradients": "with torch.no_grad():\n    v = x[None]\nw = x[None]\nreturn w",
+    "after an exception": "v = x\ntry:\n    v = y\n    v = y.view(7, 7, 7)\nexcept RuntimeError:\n    pass\nreturn v",
+    "finally after an exception": (
+        "v = x\ntry:\n    try:\n        v = y.view(7, 7, 7)\n        v = None\n    finally:\n        w = v\n"
+        "except RuntimeError:\n    pass\nreturn v"
+    ),
+    "getattr": "v = getattr(self, 'b')\nv.mul_(2)\nreturn v",
+    "a name that is None or a number": "v = 2.0 if flag else None\nw = v if v is not None else x\nreturn w",
+}
+
+MAY_FAIL = (
+    "bool(x)",
+    "float(x)",
+    "list(x)",
+    "x.split(1)[0]",
+    "x.chunk(2)",
+    "x.unbind(0)",
+    "x[..., :1]",
+    "x[:1]",
+    "x.shape[0]",
+    "x or y",
+    "x and y",
+    "not x",
+    "x.mT",
+    "self.lin(x)",
+    "self.norm(x)",
+    "torch.cat([x, y])",
+    "F.pad(x, (0, 1))",
+    "x.softmax(1)",
+    "x.cumsum(2)",
+    "halved(x + y)",
+    "x.bitwise_not()",
+    "x & x",
+    "[v for v in x]",
+    "list(x.shape)[1]",
+    "max(x, y)",
+    "u * 2",
+    "o + 1",
+    "sum([x, y])",
+    "self.drop(x.mT)",
+    "added(x, y)",
+    "x.max()",
+    "x.mean()",
+    "-x",
+    "1 < x < 2",
+    "{'a': x}['b']",
+)
+
+
+def body(text: str) -> str:
+    """A program whose `forward` has this body."""
+    return programs.HEAD + "".join(f"        {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_a_claim_that_was_wrong_once_holds(name: str) -> None:
+    ended = 0
+    for seed in range(12):
+        found, _, ended_now = watched(body(REGRESSIONS[name]), [arguments(Random(seed))])
+        assert not found, found[0]
+        ended += ended_now
+    assert ended > 0, "it never came to an end"
+
+
+@pytest.mark.parametrize("expression", MAY_FAIL)
+def test_what_fails_for_some_tensors_is_not_said_to_be_safe_to_evaluate(expression: str) -> None:
+    text = body(f"v = {expression}\nreturn v").replace(
+        "def halved", "def added(t: Tensor, w: Tensor):\n    return t + w\n\n\ndef halved", 1
+    )
+    program = watching.Program(text)
+    facts = next(f for f in program.facts.values() if f.function.qualname == "Program.forward")
+    statement = facts.function.node.body[0]
+    assert list(program.legality.both_evaluated([statement.value], facts))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "expression", ["x * 2.0", "x + 1", "torch.zeros_like(x)", "x.sum()", "halved(x)", "x.detach()"]
+)
+def test_what_cannot_fail_is_said_so(expression: str) -> None:
+    program = watching.Program(body(f"v = {expression}\nreturn v"))
+    facts = next(f for f in program.facts.values() if f.function.qualname == "Program.forward")
+    statement = facts.function.node.body[0]
+    assert not list(program.legality.both_evaluated([statement.value], facts))  # type: ignore[attr-defined]
+
+
+def test_facts_do_not_hang_on_the_order_in_which_they_are_asked_for() -> None:
+    text = body("v = self.cache\nreturn v")
+    program = watching.Program(text)
+    other = watching.Program(text)
+    facts = next(f for f in other.facts.values() if f.function.qualname == "Program.forward")
+    backwards = Inference(other.legality.inference.project)
+    again = {f.qualname: backwards.facts(f) for f in reversed(other.functions())}
+    for one in program.facts.values():
+        shown = {(n.lineno, n.col_offset, type(n).__name__): v for n, v in one.values.items() if hasattr(n, "lineno")}
+        two = again[one.function.qualname]
+        same = {(n.lineno, n.col_offset, type(n).__name__): v for n, v in two.values.items() if hasattr(n, "lineno")}
+        assert shown == same
+    assert facts.returns.kinds == again["Program.forward"].returns.kinds
+
+
+WRONG = {
+    "kind": lambda v: replace(v, kinds=frozenset({watching.Kind.STATIC})),
+    "dtype": lambda v: replace(v, dtype="complex"),
+    "rank": lambda v: replace(v, rank=7),
+    "memory": lambda v: replace(v, storage=frozenset({"elsewhere"})),
+    "leaves": lambda v: replace(v, leaves=frozenset({"y"})),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_claim_is_seen(what: str) -> None:
+    program = watching.Program(body("v = x.view(-1)\nw = v\nreturn v"))
+    inputs = (torch.ones(2, requires_grad=True), *arguments(Random(1))[1:])
+    for facts in program.facts.values():
+        for env in facts.env_before.values():
+            if "v" in env:
+                env["v"] = WRONG[what](env["v"])
+    watcher = watching.Watcher(program)
+    watcher.run(watcher.space["Program"](watcher.space["Config"]()), *inputs, names=NAMES)
+    assert watcher.found
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("x.mul_(2)", "changed"),
+        ("v = x * torch.rand(())", "random"),
+        ("print(1)", "printed"),
+        ("self.count = 5", "changed"),
+        ("self.items.append(1)", "changed"),
+    ],
+)
+def test_a_missing_effect_is_seen(statement: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = watching.Program(body(f"{statement}\nreturn x"))
+    monkeypatch.setattr(program.legality.effects, "_of_nodes", lambda nodes, facts: PURE)
+    watcher = watching.Watcher(program)
+    inputs = (torch.ones(2), *arguments(Random(1))[1:])
+    watcher.run(watcher.space["Program"](watcher.space["Config"]()), *inputs, names=NAMES)
+    assert any(said in text for text in watcher.found)
