@@ -6,19 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Kind
+from compilefix.codemods.number_comparison import COMPARISONS, compared_reads
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, exact, read_of
+from compilefix.codemods.selection import Template, read_of
 from compilefix.source.snippets import snippet
 
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 _WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
 
 
@@ -40,7 +33,48 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
             return [test]
     if _is_whole(test, scope) or _is_builtin_truth(test, scope):
         return [test]
-    return [test] if scope.value(test).is_tensor or read_of(test, scope) is not None else []
+    if scope.value(test).is_tensor or read_of(test, scope) is not None:
+        return [test]
+    return [test] if named_read(test, scope) is not None else []
+
+
+def named_read(test: ast.expr, scope: Scope) -> ast.Call | None:
+    """The read of a tensor's truth that a name was given, where tests are all that the name is used in.
+
+    In `bad = bool(torch.isnan(x).any())` before `if bad:` that is the call of `bool`.
+    """
+    value = scope.value(test)
+    if not isinstance(test, ast.Name) or not value.is_(Kind.NUMBER) or value.dtype != "bool":
+        return None
+    stores = scope.names(test.id, stores=True)
+    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
+        return None
+    source = read_of(definition.value, scope)
+    if source is None or not isinstance(definition.value, ast.Call):
+        return None
+    found = scope.value(source)
+    fresh = not isinstance(source, ast.Name | ast.Attribute | ast.Subscript) and found.dtype == "bool"
+    if not fresh or scope.legality.writer(found.storage, (), scope.facts) is not None:
+        return None
+    loads = [
+        n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == test.id and isinstance(n.ctx, ast.Load)
+    ]
+    return definition.value if all(n in scope.parents and _is_truth(n, scope) for n in loads) else None
+
+
+def _is_truth(node: ast.expr, scope: Scope) -> bool:
+    """Whether a test asks an expression for its truth, alone or with `and`, `or` and `not`."""
+    child: ast.AST = node
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return parent.test is child
+        if not isinstance(parent, ast.BoolOp) and not (
+            isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+        ):
+            return False
+        child = parent
+    return False
 
 
 def _is_membership(test: ast.Compare, scope: Scope) -> bool:
@@ -165,13 +199,16 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
     source = read_of(test, scope)
     if source is not None:
         return _truth_of_read(test, source, scope, template, operand=operand)
+    named = named_read(test, scope)
+    if named is not None:
+        return _named(test, named, scope, template)
     if isinstance(test, ast.Compare):
         if _is_membership(test, scope):
             return _membership(test, scope, template, operand=operand)
         if len(test.ops) > 1:
             return _chain(test, scope, template, operand=operand)
         if any(read_of(o, scope) for o in (test.left, test.comparators[0])):
-            return _compared_reads(test, scope, template, operand=operand)
+            return compared_reads(test, scope, template, operand=operand)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
         template.refuse([Obstacle(reason)])
@@ -184,6 +221,17 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return template.use(test, operand=operand or bool(reshape)) + reshape
     code = f"{template.use(test, operand=True)}{reshape} != 0"
     return f"({code})" if operand else code
+
+
+def _named(test: ast.expr, read: ast.Call, scope: Scope, template: Template) -> str:
+    """A name for a truth that was read: the name keeps the tensor instead, and the read goes."""
+    source = read_of(read, scope)
+    assert source is not None
+    template.refuse(scope.legality.condition(source, scope.facts))
+    edit = scope.edit(read, "{source}", source=source)
+    if edit not in template.edits:
+        template.edits.append(edit)
+    return template.use(test) + (".reshape(())" if scope.value(source).rank != 0 else "")
 
 
 def _whole(test: ast.Call, scope: Scope, template: Template) -> str:
@@ -259,7 +307,7 @@ def _chain(test: ast.Compare, scope: Scope, template: Template, *, operand: bool
     sides = [test.left, *test.comparators]
     codes: list[str] = []
     for left, operator, right in zip(sides[:-1], test.ops, sides[1:], strict=True):
-        symbol = _COMPARISONS.get(type(operator))
+        symbol = COMPARISONS.get(type(operator))
         values = (scope.value(left), scope.value(right))
         known = all(v.is_(Kind.STATIC, Kind.SIZE) or (v.is_tensor and v.certain) for v in values)
         if symbol is None or not known or not any(v.is_tensor for v in values):
@@ -293,58 +341,3 @@ def _truth_of_read(test: ast.expr, source: ast.expr, scope: Scope, template: Tem
         template.refuse([Obstacle("`int()` truncates, and the tensor is not proved to be of an integer dtype")])
         return None
     return _boolean(source, scope, template, operand=operand)
-
-
-def _compared_reads(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    """A comparison of numbers that were read from tensors, as a comparison of the tensors.
-
-    Python compares in double precision. Against a number that is not exact in half precision so must the tensor.
-    """
-    sides = [test.left, test.comparators[0]]
-    symbol = _COMPARISONS.get(type(test.ops[0]))
-    if symbol is None:
-        template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
-        return None
-    reads = [source for side in sides if (source := read_of(side, scope)) is not None]
-    convert = _common_precision(
-        [scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template
-    )
-    codes: list[str] = []
-    for side in sides:
-        source = read_of(side, scope)
-        value = scope.value(side)
-        if source is None:
-            if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
-                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number")])
-            codes.append(template.use(side, operand=True))
-            continue
-        read = scope.value(source)
-        cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
-        if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
-            template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
-        template.refuse(scope.legality.condition(source, scope.facts))
-        code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
-        codes.append(code + convert)
-    return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
-
-
-def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
-    """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
-    constants = [v.const.value for v in others if v.const is not None]
-    small = len(constants) == len(others) == 1 and exact(constants[0]) and 0 <= constants[0] <= 127  # type: ignore[operator]
-    if small:
-        return ""  # every dtype holds it
-    kinds = {*reads, *(v.dtype for v in others)}
-    if kinds <= {"int", "bool"}:
-        return ".long()"
-    if kinds == {"float"} or (kinds == {"float", "int"} and set(reads) == {"float"} and len(constants) == len(others)):
-        return "" if constants and all(exact(c) for c in constants) else ".double()"
-    template.refuse(
-        [
-            Obstacle(
-                "integers and floats are compared: above 2**53 a tensor rounds where Python does not",
-                "float32-rounding",
-            )
-        ]
-    )
-    return ".double()"

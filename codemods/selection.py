@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value, may_share
+from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
@@ -45,10 +46,14 @@ class Given:
 
 @dataclass
 class Template:
-    """Code under construction: text with placeholders, the nodes that these stand for, and the open obstacles."""
+    """Code under construction: text with placeholders, the nodes that these stand for, and the open obstacles.
+
+    edits: what else must change in the function for the code to be right.
+    """
 
     parts: dict[str, ast.AST] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
 
     def use(self, node: ast.AST, *, operand: bool = False) -> str:
         """A placeholder for a node; `operand` asks for parentheses where the node is no atom."""
@@ -88,6 +93,7 @@ class Template:
         """Begin again: another way to write the code is tried."""
         self.parts.clear()
         self.obstacles.clear()
+        self.edits.clear()
 
     def refuse(self, obstacles: Iterable[Obstacle]) -> None:
         """Note what stands in the way."""

@@ -50,6 +50,7 @@ def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, templat
     heads = Template()
     codes = [condition([test], scope, heads) for test in found.tests]
     template.refuse(heads.obstacles)
+    template.edits.extend(heads.edits)
     template.refuse(scope.legality.both_evaluated(found.tests[1:], scope.facts))
     if any(code is None for code in codes) or template.broken is not None:
         return ()

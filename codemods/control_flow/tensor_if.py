@@ -105,12 +105,19 @@ class TensorIf(Rule):
             edits = selected_return(node, chain, scope, template)
             if not edits or template.broken is not None:
                 return self.declined(scope, node, message, template.broken or "a branch returns")
-            return self.fixed(scope, node, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
+            return self.fixed(
+                scope,
+                node,
+                message,
+                Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons),
+            )
         code = self._best(node, chain, scope, template)
         if code is None or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
         edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
+        return self.fixed(
+            scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
+        )
 
     def _best(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
         """The block without its `if`, else the selected values, else each statement selected."""

@@ -91,7 +91,9 @@ class TensorTernary(Rule):
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
+        return self.fixed(
+            scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
+        )
 
 
 def _targets(node: ast.IfExp, scope: Scope) -> list[str]:

@@ -89,7 +89,7 @@ class TensorTruth(Rule):
             yield self.declined(scope, node, message, reason)
             return
         edit = scope.edit(node, code, **template.parts)
-        fix = Fix((edit,), (), template.assumptions, template.reasons, boundary=True)
+        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         yield self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
     def _expression(self, node: ast.BoolOp | ast.UnaryOp | ast.Compare, scope: Scope) -> Iterator[Finding]:
@@ -129,7 +129,7 @@ class TensorTruth(Rule):
         if isinstance(parent, ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.Compare):
             code = f"({code})"
         edit = scope.edit(node, code, **template.parts)
-        yield self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
+        yield self.fixed(scope, node, message, Fix((edit, *template.edits), (), template.assumptions, template.reasons))
 
     def _inside_test(self, node: ast.AST, scope: Scope) -> bool:
         """Whether the expression is (part of) the test of a statement that has its own rule."""

@@ -99,7 +99,7 @@ class TensorValidation(Rule):
                 scope, node, message, template.broken or "the condition mixes tensors with what is not known"
             )
         edit = scope.edit(node, code, **template.parts)
-        fix = Fix((edit,), (), template.assumptions, template.reasons, boundary=True)
+        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
 

@@ -91,4 +91,6 @@ class TensorWhile(Rule):
         if code is None or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the turns cannot be masked")
         edit = scope.edit(loop, code, **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
+        return self.fixed(
+            scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
+        )
