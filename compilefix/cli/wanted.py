@@ -62,7 +62,9 @@ class Wanted:
         `known` are the codes of all rules. A comment that names no rule is left out where some rule did not run, and so
         is a code whose rules did not.
         """
-        for path in self._sources:
+        for path, source in self._sources.items():
+            if not suppressions.parse(source.text):
+                continue
             file = self._file(path)
             for comment in file.comments.comments:
                 used = {code for other, code in file.used if other == comment}

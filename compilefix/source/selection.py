@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pathspec
@@ -96,5 +97,9 @@ def _matches(pattern: str, path: Path, root: Path) -> bool:
     absolute = path.absolute()
     if not absolute.is_relative_to(root.absolute()):
         return False
-    spec = pathspec.GitIgnoreSpec.from_lines([pattern])
-    return spec.match_file(absolute.relative_to(root.absolute()).as_posix())
+    return _spec(pattern).match_file(absolute.relative_to(root.absolute()).as_posix())
+
+
+@lru_cache(maxsize=256)
+def _spec(pattern: str) -> pathspec.GitIgnoreSpec:
+    return pathspec.GitIgnoreSpec.from_lines([pattern])
