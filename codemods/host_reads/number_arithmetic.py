@@ -34,10 +34,10 @@ double precision, so arithmetic on the way is done on `.double()`, except for on
 constant whose result is rounded to the tensor's dtype anyway; beside a float16 or bfloat16 tensor the number is
 rounded once to that precision on a GPU. A division of numbers by zero, `**` and functions of `math` raise where a
 tensor becomes inf or NaN, `int()`, `round`, `floor` and `ceil` raise for NaN, and a fill value that the dtype does
-not hold raises (`math-errors`); `**` and functions of `math` may differ in the last bit of double precision. A number
-that is returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
-`mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter
-for the `if` that it decides.
+not hold raises (`math-errors`); `**` and functions of `math` may differ in the last bit of double precision. A
+rounded number stays a float, whose zero may be -0.0. A number that is returned or stored becomes a detached tensor
+(`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep it beyond the next
+call. The comparison of a number with a number is a matter for the `if` that it decides.
 
 Graph breaks: GB0124. torch: all supported versions.
 """

@@ -22,11 +22,14 @@ class Flow:
     operations: Python arithmetic on the way. integral: all of it adds, subtracts or multiplies by a small integer.
     beside: it meets tensors in arithmetic, where the precision of what was computed on the way shows.
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
-    read: what is known of the tensor.
+    read: what is known of the tensor. boolean: the number is a bool.
     """
 
     read: Value
+    boolean: bool = False
     operations: int = 0
+    whole: bool = True
+    negates: bool = False
     integral: bool = True
     exactly: bool = True
     beside: bool = False
@@ -40,9 +43,15 @@ class Flow:
         """Note what stands in the way."""
         self.obstacles.append(Obstacle(reason, assumption))
 
-    def compute(self, *, integral: bool = False, exactly: bool = False) -> None:
-        """Note an operation on the number."""
+    def compute(
+        self, *, integral: bool = False, exactly: bool = False, whole: bool = False, negates: bool = False
+    ) -> None:
+        """Note an operation on the number. whole: it makes integers of integers. negates: it may turn their sign."""
+        if self.boolean:
+            self.refuse("arithmetic on a bool makes an integer of it")
         self.operations += 1
+        self.whole = self.whole and whole
+        self.negates = self.negates or negates
         self.integral = self.integral and integral
         self.exactly = self.exactly and exactly
 

@@ -43,16 +43,18 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif isinstance(parent, ast.BinOp):
         _binary(node, parent, scope, flow)
     elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
-        if flow.read.dtype in (None, "int", "bool"):
-            flow.compute()  # `-t` wraps round for unsigned integers
+        if flow.boolean or flow.read.dtype in (None, "int", "bool"):
+            flow.compute(whole=True, negates=True)  # `-t` wraps round for unsigned integers
         follow(parent, scope, flow)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
+        _subtracted(node, parent.op, scope, flow)
         met(parent.target, scope, flow)
     elif (filled := fill_of(node, scope)) is not None:
         _fill(filled, scope, flow)
     elif (picked := index_of(node, scope)) is not None:
         _pick(node, picked, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
+        _subtracted(node, ast.Sub(), scope, flow)
         met(beside, scope, flow)
     elif isinstance(parent, ast.Call) and node in parent.args and _function(node, parent, scope, flow):
         pass
@@ -114,6 +116,8 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         flow.compute(
             integral=plain and isinstance(const.value, int) and abs(const.value) <= 100,  # type: ignore[union-attr]
             exactly=plain and exact(const.value),  # type: ignore[union-attr]
+            whole=isinstance(parent.op, ast.Add | ast.Sub | ast.Mult) and scope.value(other).dtype in ("int", "bool"),
+            negates=isinstance(parent.op, ast.Mult) and not (plain and const.value >= 0),  # type: ignore[union-attr, operator]
         )
         if isinstance(parent.op, ast.Div) and not _nonzero(parent.right, scope):
             flow.refuse(
@@ -132,6 +136,7 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
     met(other, scope, flow)
+    _subtracted(node, parent.op, scope, flow)
     if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
         # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x` does
         # not.
@@ -152,6 +157,11 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         )
 
 
+def _subtracted(node: ast.expr, op: ast.operator, scope: Scope, flow: Flow) -> None:
+    if isinstance(op, ast.Sub) and scope.value(node).dtype == "bool":
+        flow.refuse(f"torch raises where a bool is subtracted, as in `{snippet(scope.parents[node])}`")
+
+
 def _nonzero(node: ast.expr, scope: Scope) -> bool:
     value = scope.value(node)
     return value.const is not None and isinstance(value.const.value, int | float) and value.const.value != 0
@@ -160,6 +170,8 @@ def _nonzero(node: ast.expr, scope: Scope) -> bool:
 def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
     """A function of Python's on the number: `max`, `min`, `abs`, `round`, `int`, `float`, and those of `math`."""
     name = scope.callee(call) or ""
+    if flow.boolean and (name in ("min", "max", "abs", "round", "int", "float") or name.startswith("math.")):
+        flow.compute()
     if call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         return False
     if name in ("min", "max") and len(call.args) == 2:
@@ -176,7 +188,7 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
         flow.rewrites.append((call, lambda render: render(call.args[0])))
     elif method is not None:
         if name != "abs" or flow.read.dtype != "float":
-            flow.compute()
+            flow.compute(whole=name == "abs")
         if name != "abs":
             flow.refuse(
                 f"`{snippet(call)}` raises for numbers outside its domain, NaN and infinities, and as a tensor "
@@ -211,7 +223,7 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
     )
     constant = value.const
     if constant is None or not exact(constant.value) or value.dtype != flow.read.dtype:
-        flow.compute()
+        flow.compute(whole=value.dtype == "int")
     follow(call, scope, flow)
     return True
 

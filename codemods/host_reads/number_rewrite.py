@@ -19,7 +19,8 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
 
     `cast` says how it is read: `item`, `float`, `int`, `bool`, or `implicit` for a tensor in the place of a number.
     """
-    flow = Flow(scope.value(source))
+    read = scope.value(source)
+    flow = Flow(read, boolean=cast == "bool" or (cast in ("item", "implicit") and read.dtype == "bool"))
     template = Template()
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
@@ -61,8 +62,10 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if flow.picks:
         # uint8 would be taken for a mask.
         return code if value.dtype_id == "int64" else code + ".long()"
-    if cast == "bool":
-        return code if value.dtype == "bool" else f"({code} != 0)"
+    if cast == "bool" and value.dtype != "bool":
+        code = f"({code} != 0)"
+    if flow.boolean:
+        return code
     if cast == "int" and value.dtype not in ("int", "bool"):
         reason = (
             "`int()` truncates, and the tensor is not proved to be of an integer dtype: NaN and infinity raise there"
@@ -70,6 +73,14 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         template.refuse([Obstacle(reason, "math-errors")])
         code += ".long()" if flow.handed_out and not flow.operations else ".trunc()"
     if flow.operations and not flow.keeps_dtype:
+        if value.dtype in ("int", "bool") and cast in ("item", "int", "implicit"):
+            if flow.whole:
+                return code if value.dtype_id == "int64" else code + ".long()"
+            if flow.negates:
+                reason = (
+                    f"`{snippet(source)}` holds integers, of which zero has no sign, and is computed with as a float"
+                )
+                template.refuse([Obstacle(reason, "float32-rounding")])
         return code + ".double()"
     if cast == "float" and value.dtype in ("int", "bool"):
         return code + ".double()"
