@@ -18,15 +18,17 @@ y[positive] = (-1 / x[positive]).exp()
 ```python
 angle.copy_(torch.where(angle < 0, angle + 2 * math.pi, angle))
 safe = torch.where(positive, x, 1.0)
-y = torch.where(positive, (-1 / safe).exp(), y)
+y.copy_(torch.where(positive, (-1 / safe).exp(), y))
 ```
 
 ## Fix safety
 `f` must treat each element by itself. Safe where it is proved that the mask has the tensor's shape, that `f` cannot
 fail for the other elements, and that it keeps the dtype. Where the derivative of `f` is not finite for every value, the
 other elements are replaced by a number for which it is, so that no gradient becomes NaN. The tensor is written in place
-(`copy_`), so that views and arguments see it; a tensor that the function made itself and that nobody else holds is
-bound anew. A tensor that shares memory with itself (`expand`) is not covered: writing to it is deprecated.
+(`copy_`), so that views and arguments see it and its layout in memory stays; where the backward pass needs the old
+elements they are cloned. A tensor that shares memory with itself (`expand`) is refused where the function makes it:
+writing to masked elements of one is deprecated. Where the backward pass fails because a tensor was written in place, it
+still does, and its message names another operation.
 
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. The gradient of one number that
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
@@ -41,7 +43,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.definitions import unused_then
@@ -115,6 +116,8 @@ def _rewritten(
         old = elements.take(whole)
         assert old is not None
         tree = ast.copy_location(ast.BinOp(old, node.op, tree), old)
+    if _overlaps(tensor, scope):
+        elements.obstacles.append(Obstacle(f"elements of `{name}` may share memory: `copy_` refuses to write them"))
     value = elements.judge(tree)
     elements.obstacles.extend(_types(tensor, value, elements))
     names = {n.id for atom in elements.atoms.values() for n in ast.walk(atom) if isinstance(n, ast.Name)}
@@ -125,14 +128,13 @@ def _rewritten(
     if value.leaves:
         others = [elements.atoms[t] for t in elements.atoms if t != name and t not in replaced]
         elements.obstacles.extend(scope.legality.saved(others, node, scope.facts))
-    own = only_holder(tensor, node, scope)
-    if not own and name in elements.bases and name not in replaced and value.leaves and not _linear(tree, elements):
+    if name in elements.bases and name not in replaced and value.leaves and not _linear(tree, elements):
         # The backward pass may need the old elements, which are overwritten.
         replaced[name] = f"{name}.clone()"
     code = elements.code(tree, template, replaced)
     select = f"{where(scope)}({over}, {code}, {name})"
     lines, select = elements.hoisted(select)
-    return [*lines, f"{name} = {select}" if own else f"{name}.copy_({select})"]
+    return [*lines, f"{name}.copy_({select})"]
 
 
 def _types(tensor: ast.expr, value: Value, elements: Elements) -> Iterator[Obstacle]:
@@ -167,58 +169,18 @@ def _linear(tree: ast.expr, elements: Elements) -> bool:
     return (right and isinstance(tree.op, ast.Mult | ast.Div)) or (left and isinstance(tree.op, ast.Mult))
 
 
-def only_holder(tensor: ast.expr, at: ast.stmt, scope: Scope) -> bool:
-    """Whether a name holds a tensor that the function made itself, and that nothing else can reach."""
+def _overlaps(tensor: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor was made by `expand`, so that several of its elements are one: `copy_` refuses that."""
     if not isinstance(tensor, ast.Name):
         return False
-    value = scope.value(tensor)
-    if not value.storage or any(t.startswith(("param:", "self.", "global.")) for t in value.storage):
-        return False
-    if any(p.arg == tensor.id for p in scope.function.parameters):
-        return False
-    if scope.function.decorators or any(isinstance(a, ast.With) for a in scope.ancestors(at)):
-        return False  # gradients may be switched off here, and a new tensor would lose the one that it has
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == tensor.id]
-    if len(everywhere) != len(scope.names(tensor.id)) + len(scope.names(tensor.id, stores=True)):
-        return False  # a nested function knows it
-    stores = [scope.parents.get(n) for n in scope.names(tensor.id, stores=True)]
-    if not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Call | ast.BinOp) for s in stores):
-        return False
-    if not all(_keeps_to_itself(n, scope) for n in scope.names(tensor.id)):
-        return False
-    env = scope.facts.env_before.get(at, {})
-    return not any(name != tensor.id and held(other) & value.storage for name, other in env.items())
-
-
-def held(value: Value) -> frozenset[str]:
-    """The memory that a value or something in it may share."""
-    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
-    return value.storage.union(*(held(part) for part in parts))
-
-
-def _keeps_to_itself(use: ast.expr, scope: Scope) -> bool:
-    """Whether a use of a tensor leaves no other way to reach it: arithmetic, indexing, torch's functions, a return."""
-    parent = scope.parents.get(use)
-    if isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Compare | ast.AugAssign | ast.Return):
-        return True
-    if isinstance(parent, ast.Subscript):
-        return isinstance(parent.ctx, ast.Store) or parent.value is not use or _stays(parent, use, scope)
-    if isinstance(parent, ast.Attribute):
-        call = scope.parents.get(parent)
-        if isinstance(call, ast.Call) and call.func is parent:
-            return (scope.callee(call) or "").startswith("Tensor.") and _stays(call, use, scope)
-        return parent.attr in ("shape", "dtype", "device", "ndim")
-    if isinstance(parent, ast.Call) and use in parent.args:
-        name = scope.callee(parent) or ""
-        known = torch_api.function(name) is not None or name.startswith("Tensor.")
-        return known and _stays(parent, use, scope)
+    for store in scope.names(tensor.id, stores=True):
+        statement = scope.parents.get(store)
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(n, ast.Call) and (scope.callee(n) or "").rpartition(".")[2] in _OVERLAPPING
+            for n in ast.walk(statement.value)
+        ):
+            return True
     return False
 
 
-def _stays(made: ast.expr, use: ast.expr, scope: Scope) -> bool:
-    """Whether what is made of a tensor is another tensor, or is itself only used so that nothing keeps it."""
-    if not scope.value(made).storage & scope.value(use).storage:
-        return True
-    parent = scope.parents.get(made)
-    bound = isinstance(parent, ast.Assign) and all(isinstance(t, ast.Name) for t in parent.targets)
-    return bound or isinstance(parent, ast.Expr) or _keeps_to_itself(made, scope)
+_OVERLAPPING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold"})

@@ -22,6 +22,337 @@ from torch import Tensor
 nan, inf = float("nan"), float("inf")
 """
 _WRITES = {
+    "autocast": """
+class Mod(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            h = self.l(x)
+            m = h > 0
+            h[m] = h[m] * 2
+        return h
+
+
+def workload():
+    torch.manual_seed(0)
+    return Mod(), [(torch.randn(3, 4),), (torch.randn(3, 4, requires_grad=True),)]
+""",
+    "boolvals": """
+def f(x: Tensor):
+    a = x > 0
+    b = x > 1
+    m = x < 2
+    a[m] = a[m] & b[m]
+    return a
+
+
+def workload():
+    return f, [(torch.randn(6),), (torch.tensor(1.0),), (torch.tensor([nan]),)]
+""",
+    "expanded": """
+def f(x: Tensor):
+    y = x.float().expand(3, 3)
+    m = y > 0
+    y[m] = y[m] * 2
+    return y
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "transposed_view": """
+def f(x: Tensor):
+    y = (x.float() + 0).t()
+    m = y > 0
+    y[m] = y[m] + 1
+    return y.view(-1) if y.is_contiguous() else y, y.stride()
+
+
+def workload():
+    return f, [(torch.randn(2, 3),)]
+""",
+    "stride": """
+def f(x: Tensor):
+    y = torch.cos(x.float().t())
+    m = y > 0
+    y[m] = y[m] + 1
+    return y.t().view(-1)
+
+
+def workload():
+    return f, [(torch.randn(2, 3),)]
+""",
+    "stride_row": """
+def f(x: Tensor):
+    y = torch.cos(x.float().permute(2, 0, 1))
+    m = y.sum(-1) > 0
+    y[m] = y[m] + 1
+    return y.permute(1, 2, 0).view(-1)
+
+
+def workload():
+    return f, [(torch.randn(2, 3, 4),)]
+""",
+    "inference_mode": """
+def f(x: Tensor):
+    with torch.inference_mode():
+        y = x.float() * 2
+        m = y > 0
+        y[m] = y[m] + 1
+    return y
+
+
+def workload():
+    return f, [(torch.randn(2, 3),)]
+""",
+    "exp_result_saved": """
+def f(x: Tensor):
+    y = torch.exp(x.float())
+    m = y > 1
+    y[m] = y[m] + 1
+    return y
+
+
+def workload():
+    return f, [(torch.randn(3),), (torch.randn(3, requires_grad=True),)]
+""",
+    "aug_mul_tensor": """
+def f(x: Tensor, s: Tensor):
+    y = x.float() * 1
+    m = y > 0
+    y[m] *= s.sum()
+    return y
+
+
+def workload():
+    return f, [
+        (torch.randn(3), torch.randn(2)),
+        (torch.randn(3, requires_grad=True), torch.tensor([nan])),
+        (torch.randn(3), torch.ones(2).double()),
+        (torch.tensor([1.0, inf]), torch.randn(2, requires_grad=True)),
+    ]
+""",
+    "other_base_nan": """
+def f(x: Tensor):
+    y = x.float() * 1
+    a = y * 3
+    m = y > 0
+    y[m] = torch.sqrt(a[m])
+    return y
+
+
+def workload():
+    return f, [
+        (torch.tensor([-1.0, 0.0, 4.0], requires_grad=True),),
+        (torch.tensor([nan, 4.0], requires_grad=True),),
+    ]
+""",
+    "atan_chain": """
+def f(x: Tensor):
+    y = x.double() * 1
+    m = y != 0
+    y[m] = torch.sin(y[m]) / y[m]
+    return y
+
+
+def workload():
+    return f, [
+        (torch.tensor([-1.0, 0.0, 4.0], requires_grad=True),),
+        (torch.tensor([0.0, 0.0], requires_grad=True),),
+        (torch.tensor([inf, 0.0], requires_grad=True),),
+    ]
+""",
+    "log_minus_one": """
+def f(x: Tensor):
+    y = x.double() * 1
+    m = y > 1
+    y[m] = torch.log(y[m] - 1)
+    return y
+
+
+def workload():
+    return f, [
+        (torch.tensor([-1.0, 1.0, 4.0], requires_grad=True),),
+        (torch.tensor([2.0, 0.0], requires_grad=True),),
+    ]
+""",
+    "pow_neg": """
+def f(x: Tensor):
+    y = x.double() * 1
+    m = y > 0
+    y[m] = y[m] ** -0.5
+    return y
+
+
+def workload():
+    return f, [
+        (torch.tensor([-1.0, 0.0, 4.0], requires_grad=True),),
+        (torch.tensor([2.0, 0.0], requires_grad=True),),
+    ]
+""",
+    "acc_names": """
+def f(x: Tensor):
+    y = x.float() * 1
+    z = y
+    m = y > 0
+    y[m] = y[m] + 1
+    return z
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "tuple_alias": """
+def f(x: Tensor):
+    y = x.float() * 1
+    pair = (y, 1)
+    m = y > 0
+    y[m] = y[m] + 1
+    return pair[0]
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "dict_alias": """
+def f(x: Tensor):
+    y = x.float() * 1
+    d = {"a": y}
+    m = y > 0
+    y[m] = y[m] + 1
+    return d["a"]
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "self_alias": """
+class Mod(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = None
+
+    def forward(self, x):
+        y = x.float() * 1
+        self.c = y
+        m = y > 0
+        y[m] = y[m] + 1
+        return self.c
+
+
+def workload():
+    return Mod(), [(torch.randn(3),)]
+""",
+    "func_alias": """
+def keep(a, b=[]):
+    b.append(a)
+    return b[-1]
+
+
+def f(x: Tensor):
+    y = x.float() * 1
+    k = keep(y)
+    m = y > 0
+    y[m] = y[m] + 1
+    return k
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "split_alias": """
+def f(x: Tensor):
+    y = x.float() * 1
+    a, b = y.chunk(2)
+    m = y > 0
+    y[m] = y[m] + 1
+    return a, b
+
+
+def workload():
+    return f, [(torch.randn(4),)]
+""",
+    "cond_rebind": """
+def f(x: Tensor, flag: bool):
+    y = x.float() * 1
+    w = y.view(-1)
+    if flag:
+        w = torch.zeros(3)
+    m = y > 0
+    y[m] = y[m] + 1
+    return w
+
+
+def workload():
+    return f, [(torch.randn(3), True), (torch.randn(3), False)]
+""",
+    "later_loop_alias": """
+def f(x: Tensor):
+    y = x.float() * 1
+    prev = y * 2
+    for i in range(3):
+        m = y > 0
+        y[m] = y[m] + 1
+        prev = y
+    return prev
+
+
+def workload():
+    return f, [(torch.randn(3),)]
+""",
+    "comp": """
+def f(x: Tensor):
+    y = x.float() * 1
+    views = [y[i] for i in range(2)]
+    m = y > 0
+    y[m] = y[m] + 1
+    return views
+
+
+def workload():
+    return f, [(torch.randn(2, 2),)]
+""",
+    "global_store": """
+K = []
+
+
+def f(x: Tensor):
+    y = x.float() * 1
+    K.append(y)
+    m = y > 0
+    y[m] = y[m] + 1
+    return K[-1]
+
+
+def workload():
+    return f, [(torch.randn(2, 2),)]
+""",
+    "relu_inplace": """
+def f(x: Tensor):
+    y = x.float() * 1
+    z = F.relu(y, inplace=True)
+    m = y > 0
+    y[m] = y[m] + 1
+    return z
+
+
+def workload():
+    return f, [(torch.randn(2, 2),)]
+""",
+    "mask_of_self_after": """
+def f(x: Tensor):
+    y = x.float() * 1
+    y[y > 0] = y[y > 0] - 3
+    y[y < 0] += 1
+    return y
+
+
+def workload():
+    return f, [(torch.randn(2, 2),), (torch.tensor([nan, 1.0], requires_grad=True),)]
+""",
     "rank_data": """
 def ranked(x: Tensor):
     return x.argsort().argsort()
@@ -689,7 +1020,9 @@ def workload():
 """,
 }
 _UNTOUCHED_SIZES = frozenset({"unique_len", "unique_changed", "unique_inplace", "unique_shape", "unique_max"})
-_UNTOUCHED_WRITES = frozenset({"leaf", "scale_scalar_param", "intdiv", "uint8", "temp_reused", "temp_between"})
+_UNTOUCHED_WRITES = frozenset(
+    {"leaf", "scale_scalar_param", "intdiv", "uint8", "expanded", "self_alias", "temp_reused", "temp_between"}
+)
 _UNTOUCHED_REDUCTIONS = frozenset({"count_shape", "rowmean1d", "defs_two_uses", "nonzero_numel2d"})
 
 
