@@ -7,6 +7,7 @@ import ast
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 
+_MOST_FOLLOWED = 100
 _MADE_FROM_SIZES = frozenset({"torch.zeros", "torch.ones", "torch.full", "torch.empty"})
 _KEEPS_DEVICE = frozenset({"long", "int", "bool", "float", "double", "clone", "detach", "contiguous", "abs"})
 _KEEPS_ROWS = _KEEPS_DEVICE | {"to"}
@@ -17,6 +18,7 @@ class Sizes:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self._followed = 0
 
     def size(self, node: ast.expr) -> str | None:
         """A size: a number, `x.shape[0]`, `x.size(0)`, `len(x)`, or a name for one of them."""
@@ -111,7 +113,10 @@ class Sizes:
         return None
 
     def definition(self, name: str) -> ast.expr | None:
-        """What the only assignment to a name gives it."""
+        """What the only assignment to a name gives it; None once so many were followed that they may go in a circle."""
+        self._followed += 1
+        if self._followed > _MOST_FOLLOWED:
+            return None
         if any(a.arg == name for a in self.scope.function.parameters):
             return None
         stores = self.scope.names(name, stores=True)
