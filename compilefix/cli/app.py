@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
@@ -14,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from compilefix import __version__
+from compilefix.source import interpreter
 from compilefix.source.errors import InputError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -92,10 +92,7 @@ def main() -> None:
         if reconfigure is not None:
             # A source line may hold what the terminal's encoding lacks; that is no reason to stop.
             reconfigure(errors="backslashreplace")
-    # Syntax trees hold no cycles, and collecting while millions of nodes are alive took half the time of a large check.
-    gc.disable()
-    # Functions are interpreted inside each other, some twenty deep, and each level takes dozens of frames.
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 6000))
+    interpreter.prepare()
     try:
         app(prog_name="compilefix")
     except BrokenPipeError:

@@ -43,6 +43,8 @@ def apply(
     exclude: options.Exclude = None,
     force_exclude: options.ForceExclude = False,
     config: options.ConfigFile = None,
+    jobs: options.Jobs = None,
+    no_cache: options.NoCache = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Fix files in place. Only safe fixes are made, unless --assume or --unsafe-fixes allows more.
@@ -66,6 +68,8 @@ def apply(
             config=config,
             since=since,
             stdin_filename=stdin_filename,
+            jobs=jobs,
+            cache=not no_cache,
         )
     )
     if interactive:

@@ -52,6 +52,8 @@ def check(
     exclude: options.Exclude = None,
     force_exclude: options.ForceExclude = False,
     config: options.ConfigFile = None,
+    jobs: options.Jobs = None,
+    no_cache: options.NoCache = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Report what makes torch.compile break a graph or recompile. Nothing is written, imported or run.
@@ -76,6 +78,8 @@ def check(
             config=config,
             since=since,
             stdin_filename=stdin_filename,
+            jobs=jobs,
+            cache=not no_cache,
         )
     )
     wanted = inputs.wanted()

@@ -16,6 +16,8 @@ from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule
 from compilefix.fixing import engine
+from compilefix.fixing.cache import FOLDER
+from compilefix.fixing.workers import available_processors
 from compilefix.source.config import Config
 from compilefix.source.config import load as load_config
 from compilefix.source.discovery import discover, is_excluded
@@ -27,6 +29,9 @@ from compilefix.source.selection import RuleSelection, choose
 
 STDIN = Path("-")
 """The path that stands for the standard input."""
+
+SMALLEST_PROJECT = 1_000_000
+"""Characters of source below which no results are kept for later: to look again takes about a second."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Request:
     since: str | None = None
     stdin_filename: Path | None = None
     content: bytes | None = None
+    jobs: int | None = None
+    cache: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ class Inputs:
     allowed: frozenset[str] | None
     whole: bool = False
     stdin: bytes | None = None
+    jobs: int = 1
+    cache: Path | None = None
 
     @cached_property
     def by_path(self) -> Mapping[str, SourceFile]:
@@ -98,6 +107,8 @@ class Inputs:
             allowed=self.allowed,
             rewrite=rewrite,
             wanted=wanted or self.wanted(),
+            jobs=self.jobs,
+            cache=self.cache,
         )
 
 
@@ -141,7 +152,10 @@ def gather(request: Request) -> Inputs:
     _check_roots(config, files)
     chosen = tuple(rule for code, rule in rules.items() if code in selection)
     whole = not from_stdin and request.since is None and all(path.is_dir() for path in paths)
-    return Inputs(config, tuple(files), tuple(errors), selection, chosen, allowed, whole, stdin)
+    jobs = request.jobs or available_processors()
+    large = sum(len(file.text) for file in files) >= SMALLEST_PROJECT
+    cache = config.root / FOLDER if request.cache and large and not from_stdin else None
+    return Inputs(config, tuple(files), tuple(errors), selection, chosen, allowed, whole, stdin, jobs, cache)
 
 
 def _discover(

@@ -46,6 +46,16 @@ StdinFilename = Annotated[
     Path | None,
     typer.Option("--stdin-filename", metavar="FILE", help="The file that the standard input (path -) stands for."),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="N", help="At most so many processes. By default one for each processor."
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Take nothing from earlier runs, and keep nothing for later.", show_default=False),
+]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Read this file instead of the nearest pyproject.toml."),

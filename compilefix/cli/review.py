@@ -6,12 +6,11 @@ which are asked about in turn. Nothing is on disk before the end.
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from compilefix.cli.documents import lines_for_comment
 from compilefix.cli.inputs import Inputs
@@ -176,7 +175,7 @@ class _State:
         for change in outcome.patchset:
             self._fixes.setdefault(change.path, []).extend(change.fixes)
             if change.path in self.files:
-                self.files[change.path] = _with_text(self.files[change.path], change.after)
+                self.files[change.path] = replace(self.files[change.path], text=change.after)
             else:
                 self._created[change.path] = change
                 file = parse(change.path, change.after.encode())
@@ -189,7 +188,7 @@ class _State:
         file = self.files[path]
         text = silenced(file.text, lines_for_comment(file, finding), finding.code)
         if text is not None:
-            self.files[path] = _with_text(file, text)
+            self.files[path] = replace(file, text=text)
         return text is not None
 
     def patchset(self) -> PatchSet:
@@ -202,13 +201,6 @@ class _State:
         ]
         created = [replace(change, after=self.files[path].text) for path, change in self._created.items()]
         return PatchSet((*changes, *created))
-
-
-def _with_text(file: SourceFile, text: str) -> SourceFile:
-    changes: dict[str, Any] = {"text": text}
-    if "tree" in {item.name for item in fields(file)}:
-        changes["tree"] = ast.parse(text)
-    return replace(file, **changes)
 
 
 def _group(finding: Finding) -> tuple[str, str, str]:

@@ -15,8 +15,10 @@ from pathlib import Path
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule
 from compilefix.fixing.boundary import add_boundary
+from compilefix.fixing.cache import Cache
 from compilefix.fixing.patchset import FileChange, PatchSet
-from compilefix.fixing.search import Search, find, order
+from compilefix.fixing.search import Search, merged, order
+from compilefix.fixing.workers import look_at
 from compilefix.source.config import Config
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.index import Project
@@ -41,13 +43,16 @@ def run(
     allowed: frozenset[str] | None = frozenset(),
     rewrite: bool = True,
     wanted: Callable[[Finding], bool] = lambda _: True,
+    jobs: int = 1,
+    cache: Path | None = None,
 ) -> Outcome:
     """Find and, with `rewrite`, fix.
 
     `allowed` names the assumptions that a fix may rest on; None allows all. `wanted` filters findings (suppressions,
-    one fix alone); a finding that is not wanted is neither reported nor fixed.
+    one fix alone); a finding that is not wanted is neither reported nor fixed. `jobs` is the most processes that share
+    the work, and `cache` the folder where results of earlier runs are kept; neither changes what is found.
     """
-    everything, errors = find(Search(Project(files), rules, config.roots))
+    everything, errors = _find(Search(Project(files), rules, config.roots), jobs, cache=cache)
     findings = tuple(f for f in everything if wanted(f))
     if not rewrite:
         return Outcome(findings, PatchSet(()), errors)
@@ -69,7 +74,7 @@ def run(
         if not changed:
             continue
         search = Search(Project(list(current.values())), rules, config.roots)
-        pending = [f for f in find(search, frozenset(changed))[0] if wanted(f)]
+        pending = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()
     helper: str | None = None
@@ -89,6 +94,27 @@ def run(
         if file.text != originals[path].text
     )
     return Outcome(findings, PatchSet((*changes, *created), helper), errors)
+
+
+def _find(
+    search: Search, jobs: int, *, only: frozenset[Path] | None = None, cache: Path | None = None
+) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
+    """The findings in all files, or in `only` these, and what could not be looked at."""
+    kept = Cache(cache, search) if cache is not None else None
+    entry = search.entry() if kept is None else kept.entry()
+    files = search.project.modules.files
+    units = [names for names in search.units if only is None or any(files[name].path in only for name in names)]
+    results = {names: found for names in units if kept is not None and (found := kept.load(names, entry)) is not None}
+    left = [names for names in units if names not in results]
+    for names, result in zip(left, look_at(search, left, entry, jobs), strict=True):
+        results[names] = result
+        if kept is not None:
+            kept.store(names, entry, result)
+    findings, errors = merged(entry, (results[names] for names in units))
+    if only is not None:
+        paths = {path.as_posix() for path in only}
+        findings = tuple(f for f in findings if f.path in paths)
+    return findings, errors
 
 
 def _key(finding: Finding) -> str:

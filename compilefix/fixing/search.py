@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
@@ -25,7 +24,7 @@ from compilefix.analysis.regions import (
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.files import SourceError
-from compilefix.source.index import Project
+from compilefix.source.index import NOTHING_USED, Project, Used
 
 UNIT_CHARACTERS = 2_500_000
 """How much source a unit holds: some hundred files. Smaller ones look at shared code more often, larger ones need more
@@ -51,6 +50,7 @@ class Entry:
     reached: tuple[Reached, ...]
     library: bool
     errors: tuple[SourceError, ...]
+    used: Used = NOTHING_USED
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class UnitResult:
 
     reached: tuple[Reached, ...]
     errors: tuple[SourceError, ...]
+    used: Used = NOTHING_USED
 
 
 class Search:
@@ -67,20 +68,26 @@ class Search:
     def __init__(self, project: Project, rules: Sequence[type[Rule]], roots: Sequence[str]) -> None:
         self.project = project
         self.units = units(project)
+        self.codes = tuple(rule.code for rule in rules)
+        self.roots = tuple(roots)
         self._rules = [rule() for rule in rules]
-        self._roots = roots
 
     def entry(self) -> Entry:
         """Look at what `torch.compile` and the configured roots reach."""
+        modules = self.project.modules
+        modules.begin()
         inference = Inference(self.project)
-        found = entry_points(inference, self._roots)
+        found = entry_points(inference, self.roots)
         judge = _Judge(inference, self._rules)
         reached = tuple(judge.look(compiled) for compiled in compiled_from(found, inference))
-        return Entry(reached, found.library, judge.errors)
+        used = modules.used
+        self.project.trim(KEPT_CHARACTERS)
+        return Entry(reached, found.library, judge.errors, used)
 
     def unit(self, names: Sequence[str], entry: Entry) -> UnitResult:
         """Look at one unit; `entry` is what `entry` gave."""
         modules = self.project.modules
+        modules.begin()
         errors = [error for name in names if (error := modules.error(name)) is not None]
         if not entry.library:
             return UnitResult((), tuple(errors))
@@ -94,20 +101,9 @@ class Search:
             else Reached(function_key(compiled.function), compiled.reached_by, None)
             for compiled in library_functions(inference, names, known)
         )
+        used = modules.used
         self.project.trim(KEPT_CHARACTERS)
-        return UnitResult(found, (*errors, *judge.errors))
-
-
-def find(search: Search, only: frozenset[Path] | None = None) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
-    """The findings in all files, or in `only` these, and what could not be looked at."""
-    entry = search.entry()
-    files = search.project.modules.files
-    chosen = [names for names in search.units if only is None or any(files[name].path in only for name in names)]
-    findings, errors = merged(entry, (search.unit(names, entry) for names in chosen))
-    if only is not None:
-        paths = {path.as_posix() for path in only}
-        findings = tuple(f for f in findings if f.path in paths)
-    return findings, errors
+        return UnitResult(found, (*errors, *judge.errors), used)
 
 
 def units(project: Project) -> tuple[tuple[str, ...], ...]:

@@ -220,27 +220,37 @@ class Module:
         return ".".join([head, *reversed(parts)])
 
 
-class Modules(Mapping[str, Module]):
-    """The modules of a project by dotted name. Each is parsed when it is asked for, and kept until `trim`.
+@dataclass(frozen=True)
+class Used:
+    """What something that was found out rests on, besides the names of all modules.
 
-    `asked` holds the names of the modules that were asked for, `searched` the words that were searched for and where
-    they stand: what was found out rests on no more than these.
+    modules: the modules that were asked for. words: words that were searched for, with the modules where they stand.
     """
+
+    modules: tuple[str, ...] = ()
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+NOTHING_USED = Used()
+
+
+class Modules(Mapping[str, Module]):
+    """The modules of a project by dotted name. Each is parsed when it is asked for, and kept until `trim`."""
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
         self.files: dict[str, SourceFile] = {}
         for file in files:
             # Two scripts of the same name in different folders are two modules.
             self.files[file.module if file.module not in self.files else f"{file.module}@{file.path}"] = file
-        self.asked: set[str] = set()
-        self.searched: dict[str, tuple[str, ...]] = {}
+        self._asked: set[str] = set()
+        self._searched: dict[str, tuple[str, ...]] = {}
         self._parsed: OrderedDict[str, Module] = OrderedDict()
 
     def __getitem__(self, name: str) -> Module:
         module = self._parsed.get(name)
         if module is None:
             module = self._parsed[name] = Module(self.files[name])
-        self.asked.add(name)
+        self._asked.add(name)
         return module
 
     def __iter__(self) -> Iterator[str]:
@@ -252,11 +262,21 @@ class Modules(Mapping[str, Module]):
     def __contains__(self, name: object) -> bool:
         return name in self.files
 
+    def begin(self) -> None:
+        """Start to note anew what is used."""
+        self._asked.clear()
+        self._searched.clear()
+
+    @property
+    def used(self) -> Used:
+        """What was used since `begin`."""
+        return Used(tuple(sorted(self._asked)), tuple(sorted(self._searched.items())))
+
     def mentioning(self, word: str) -> tuple[str, ...]:
         """The names of the modules in whose text a word stands."""
-        if word not in self.searched:
-            self.searched[word] = tuple(name for name, file in self.files.items() if word in file.text)
-        return self.searched[word]
+        if word not in self._searched:
+            self._searched[word] = tuple(name for name, file in self.files.items() if word in file.text)
+        return self._searched[word]
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""
@@ -267,12 +287,12 @@ class Modules(Mapping[str, Module]):
         return parsed if isinstance(parsed, SourceError) else None
 
     def trim(self, characters: int) -> None:
-        """Forget modules, the least used first, until the sources of those that are kept have that length at most.
+        """Forget modules, those not used since `begin` first, until the kept sources have that length at most.
 
         A module that is asked for again is another object: nothing that was found out about the old one may be used
         with it.
         """
-        for name in sorted(self.asked & self._parsed.keys()):
+        for name in sorted(self._asked & self._parsed.keys()):
             self._parsed.move_to_end(name)
         kept = sum(len(module.file.text) for module in self._parsed.values())
         while kept > characters:

@@ -1,0 +1,183 @@
+"""Units, processes and kept results change how long a run takes, never what it finds."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from compilefix.codemods import registry
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.fixing import search
+from compilefix.fixing.engine import Outcome, run
+from compilefix.fixing.search import Search
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+MODEL = """\
+import torch
+from torch import nn
+from {other} import threshold, scaled
+
+class Net{index}(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > threshold():
+            x = x + {index}
+        return scaled(x, self.limit())
+
+    def limit(self):
+        print("limit")
+        return 1.0
+"""
+HELPERS = """\
+import torch
+
+def threshold():
+    return 0.5
+
+def scaled(x: torch.Tensor, limit):
+    if x.max() > limit:
+        x = x * 2
+    return x
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, SourceFile]:
+    monkeypatch.setattr(search, "UNIT_CHARACTERS", 700)
+    texts = {f"model{index}": MODEL.format(index=index, other="helpers") for index in range(7)}
+    texts |= {"helpers": HELPERS, "broken": "def f(:\n", "zz": "VALUE = 1\n"}
+    return {name: SourceFile(tmp_path / f"{name}.py", name, text) for name, text in sorted(texts.items())}
+
+
+def outcome(
+    files: dict[str, SourceFile], tmp_path: Path, rules: Sequence[type[Rule]] | None = None, **more: object
+) -> Outcome:
+    rules = list(registry.load().values()) if rules is None else rules
+    return run(list(files.values()), Config(root=tmp_path), rules=rules, rewrite=False, **more)  # type: ignore[arg-type]
+
+
+def test_any_number_of_processes_finds_the_same(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    alone = outcome(files, tmp_path)
+    assert len(alone.findings) >= 15
+    assert [error.path.rpartition("/")[2] for error in alone.errors] == ["broken.py"]
+    for jobs in (2, 3, 16):
+        assert outcome(files, tmp_path, jobs=jobs) == alone
+
+
+def test_units_find_what_one_unit_finds(
+    files: dict[str, SourceFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_units = outcome(files, tmp_path)
+    monkeypatch.setattr(search, "UNIT_CHARACTERS", 10**9)
+    whole = outcome(files, tmp_path)
+    assert [(f.path, f.span, f.code) for f in in_units.findings] == [(f.path, f.span, f.code) for f in whole.findings]
+    ways = {f.reached_by for f in in_units.findings if f.function == "scaled"}
+    assert ways == {("Net0.forward", "scaled")}
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    seen: list[tuple[str, ...]] = []
+    original = Search.unit
+
+    def unit(self: Search, names: tuple[str, ...], entry: search.Entry) -> search.UnitResult:
+        seen.append(names)
+        return original(self, names, entry)
+
+    monkeypatch.setattr(Search, "unit", unit)
+    return seen
+
+
+def test_a_second_run_looks_at_nothing_again(
+    files: dict[str, SourceFile], tmp_path: Path, looked: list[tuple[str, ...]]
+) -> None:
+    cache = tmp_path / "kept"
+    first = outcome(files, tmp_path, cache=cache)
+    assert len(looked) == 3
+    looked.clear()
+    assert outcome(files, tmp_path, cache=cache) == first
+    assert looked == []
+    assert (cache / ".gitignore").read_text() == "*\n"
+
+
+def test_what_rests_on_a_changed_file_is_looked_at_again(
+    files: dict[str, SourceFile], tmp_path: Path, looked: list[tuple[str, ...]]
+) -> None:
+    cache = tmp_path / "kept"
+    outcome(files, tmp_path, cache=cache)
+    looked.clear()
+    changed = HELPERS.replace("return 0.5", "return torch.zeros(3)")
+    files["helpers"] = SourceFile(files["helpers"].path, "helpers", changed)
+    assert outcome(files, tmp_path, cache=cache) == outcome(files, tmp_path)
+    again = {name for names in looked for name in names}
+    assert {"helpers", "model0", "model6"} <= again
+
+
+def test_a_changed_file_that_others_do_not_use_leaves_them_alone(
+    files: dict[str, SourceFile], tmp_path: Path, looked: list[tuple[str, ...]]
+) -> None:
+    cache = tmp_path / "kept"
+    outcome(files, tmp_path, cache=cache)
+    looked.clear()
+    files["zz"] = SourceFile(files["zz"].path, "zz", "VALUE = 2\n")
+    outcome(files, tmp_path, cache=cache)
+    assert [names for names in looked if "zz" not in names] == []
+    assert len(looked) == 1
+
+
+def test_a_new_torch_compile_changes_what_counts(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    cache = tmp_path / "kept"
+    outcome(files, tmp_path, cache=cache)
+    text = "import torch\nfrom model3 import Net3\nnet = Net3()\nfast = torch.compile(net)\n"
+    files["zz"] = SourceFile(files["zz"].path, "zz", text)
+    found = outcome(files, tmp_path, cache=cache)
+    assert found == outcome(files, tmp_path)
+    assert {Path(f.path).stem for f in found.findings} == {"model3", "helpers"}
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": 1}', "\0"])
+def test_damaged_results_are_not_taken(files: dict[str, SourceFile], tmp_path: Path, damage: str) -> None:
+    cache = tmp_path / "kept"
+    first = outcome(files, tmp_path, cache=cache)
+    for path in cache.glob("*.json"):
+        path.write_text(damage)
+    assert outcome(files, tmp_path, cache=cache) == first
+    assert all(json.loads(path.read_text())["content"] for path in cache.glob("*.json"))
+
+
+def test_other_rules_do_not_get_the_results_of_these(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    cache = tmp_path / "kept"
+    outcome(files, tmp_path, cache=cache)
+    one = [registry.load()["CF101"]]
+    assert {f.code for f in outcome(files, tmp_path, one, cache=cache).findings} == {"CF101"}
+
+
+def test_a_folder_that_cannot_be_made_is_as_good_as_none(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert outcome(files, tmp_path, cache=tmp_path / "file" / "kept") == outcome(files, tmp_path)
+
+
+class Deadly(Rule):
+    """Kills the process that looks at one of the models, unless it is the first one."""
+
+    code = "CF101"
+    name = "deadly"
+    summary = "kills"
+    gb = ()
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        if scope.function.qualname.startswith("Net3.") and multiprocessing.parent_process() is not None:
+            os._exit(9)
+        yield from registry.load()["CF101"]().find(scope)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the rule of this test is known only to a forked process")
+def test_the_work_of_a_process_that_dies_is_done(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    assert outcome(files, tmp_path, [Deadly], jobs=3) == outcome(files, tmp_path, [registry.load()["CF101"]])
