@@ -12,7 +12,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from compilefix.source.files import NOTEBOOK_SUFFIX, SourceError, SourceFile, display_path, parse, syntax_tree
@@ -116,13 +116,17 @@ def parse_notebook(path: Path, data: bytes) -> SourceFile | SourceError:
         parts.append(f"# %% {mark} {number}\n{part}")
         lines += 1 + part.count("\n")
     module = "".join(parts)
-    plain = parse(path, module.encode())
-    if isinstance(plain, SourceError):
-        return SourceError(shown, plain.message)
-    inherited = {item.name: getattr(plain, item.name) for item in fields(plain)}
-    # Nothing imports a notebook, so that it must not take the name of the module beside it.
-    inherited |= {"module": f"{path.stem} (notebook)".replace(".", "_"), "text": module, "encoding": "utf-8"}
-    return Notebook(**inherited, raw=raw, cells=tuple(cells), stand_ins=tuple(stand_ins), mark=mark, original=module)
+    return Notebook(
+        path=path,
+        # Nothing imports a notebook, so that it must not take the name of the module beside it.
+        module=f"{path.stem} (notebook)".replace(".", "_"),
+        text=module,
+        raw=raw,
+        cells=tuple(cells),
+        stand_ins=tuple(stand_ins),
+        mark=mark,
+        original=module,
+    )
 
 
 def _is_python(content: dict[str, object]) -> bool:

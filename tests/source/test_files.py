@@ -18,9 +18,10 @@ def read(path: Path) -> SourceFile:
 
 def refused(path: Path) -> SourceError:
     result = files.read(path)
-    if isinstance(result, SourceFile) and hasattr(result, "parsed"):
-        result = result.parsed()
-    assert isinstance(result, SourceError)
+    if isinstance(result, SourceFile):
+        parsed = result.parsed()
+        assert isinstance(parsed, SourceError)
+        result = parsed
     assert "\n" not in str(result)
     return result
 
