@@ -82,6 +82,8 @@ class Interpreter(Expressions):
         if old.is_tensor:
             # `+=` on a tensor writes into it: dtype, shape and memory stay.
             value = replace(old, leaves=old.leaves | right.leaves)
+        elif old.may_be(Kind.TENSOR):
+            value = replace(value, storage=value.storage | old.storage)
         if old.is_(Kind.CONTAINER):
             self.changed(old, None, env)
             value = replace(value, elements=None, element=None, storage=old.storage | right.storage | value.storage)

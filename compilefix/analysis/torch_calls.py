@@ -254,6 +254,8 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
         return None  # they have the rank of the index, of the second argument
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
+    if call.bare == "gather" and rank in (0, 1):
+        return None  # a tensor without dimensions takes an index with one, and the other way round
     if api.rank == "same":
         return rank
     if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):

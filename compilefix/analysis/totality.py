@@ -166,7 +166,11 @@ class Totality:
             operands.insert(0, part.func.value)
         for operand in operands:
             value = facts.value(operand)
-            if value.is_unknown or (value.may_be(Kind.NONE) and not isinstance(operand, ast.Constant)):
+            if (
+                value.is_unknown
+                or (api.pointwise and value.may_be(Kind.CONTAINER))
+                or (value.may_be(Kind.NONE) and not isinstance(operand, ast.Constant))
+            ):
                 yield f"`{snippet(operand)}` is not proved to be a tensor or a number"
         if api.pointwise:
             yield from _dtype_allowed(part, operands, facts)

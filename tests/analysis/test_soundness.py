@@ -138,6 +138,8 @@ REGRESSIONS = {
         "v = x\ntry:\n    try:\n        v = y.view(7, 7, 7)\n        v = None\n    finally:\n        w = v\n"
         "except RuntimeError:\n    pass\nreturn v"
     ),
+    "gather from a tensor without dimensions": "v = torch.tensor(1).gather(0, torch.zeros(2).long())\nreturn v",
+    "in place on what may be a number": "for i in (1, 2.0, x.detach().clone()):\n    v = i\n    i *= 2\n    w = i\nreturn w",
     "getattr": "v = getattr(self, 'b')\nv.mul_(2)\nreturn v",
     "a name that is None or a number": "v = 2.0 if flag else None\nw = v if v is not None else x\nreturn w",
 }
@@ -165,6 +167,7 @@ MAY_FAIL = (
     "halved(x + y)",
     "x.bitwise_not()",
     "x & x",
+    "torch.maximum(n, x)",
     "[v for v in x]",
     "list(x.shape)[1]",
     "max(x, y)",
