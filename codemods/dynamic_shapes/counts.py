@@ -65,6 +65,11 @@ def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
         partner = scope.value(other)
         arithmetic = isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
         if arithmetic and partner.is_tensor and partner.certain and partner.dtype == "float" and partner.dimensioned:
+            if partner.dtype_id not in ("float32", "float64"):
+                yield Obstacle(
+                    f"beside a half precision `{snippet(other)}` a GPU rounds a count above 2048 first",
+                    "float32-rounding",
+                )
             return
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
         if not partner.is_tensor:

@@ -26,10 +26,11 @@ count = mask.sum()
 `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways. A sum or mean of
 floats adds zeros between the elements, which changes the order and so the rounding (`summation-order`); in half
 precision the sum can overflow where the mean does not. The maximum of nothing is an error, and becomes minus infinity
-(`mask-not-empty`). A count was a Python number and becomes a tensor (`number-to-tensor`). What is computed of the
-elements before they are reduced must treat each by itself, see CF502; where the mask is not proved to have the tensor's
-shape the fix needs `same-shape-dtype`. Elements that are not selected may be NaN or inf: they are replaced before
-anything is computed whose derivative is not finite for them.
+(`mask-not-empty`). A count was a Python number and becomes a tensor (`number-to-tensor`); beside a half precision
+tensor a GPU rounds it first (`float32-rounding`). What is computed of the elements before they are reduced must treat
+each by itself, see CF502; where the mask is not proved to have the tensor's shape the fix needs `same-shape-dtype`.
+Elements that are not selected may be NaN or inf: they are replaced before anything is computed whose derivative is not
+finite for them.
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -88,6 +89,7 @@ class MaskedReduction(Rule):
         "summation-order",
         "mask-not-empty",
         "number-to-tensor",
+        "float32-rounding",
         "all-rows",
     )
 
