@@ -72,6 +72,8 @@ class Notebook(SourceFile):
             lines = re.sub(
                 rf"^.*# {self.mark}:(\d+)$", lambda found: self.stand_ins[int(found[1])], part, flags=re.MULTILINE
             )
+            if _CELL_MAGIC.match(cell.source):
+                lines = _with_first(lines, cell.source.partition("\n")[0])
             ends = cell.source.endswith("\n") or not lines
             sources.append(lines if ends else lines.removesuffix("\n"))
         return sources
@@ -129,6 +131,12 @@ def parse_notebook(path: Path, data: bytes) -> SourceFile | SourceError:
     )
 
 
+def _with_first(text: str, magic: str) -> str:
+    """A cell with the line that must be its first one there, should something have come above it."""
+    above, found, below = f"\n{text}".partition(f"\n{magic}")
+    return f"{magic}\n{above.strip()}{below}" if found and above.strip() else text
+
+
 def _is_python(content: dict[str, object]) -> bool:
     metadata = content.get("metadata")
     named = []
@@ -148,12 +156,13 @@ def _as_python(source: str, mark: str, stand_ins: list[str]) -> str:
         stand_ins.append(lines[index])
         lines[index] = f"{code}# {mark}:{len(stand_ins) - 1}"
 
+    if magic is not None and magic[1] not in _PYTHON_CELL_MAGICS:
+        # No statement, so that no import comes to stand in it.
+        for index in range(len(lines)):
+            stand_in(index, "")
+        return "\n".join(lines)
     if magic is not None:
         stand_in(0, "get_ipython()  ")
-        if magic[1] not in _PYTHON_CELL_MAGICS:
-            for index in range(1, len(lines)):
-                stand_in(index, "")
-            return "\n".join(lines)
     if _parses("\n".join(lines)):
         return "\n".join(lines)
     continued = False

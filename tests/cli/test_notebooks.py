@@ -106,3 +106,24 @@ def test_an_import_that_a_fix_needs_comes_into_the_first_code_cell(tmp_path: Pat
     assert "import torch\n" in whole
     assert whole.index("import torch\n") < whole.index("torch.where(")
     assert "%load_ext x" in new.cells[1].source
+
+
+@pytest.mark.parametrize("first", ["%%bash\nls", "%%time\ny = 1", "%%capture out\nimport os", "# only a comment", ""])
+def test_an_import_never_comes_above_a_cell_magic_or_into_another_language(tmp_path: Path, first: str) -> None:
+    model = "import torch.nn as nn\n\n\n" + MODEL
+    model = model.replace("return x * x.detach().abs().mean().item()", "print('step')\n        return x")
+    cells = [nbformat.v4.new_code_cell(first), nbformat.v4.new_code_cell(model)]
+    path = tmp_path / "model.ipynb"
+    path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
+    assert run("apply", "--unsafe-fixes", cwd=tmp_path).returncode == 0
+    new = nbformat.read(path, as_version=4)
+    whole = "\n".join(cell.source for cell in new.cells)
+    assert whole.index("from _compile_boundary import emit") < whole.index("emit(")
+    assert whole.index("import torch\n") < whole.index("torch.where(")
+    start = first.partition("\n")[0]
+    assert new.cells[0].source.startswith(start)
+    if first.startswith("%%bash"):
+        assert new.cells[0].source == first
+    if first.startswith(("%%time", "%%capture")):
+        assert first.partition("\n")[2] in new.cells[0].source
+    assert run("apply", "--unsafe-fixes", cwd=tmp_path).stdout == "0 fixes applied in 0 files.\n"
