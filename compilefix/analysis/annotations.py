@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from compilefix.analysis import values
 from compilefix.analysis.values import Kind, Value
@@ -39,7 +40,7 @@ def annotated(node: ast.expr | None, module: Module, project: Project) -> Value:
                 return values.UNKNOWN
         return values.UNKNOWN
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return values.join(annotated(node.left, module, project), annotated(node.right, module, project))
+        return _either([annotated(node.left, module, project), annotated(node.right, module, project)])
     if isinstance(node, ast.Subscript):
         return _generic(node, module, project)
     name = module.qualified(node)
@@ -113,6 +114,15 @@ def is_tensor_type(name: str) -> bool:
     )
 
 
+def _either(parts: list[Value]) -> Value:
+    """A union. Beside a type that says nothing (a sparse tensor of another package), a tensor is what code gets."""
+    joined = values.join_all(parts)
+    if joined.is_unknown and any(p.is_tensor for p in parts):
+        known = values.join_all(p for p in parts if not p.is_unknown)
+        return replace(known, certain=False)
+    return joined
+
+
 def _generic(node: ast.Subscript, module: Module, project: Project) -> Value:
     name = module.qualified(node.value) or ""
     last = name.rpartition(".")[2]
@@ -120,7 +130,7 @@ def _generic(node: ast.Subscript, module: Module, project: Project) -> Value:
     if last == "Optional":
         return values.join(annotated(args[0], module, project), values.NONE)
     if last == "Union":
-        return values.join_all(annotated(a, module, project) for a in args)
+        return _either([annotated(a, module, project) for a in args])
     if last in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
         return annotated(args[0], module, project)
     if last == "Literal":

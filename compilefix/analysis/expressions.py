@@ -171,6 +171,9 @@ class Expressions(Calls):
             key = self.key(node.value.value)
             if key is not None and key in env and env[key].is_tensor and env[key].rank is None:
                 env[key] = replace(env[key], has_dims=True)
+        if base.may_be(Kind.TENSOR) and base.may_be(Kind.CONTAINER) and not base.is_unknown:
+            item = base.element if base.element is not None else values.UNKNOWN
+            return join(self._index_tensor(node, base), item.stripped())
         if base.is_tensor or (base.may_be(Kind.TENSOR) and not base.is_unknown):
             return self._index_tensor(node, base)
         if base.is_(Kind.CONTAINER):
