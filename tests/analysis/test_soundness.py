@@ -139,7 +139,7 @@ REGRESSIONS = {
         "except RuntimeError:\n    pass\nreturn v"
     ),
     "gather from a tensor without dimensions": "v = torch.tensor(1).gather(0, torch.zeros(2).long())\nreturn v",
-    "in place on what may be a number": "for i in (1, 2.0, x.detach().clone()):\n    v = i\n    i *= 2\n    w = i\nreturn w",
+    "in place on what may be a number": "for i in (1, x.detach().clone()):\n    v = i\n    i *= 2\n    w = i\nreturn w",
     "getattr": "v = getattr(self, 'b')\nv.mul_(2)\nreturn v",
     "a name that is None or a number": "v = 2.0 if flag else None\nw = v if v is not None else x\nreturn w",
 }
