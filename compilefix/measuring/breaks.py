@@ -13,6 +13,7 @@ import functools
 import json
 import linecache
 import logging
+import os
 import re
 import sys
 import sysconfig
@@ -335,9 +336,10 @@ def _with_column(place: Place, translator: Any) -> Place:
 def _is_foreign(filename: str) -> bool:
     if filename.startswith("<"):
         return True
-    if filename.startswith((_TORCH, _HERE)):
+    # Whole folders: `torch` is also how torchmetrics and torch_geometric begin.
+    if filename.startswith((f"{_TORCH}{os.sep}", f"{_HERE}{os.sep}")):
         return True
-    return filename.startswith(_STDLIB) and "site-packages" not in filename and "dist-packages" not in filename
+    return filename.startswith(f"{_STDLIB}{os.sep}") and "site-packages" not in filename and "dist-packages" not in filename
 
 
 def _colno(frame: traceback.FrameSummary) -> int | None:

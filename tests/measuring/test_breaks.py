@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import logging
 import traceback
+from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from compilefix.measuring.breaks import BreakCollector  # noqa: E402
+from compilefix.measuring.breaks import BreakCollector, _is_foreign  # noqa: E402
 
 
 def broken(column: int | None) -> logging.LogRecord:
@@ -43,3 +44,10 @@ def test_the_collector_leaves_torch_as_it_was() -> None:
         assert hooks() != before
     assert hooks() == before
     assert (collector.graph_runs, collector.break_sites) == (1, ())
+
+
+def test_a_package_whose_name_begins_with_torch_is_not_torch() -> None:
+    torch_folder = Path(torch.__file__).resolve().parent
+    assert _is_foreign(str(torch_folder / "functional.py"))
+    assert not _is_foreign(str(torch_folder.with_name("torchmetrics") / "utilities" / "compute.py"))
+    assert not _is_foreign(str(torch_folder.with_name("torch_geometric") / "utils" / "loop.py"))
