@@ -96,7 +96,9 @@ class MaskedReduction(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reductions of masked elements."""
         for found in reductions(scope):
-            yield self._judge(found, scope)
+            finding = self._judge(found, scope)
+            if finding.fix is not None or found.counted or found.mask.index in set(ast.walk(found.node)):
+                yield finding  # else the graph breaks where the elements are selected, and CF501 says so there
 
     def _judge(self, found: Reduction, scope: Scope) -> Finding:
         statement = scope.statement(found.node)

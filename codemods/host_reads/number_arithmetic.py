@@ -69,6 +69,7 @@ class NumberArithmetic(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""
+        yield from self._unproved(scope)
         for node, source in reads(scope):
             finding = self.judge(node, source, scope)
             if finding.fix is None and not_captured(node, scope) is None:
@@ -76,6 +77,21 @@ class NumberArithmetic(Rule):
                     continue
                 finding = replace(finding, declined=f"{finding.declined}; {CAPTURE}")
             yield finding
+
+    def _unproved(self, scope: Scope) -> Iterator[Finding]:
+        """`x.item()` where the kind of `x` is not known: a tensor, or an array, which breaks the graph as well."""
+        for node in scope.nodes:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "item"
+                and not node.args
+                and not node.keywords
+                and scope.value(node.func.value).is_unknown
+                and scope.callee(node) is None
+            ):
+                message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
+                yield self.declined(scope, node, message, f"`{snippet(node.func.value)}` is not proved to be a tensor")
 
     def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
         """The finding for one read of a tensor's value."""
@@ -92,8 +108,7 @@ def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
 
     What only decides an `if` belongs to the rule for that `if`, and what Python knows without the tensor to CF203.
     """
-    for node in scope.nodes:
-        if isinstance(node, ast.Call):
-            source = read_of(node, scope)
-            if source is not None and not decides(node, scope) and not reads_static(source, scope):
-                yield node, source
+    for node in scope.of(ast.Call):
+        source = read_of(node, scope)
+        if source is not None and not decides(node, scope) and not reads_static(source, scope):
+            yield node, source

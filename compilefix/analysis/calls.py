@@ -26,6 +26,9 @@ _SHAPE_METHODS = {
 }
 
 
+_TENSOR = frozenset({Kind.TENSOR})
+
+
 class Calls(Binding):
     """The values of calls."""
 
@@ -166,6 +169,9 @@ class Calls(Binding):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
+        if attr in ("any", "all") and receiver.is_unknown:
+            # Arrays have these too, and are tensors to Dynamo.
+            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, dtype="bool", certain=False)
         if attr in ("items", "values", "keys") and held:
             element = receiver.element if receiver.element is not None else values.UNKNOWN
             return values.container(
