@@ -92,3 +92,22 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("compilefix ch", "check"),
+        ("compilefix check --output-f", "--output-format"),
+        ("compilefix apply --int", "--interactive"),
+    ],
+)
+def test_the_shell_completes_commands_and_options(tmp_path: Path, words: str, offered: str) -> None:
+    asked = {"_COMPILEFIX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    assert offered in run(cwd=tmp_path, **asked).stdout.split()
+
+
+def test_a_program_in_the_working_directory_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "rich.py").write_text("raise SystemExit(7)\n")
+    (tmp_path / "typer.py").write_text("raise SystemExit(7)\n")
+    assert run("check", cwd=tmp_path).returncode == 0
