@@ -159,9 +159,12 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
         found = inference.project.resolve(name)
         if isinstance(found, Class):
             return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+        if (found if isinstance(found, str) else found.full_name if isinstance(found, Function) else "").endswith(
+            (".getLogger", ".get_logger")
+        ):
+            # Packages have a function of their own for it, which hands on what `logging` gives.
+            return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if isinstance(found, str):
-            if found == "logging.getLogger" or found.endswith(".get_logger"):
-                return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
             api = torch_api.function(found)
             if api is not None and api.returns == "Tensor":
                 return tensor(storage=frozenset({f"global.{module.name}"}))

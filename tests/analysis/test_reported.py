@@ -1,0 +1,134 @@
+"""What real packages write: breaks that the analysis missed there, and lines that it took for breaks.
+
+A line that ends in `# BREAK` is to be reported, and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from compilefix.codemods import registry
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+HEAD = "import torch\nfrom torch import Tensor, nn\n"
+
+CASES: Mapping[str, Mapping[str, str]] = {
+    "a logger of the package's own making": {
+        "pkg/log.py": """
+            import logging
+            def get_logger(name):
+                return logging.getLogger(name)
+        """,
+        "pkg/model.py": """
+            from pkg.log import get_logger
+            logger = get_logger(__name__)
+            def forward(x: Tensor) -> Tensor:
+                logger.warning("slow path")  # BREAK
+                return x + 1
+        """,
+    },
+    "a type alias in another file": {
+        "pkg/types.py": """
+            from typing import Optional
+            OptTensor = Optional[Tensor]
+        """,
+        "pkg/model.py": """
+            from pkg.types import OptTensor
+            def count(x: Tensor, batch: OptTensor) -> int:
+                if batch is None:
+                    return 1
+                return int(batch.max()) + 1  # BREAK
+        """,
+    },
+    "a union with a type of another package": {
+        "pkg/model.py": """
+            from typing import Union
+            from elsewhere import SparseTensor
+            def loops(index: Union[Tensor, SparseTensor]) -> Tensor:
+                mask = index[0] != index[1]
+                return index[:, mask]  # BREAK
+        """,
+    },
+    "a tensor, or a tuple of numbers": {
+        "pkg/model.py": """
+            from typing import Union
+            def scale(x: Tensor, ratio: Union[Tensor, tuple[float, float]]) -> Tensor:
+                if ratio[0] < 1.0:
+                    x = x * 2
+                return x
+        """,
+    },
+    "a buffer that is counted up": {
+        "pkg/model.py": """
+            class Model(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("calls", torch.tensor(0))
+                def forward(self, x: Tensor) -> Tensor:
+                    self.calls += 1
+                    if self.calls > 3:  # BREAK
+                        x = x * 2
+                    return x
+        """,
+    },
+    "item, any and all of what is not known to be a tensor": {
+        "pkg/model.py": """
+            def forward(x: Tensor, state):
+                found = state.lookup(x)
+                if (found[1:] > found[:-1]).all():  # BREAK
+                    x = x + 1
+                return x * found.sum().item()  # BREAK
+        """,
+    },
+    "comparisons that give a Python bool": {
+        "pkg/model.py": """
+            def forward(x: Tensor, y: Tensor) -> Tensor:
+                if torch.equal(x, y):  # BREAK
+                    return x
+                same = x.allclose(y)  # BREAK
+                return y if same else x
+        """,
+    },
+    "the length of selected elements, which break where they are selected": {
+        "pkg/model.py": """
+            def kept(x: Tensor, mask: Tensor) -> Tensor:
+                chosen = x[mask > 0]  # BREAK
+                if len(chosen) == 0:
+                    return x.new_zeros(())
+                return chosen.sort()[0]
+        """,
+    },
+    "an installed package that compiles one function itself": {
+        "site-packages/pkg/model.py": """
+            @torch.compile
+            def fast(x: Tensor) -> Tensor:
+                return x + 1
+            class Model(nn.Module):
+                def forward(self, x: Tensor) -> Tensor:
+                    if x.sum() > 0:  # BREAK
+                        x = x + 1
+                    return x
+        """,
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_breaks_are_reported_where_they_are(name: str) -> None:
+    files = []
+    expected = set()
+    for path, body in CASES[name].items():
+        text = HEAD + dedent(body)
+        module = path.removeprefix("site-packages/").removesuffix(".py").replace("/", ".")
+        files.append(SourceFile(Path("/") / path, module, text))
+        lines = enumerate(text.splitlines(), 1)
+        expected |= {(path, number) for number, line in lines if line.endswith("# BREAK")}
+    outcome = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False)
+    found = {(f.path.lstrip("/"), f.span.line) for f in outcome.findings if f.effect == "break"}
+    assert found == expected
