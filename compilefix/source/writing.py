@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,8 @@ from compilefix.source.files import SourceError, SourceFile, display_path, reaso
 
 if os.name == "posix":
     import fcntl
+
+_LONGEST_WAIT_S = 3.0
 
 
 def write(target: SourceFile | Path, text: str, *, root: Path | None = None) -> SourceError | None:
@@ -63,16 +66,30 @@ def _replace(source: SourceFile, text: str, root: Path | None) -> SourceError | 
 def _alone(path: Path) -> Iterator[None]:
     """Keep other runs of compilefix from replacing the file between the look at what it holds and the replacement.
 
-    Where the file system knows no locks, a change in that moment is not seen.
+    Where the file system knows no locks, or another program keeps the file locked, a change in that moment is not seen.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         if os.name == "posix":
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    end = time.monotonic() + _LONGEST_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return
+            time.sleep(0.02)
+        except OSError:
+            return
+        else:
+            return
 
 
 def _create(path: Path, text: str) -> SourceError | None:

@@ -105,3 +105,19 @@ def test_a_new_file_is_created_but_never_over_another(tmp_path: Path) -> None:
     assert error is not None
     assert "exists" in error.message
     assert path.read_text() == "x = 1\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file locks")
+def test_a_file_that_another_program_keeps_locked_is_waited_for_but_not_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    monkeypatch.setattr(writing, "_LONGEST_WAIT_S", 0.05)
+    path = tmp_path / "module.py"
+    path.write_text("x = 1\n")
+    source = read(path)
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert writing.write(source, "x = 2\n") is None
+    assert path.read_text() == "x = 2\n"
