@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality
@@ -16,6 +16,8 @@ from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.source.files import SourceFile
 from compilefix.source.tree import children
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Scope:
@@ -41,6 +43,17 @@ class Scope:
     def nodes(self) -> tuple[ast.AST, ...]:
         """The nodes that run compiled, in source order; nested functions are scopes of their own."""
         return tuple(live_nodes(self.facts))
+
+    @cached_property
+    def _by_class(self) -> Mapping[type[ast.AST], list[ast.AST]]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(node.__class__, []).append(node)
+        return found
+
+    def of(self, kind: type[_Node]) -> Sequence[_Node]:
+        """Those of `nodes` that are of one class, in source order."""
+        return self._by_class.get(kind, ())  # type: ignore[return-value]
 
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
@@ -79,7 +92,7 @@ class Scope:
     def names(self, name: str, *, stores: bool = False) -> list[ast.Name]:
         """The places that load (or store) a local name, in source order."""
         kind = ast.Store if stores else ast.Load
-        return [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, kind)]
+        return [n for n in self.of(ast.Name) if n.id == name and isinstance(n.ctx, kind)]
 
     def local_name(self, module: str) -> str | None:
         """The name under which this file imports a module at its top level, for example `np` for numpy."""

@@ -68,10 +68,9 @@ class RowLoop(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`for` loops whose only statement fills a row."""
-        for node in scope.nodes:
-            fill = _row_fill(node, scope) if isinstance(node, ast.For) else None
+        for node in scope.of(ast.For):
+            fill = _row_fill(node, scope)
             if fill is not None:
-                assert isinstance(node, ast.For)
                 yield self._judge(node, fill, scope)
 
     def _judge(self, node: ast.For, fill: _RowFill, scope: Scope) -> Finding:

@@ -90,8 +90,8 @@ class TensorIf(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test is a tensor; an `elif` belongs to its `if`."""
-        for node in scope.nodes:
-            if not isinstance(node, ast.If) or _is_elif(node, scope):
+        for node in scope.of(ast.If):
+            if _is_elif(node, scope):
                 continue
             chain = _chain(node)
             tests = [link.test for link in chain if is_tensor_test(link.test, scope)]

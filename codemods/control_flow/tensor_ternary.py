@@ -62,8 +62,8 @@ class TensorTernary(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Conditional expressions whose test is a tensor."""
-        for node in scope.nodes:
-            if isinstance(node, ast.IfExp) and is_tensor_test(node.test, scope):
+        for node in scope.of(ast.IfExp):
+            if is_tensor_test(node.test, scope):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.IfExp, scope: Scope) -> Finding:

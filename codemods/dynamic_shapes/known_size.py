@@ -59,9 +59,7 @@ class KnownSize(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, and of `unique` with nothing but the tensor."""
-        for node in scope.nodes:
-            if not isinstance(node, ast.Call):
-                continue
+        for node in scope.of(ast.Call):
             if counted(node, scope) is not None:
                 yield self._counts(node, scope)
             elif tested(node, scope) is not None:

@@ -101,8 +101,8 @@ def kind_of(node: ast.Call, scope: Scope) -> str | None:
 
 def effects(scope: Scope, kind: str) -> Iterator[ast.Call]:
     """The calls of one kind that the function itself makes; those in a lambda run when the lambda does."""
-    for node in scope.nodes:
-        if not isinstance(node, ast.Call) or kind_of(node, scope) != kind:
+    for node in scope.of(ast.Call):
+        if kind_of(node, scope) != kind:
             continue
         if not any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(node)):
             yield node

@@ -68,9 +68,7 @@ class HostLibrary(Rule):
         """Calls into such a library with a tensor, or an array made of one."""
         if not any(library in scope.file.text for library in _LIBRARIES):
             return
-        for node in scope.nodes:
-            if not isinstance(node, ast.Call):
-                continue
+        for node in scope.of(ast.Call):
             library = (scope.callee(node) or "").partition(".")[0]
             arguments = [*node.args, *(k.value for k in node.keywords)]
             if library in _LIBRARIES and any(numpy_operand(argument, scope) for argument in arguments):

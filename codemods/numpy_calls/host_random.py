@@ -97,9 +97,7 @@ class HostRandom(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Draws that Dynamo does not trace, or whose number it needs while it traces."""
-        for node in scope.nodes:
-            if not isinstance(node, ast.Call):
-                continue
+        for node in scope.of(ast.Call):
             gb = _broken_by(node, scope.callee(node) or "", scope)
             if gb is not None:
                 yield self._judge(node, gb, scope)

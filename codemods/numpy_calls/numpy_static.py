@@ -66,9 +66,9 @@ class NumpyStatic(Rule):
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
         if "numpy" not in scope.file.text:
             return
-        for node in scope.nodes:
-            name = scope.callee(node) or "" if isinstance(node, ast.Call) else ""
-            if not isinstance(node, ast.Call) or not name.startswith("numpy."):
+        for node in scope.of(ast.Call):
+            name = scope.callee(node) or ""
+            if not name.startswith("numpy."):
                 continue
             if name in _ARRAYS:
                 yield from self._array(node, scope)

@@ -9,6 +9,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Value, tensor
 from compilefix.source.index import Function
+from compilefix.source.tree import children
 
 
 class Evidence:
@@ -56,23 +57,28 @@ def float_parameters(facts: FunctionFacts) -> frozenset[str]:
     that a tensor that is not floating would fail there.
     """
     function = facts.function
+    parameters = {parameter.arg for parameter in function.parameters}
+    calls = [
+        (node, node.args[0].id)
+        for node, _ in facts.float_only
+        if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in parameters
+    ]
+    if not calls:
+        return frozenset()
     found: set[str] = set()
     always = {n: statement.lineno for statement in function.node.body for n in _unconditional(statement)}
-    for parameter in function.parameters:
-        name = parameter.arg
-        for node, _ in facts.float_only:
-            argument = node.args[0] if node.args else None
-            if node not in always or not isinstance(argument, ast.Name) or argument.id != name:
-                continue
-            if any(isinstance(n, ast.Return | ast.Yield) and n.lineno < node.lineno for n in function.nodes):
-                continue
-            stores = [
-                n
-                for n in function.nodes
-                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
-            ]
-            if all(_follows(facts.value(s), name) for s in stores):
-                found.add(name)
+    for node, name in calls:
+        if node not in always:
+            continue
+        if any(n.lineno < node.lineno for kind in (ast.Return, ast.Yield) for n in function.of(kind)):
+            continue
+        stores = [
+            n
+            for n in function.of(ast.Name)
+            if n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < always[node]
+        ]
+        if all(_follows(facts.value(s), name) for s in stores):
+            found.add(name)
     return frozenset(found)
 
 
@@ -103,4 +109,4 @@ def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
             elif isinstance(node, ast.BoolOp):
                 pending.append(node.values[0])
             elif not isinstance(node, ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-                pending.extend(ast.iter_child_nodes(node))
+                pending.extend(children(node))

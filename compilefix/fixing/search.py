@@ -88,9 +88,8 @@ class Search:
         """Look at one unit; `entry` is what `entry` gave."""
         modules = self.project.modules
         modules.begin()
-        errors = [error for name in names if (error := modules.error(name)) is not None]
         if not entry.library:
-            return UnitResult((), tuple(errors))
+            return UnitResult((), self._unreadable(names), modules.used)
         inference = Inference(self.project)
         judge = _Judge(inference, self._rules)
         own = {modules.files[name].path.as_posix() for name in names}
@@ -102,8 +101,13 @@ class Search:
             for compiled in library_functions(inference, names, known)
         )
         used = modules.used
+        errors = (*self._unreadable(names), *judge.errors)
         self.project.trim(KEPT_CHARACTERS)
-        return UnitResult(found, (*errors, *judge.errors), used)
+        return UnitResult(found, errors, used)
+
+    def _unreadable(self, names: Sequence[str]) -> tuple[SourceError, ...]:
+        """What is no Python. After the rest: what has been parsed is not parsed again."""
+        return tuple(error for name in names if (error := self.project.modules.error(name)) is not None)
 
 
 def units(project: Project) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from compilefix.source.files import SourceError, SourceFile
-from compilefix.source.tree import walk
+from compilefix.source.tree import children, walk
 
 FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -112,6 +112,8 @@ class Module:
     def forget(self) -> None:
         """Let go of all that the module defines."""
         self.tree = ast.Module([], [])
+        for cls in self.classes.values():
+            cls.methods.clear()  # type: ignore[attr-defined]
         for names in (self.functions, self.classes, self.assigns):
             names.clear()
         self.all_functions.clear()
@@ -423,6 +425,6 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
         elif not isinstance(node, ast.ClassDef | ast.Lambda):
             pending[:0] = [
                 child
-                for child in ast.iter_child_nodes(node)
+                for child in children(node)
                 if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
             ]
