@@ -54,24 +54,29 @@ def _operand(node: ast.expr, template: Template) -> str:
     return template.use(node, operand=not negative)
 
 
-def arithmetic_only(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether a drawn number may be a tensor everywhere it goes: arithmetic that ends at a tensor with dimensions."""
+def arithmetic_only(node: ast.expr, scope: Scope, followed: frozenset[str] = frozenset()) -> Iterator[Obstacle]:
+    """Whether a drawn number may be a tensor everywhere it goes: arithmetic that ends at a tensor with dimensions.
+
+    `followed`: the names that it was followed through.
+    """
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
         everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
         if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(scope.names(name)) + 1:
             yield Obstacle(f"`{name}` has other values too, or is used in a nested function")
-        for use in scope.names(name):
-            yield from arithmetic_only(use, scope)
+        for use in scope.names(name) if name not in followed else ():
+            yield from arithmetic_only(use, scope, followed | {name})
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = scope.value(parent.right if parent.left is node else parent.left)
         if other.is_(Kind.STATIC, Kind.SIZE):
-            yield from arithmetic_only(parent, scope)
-        elif not (other.is_tensor and other.certain and other.dtype == "float" and other.dimensioned):
+            yield from arithmetic_only(parent, scope, followed)
+        elif not other.is_tensor:
+            yield Obstacle(f"what `{snippet(parent)}` computes with is not proved to be a number or a tensor")
+        elif not (other.certain and other.dtype == "float" and other.dimensioned):
             yield Obstacle(f"`{snippet(parent)}` had a Python number in it, and now has a tensor", "number-to-tensor")
     elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub | ast.UAdd):
-        yield from arithmetic_only(parent, scope)
+        yield from arithmetic_only(parent, scope, followed)
     else:
         what = "a branch" if isinstance(parent, ast.Compare | ast.If | ast.IfExp) else f"`{snippet(parent)}`"
         yield Obstacle(f"the number is needed as a Python number in {what}")
