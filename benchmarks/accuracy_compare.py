@@ -394,7 +394,7 @@ def _markdown(part: str, compared: Comparison) -> str:
 
 
 def _where(item: Mapping[str, Any]) -> str:
-    path = item["path"].partition("site-packages/")[2] or item["path"]
+    path = item["path"].partition("site-packages/")[2] or Path(item["path"]).name
     return f"{path}:{item['line']}"
 
 
@@ -412,4 +412,4 @@ def _document(compared: Comparison) -> dict[str, Any]:
 
 
 def _site(site: Mapping[str, Any]) -> dict[str, Any]:
-    return {"at": _where(site), "gb": site["gb"], "reason": site["reason"], "source": site["source"]}
+    return {"at": _where(site), "gb": site["gb"], "reason": site["reason"].partition(":")[0], "source": site["source"]}
