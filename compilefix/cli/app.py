@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("compilefix.cli.check", "Report what makes torch.compile break a graph or recompile."),
     "apply": ("compilefix.cli.apply", "Fix files in place, or show the diff."),
     "verify": ("compilefix.cli.verify", "Measure the fixes on a workload, without writing them."),
+    "run": ("compilefix.cli.run", "Run a program with the fixes served from memory."),
     "rule": ("compilefix.cli.rule", "Explain one rule."),
     "rules": ("compilefix.cli.rules", "List the rules."),
     "server": ("compilefix.cli.server", "Serve editors: diagnostics, quick fixes, the rules' pages."),
@@ -57,7 +58,7 @@ def load(name: str) -> Any:
     module = importlib.import_module(COMMANDS[name][0])
     # `apply --diff` writes bytes and `check` may print to a pipe with a narrow encoding, so texts are plain.
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(getattr(module, name))
+    single.command(name, context_settings=getattr(module, "SETTINGS", None))(getattr(module, name))
     return typer.main.get_command(single)
 
 
