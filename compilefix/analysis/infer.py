@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
@@ -16,7 +17,7 @@ from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.statements import Interpreter
-from compilefix.analysis.values import Kind, Value, static, tensor
+from compilefix.analysis.values import Kind, Value, join_all, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module, Project
 
@@ -59,7 +60,7 @@ class Inference:
         if _says_all(declared, function):
             return declared
         returns = self.facts(function).returns
-        return declared if returns.is_unknown and not declared.is_unknown else returns
+        return _completed(returns, declared)
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
@@ -136,6 +137,16 @@ class Inference:
             self._globals[key] = values.UNKNOWN
             self._globals[key] = _global_value(module.assigns[name], module, self)
         return self._globals[key]
+
+
+def _completed(found: Value, declared: Value) -> Value:
+    """What a function was found to return, with what only its annotation says, item by item of a tuple."""
+    if found.is_unknown:
+        return found if declared.is_unknown else declared
+    if found.elements is None or declared.elements is None or len(found.elements) != len(declared.elements):
+        return found
+    items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))
+    return found if items == found.elements else replace(found, elements=items, element=join_all(items))
 
 
 def _says_all(declared: Value, function: Function) -> bool:

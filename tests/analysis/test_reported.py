@@ -55,6 +55,18 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return index[:, mask]  # BREAK
         """,
     },
+    "a returned tuple whose items only the annotation knows": {
+        "pkg/model.py": """
+            from elsewhere import convert
+            def parts(x) -> tuple[Tensor, Tensor]:
+                index, value = convert(x)
+                return index, value
+            def forward(x: Tensor) -> Tensor:
+                index, value = parts(x)
+                mask = index[0] != index[1]
+                return value[mask]  # BREAK
+        """,
+    },
     "a tensor, or a tuple of numbers": {
         "pkg/model.py": """
             from typing import Union
