@@ -34,6 +34,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
@@ -115,7 +116,7 @@ class DataDependentShape(Rule):
 def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     """What is surely a mask though not all is proved: the kind of what it indexes, or the dtype of a tensor `mask`."""
     base = scope.value(node.value)
-    if not (base.is_tensor or base.is_unknown):
+    if not base.may_be(Kind.TENSOR):
         return None
     for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
         if is_mask(part, scope):
