@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("compilefix.cli.run", "Run a program with the fixes served from memory."),
     "rule": ("compilefix.cli.rule", "Explain one rule."),
     "rules": ("compilefix.cli.rules", "List the rules."),
+    "explain": ("compilefix.cli.explain", "Explain a graph-break id, and say which rule covers it."),
     "server": ("compilefix.cli.server", "Serve editors: diagnostics, quick fixes, the rules' pages."),
 }
 """Command -> the module that holds it, in a function of the command's name, and its line in the help."""
