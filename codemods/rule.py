@@ -98,10 +98,6 @@ class Scope:
         """The name under which this file imports a module at its top level, for example `np` for numpy."""
         return self.function.module.top_level_imports.get(module)
 
-    def source(self, node: ast.AST) -> str:
-        """The text of a node as it stands in the file."""
-        return ast.get_source_segment(self.file.text, node) or ast.unparse(node)
-
     def span(self, node: ast.AST) -> Span:
         """Where a node stands, in code points."""
         line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]

@@ -722,9 +722,7 @@ def _replaced(node: ast.expr, parts: Sequence[tuple[ast.expr, bool]], plan: _Pla
 
 def _segment(node: ast.expr, scope: Scope) -> str | None:
     """The source of a node, if it is really that: inside f-strings, Python before 3.12 can give a wrong place."""
-    text = ast.get_source_segment(scope.file.text, node)
-    if text is None:
-        return None
+    text = scope.file.segment(node)
     try:
         same = ast.dump(ast.parse(f"({text}\n)", mode="eval").body) == ast.dump(node)
     except SyntaxError:
@@ -737,13 +735,9 @@ def _offset(whole: ast.expr, part: ast.expr, scope: Scope) -> tuple[int, int] | 
     text = _segment(part, scope)
     if text is None:
         return None
-    start = _position(part.lineno, part.col_offset, scope) - _position(whole.lineno, whole.col_offset, scope)
+    position = scope.file.position
+    start = position(part.lineno, part.col_offset) - position(whole.lineno, whole.col_offset)
     return start, start + len(text)
-
-
-def _position(line: int, column: int, scope: Scope) -> int:
-    lines = scope.file.text.splitlines(keepends=True)
-    return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode(errors="ignore"))
 
 
 def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:

@@ -130,7 +130,7 @@ def _edit(module: Module, node: ast.AST) -> Edit | None:
     tree = module.file.tree
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
-        text = ast.get_source_segment(module.file.text, imports[-1]) if imports else None
+        text = module.file.segment(imports[-1]) if imports else None
         return None if text is None else Edit(_span(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
     simple = (ast.Assign, ast.Expr, ast.Return)
     around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]

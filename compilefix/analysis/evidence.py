@@ -19,19 +19,17 @@ class Evidence:
         self._proof: set[str] = set()
         self._hint: set[str] = set()
         names = {a.arg for a in function.parameters if a.annotation is None}
+        if not names:
+            return
         module = function.module
-        for node in function.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
-                if node.attr in torch_api.TENSOR_ONLY_METHODS:
-                    self._proof.add(node.value.id)
-                elif node.attr in ("shape", "size", "device", "dtype"):
-                    self._hint.add(node.value.id)
-            elif (
-                isinstance(node, ast.Call)
-                and node.args
-                and isinstance(node.args[0], ast.Name)
-                and node.args[0].id in names
-            ):
+        for attribute in function.of(ast.Attribute):
+            if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
+                if attribute.attr in torch_api.TENSOR_ONLY_METHODS:
+                    self._proof.add(attribute.value.id)
+                elif attribute.attr in ("shape", "size", "device", "dtype"):
+                    self._hint.add(attribute.value.id)
+        for node in function.of(ast.Call):
+            if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:
                     continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Callable
 
 from compilefix.analysis import torch_api, values
@@ -115,8 +114,7 @@ class Expressions(Calls):
 
     def _kept_container(self, value: Value, attr: str) -> Value:
         """A list or dict in an attribute holds what `__init__` put in only where nothing in the module changes it."""
-        changed = re.search(rf"\.{attr}(\.[a-z]+\(|\[[^\n]*\] *[-+*/]?=[^=]| *[+*]=)", self.module.file.text)
-        if changed or value.elements == () or value.element is None:
+        if self.module.changes_items(attr) or value.elements == () or value.element is None:
             return replace(value, elements=None, element=None, leaves=value.leaves | {ANY_LEAF})
         return replace(value, elements=None)
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from compilefix.analysis.annotations import annotated
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.files import SourceFile
@@ -373,11 +374,11 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
 
 def _on_tensors(function: Function, inference: Inference) -> bool:
     """Whether the function computes on tensors: it gets one, or makes one and is a method that is called."""
-    facts = inference.facts(function)
     start = 0 if function.cls is None or function.is_static else 1
-    names = {a.arg for a in function.parameters[start:]}
-    if not names and function.node.name != "__call__":
+    names = {a.arg for a in function.parameters[start:] if _may_be_tensor(a, function, inference)}
+    if not names:
         return False
+    facts = inference.facts(function)
     for node in live_nodes(facts):
         if isinstance(node, ast.Name) and node.id in names:
             value = facts.value(node)
@@ -385,6 +386,12 @@ def _on_tensors(function: Function, inference: Inference) -> bool:
             if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in parts):
                 return True
     return False
+
+
+def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:
+    declared = annotated(parameter.annotation, function.module, inference.project)
+    parts = (declared, declared.element) if declared.element is not None else (declared,)
+    return any(part.may_be(Kind.TENSOR) for part in parts)
 
 
 @dataclass(frozen=True)

@@ -162,12 +162,14 @@ def number(dtype: str | None, certain: bool = True) -> Value:
     return Value(frozenset({Kind.NUMBER}), dtype=dtype, certain=certain)
 
 
+_NUMBERS = {bool: "bool", int: "int", float: "float", complex: "complex"}
+
+
 def static(value: complex | str | bytes | None) -> Value:
     """A Python constant."""
     if value is None:
         return NONE
-    names = {bool: "bool", int: "int", float: "float", complex: "complex"}
-    return Value(frozenset({Kind.STATIC}), dtype=names.get(type(value)), const=Const(value))
+    return replace(STATIC, dtype=_NUMBERS.get(type(value)), const=Const(value))
 
 
 def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:

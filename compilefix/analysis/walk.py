@@ -102,24 +102,21 @@ CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "up
 
 def _bindings(function: Function) -> tuple[frozenset[str], frozenset[str]]:
     """Names that may change at any call, through a nested function or a global statement, and the local names."""
-    unstable: set[str] = set()
-    bound: set[str] = set()
-    for node in function.nodes:
-        if isinstance(node, ast.Nonlocal | ast.Global):
-            unstable.update(node.names)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not function.node:
-            bound.add(node.name)
-            unstable.update(_changed_in(node))
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound.add(node.id)
+    unstable = {name for kind in (ast.Nonlocal, ast.Global) for node in function.of(kind) for name in node.names}
+    bound = {node.id for node in function.of(ast.Name) if isinstance(node.ctx, ast.Store)}
+    for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
+        for nested in function.of(kind):
+            if nested is not function.node:
+                bound.add(nested.name)
+                unstable.update(_changed_in(nested))
     return frozenset(unstable), frozenset(bound - unstable)
 
 
 def rebound_after(function: Function, inner: ast.AST) -> frozenset[str]:
     """Names that may have another value when a nested function or lambda is called than where it was made."""
     stores: dict[str, list[int]] = {p.arg: [0] for p in function.parameters}
-    for node in function.nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    for node in function.of(ast.Name):
+        if isinstance(node.ctx, ast.Store):
             stores.setdefault(node.id, []).append(node.lineno)
     line = getattr(inner, "lineno", 0)
     return frozenset(name for name, lines in stores.items() if len(lines) > 1 or lines[0] > line)

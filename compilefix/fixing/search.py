@@ -26,11 +26,12 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Project, Used
 
-UNIT_CHARACTERS = 2_500_000
-"""How much source a unit holds: some hundred files. Smaller ones look at shared code more often, larger ones need more
-memory (about 40 bytes for a character)."""
+UNIT_CHARACTERS = 4_000_000
+"""How much source a unit holds: some two hundred files.
 
-KEPT_CHARACTERS = 5_000_000
+Smaller units look at shared code more often, larger ones need more memory, about 40 bytes for a character."""
+
+KEPT_CHARACTERS = 3_000_000
 """How much source stays parsed from one unit to the next."""
 
 
@@ -102,7 +103,7 @@ class Search:
         )
         used = modules.used
         errors = (*self._unreadable(names), *judge.errors)
-        self.project.trim(KEPT_CHARACTERS)
+        self.project.trim(KEPT_CHARACTERS, frozenset(names))
         return UnitResult(found, errors, used)
 
     def _unreadable(self, names: Sequence[str]) -> tuple[SourceError, ...]:

@@ -339,7 +339,9 @@ def _is_foreign(filename: str) -> bool:
     # Whole folders: `torch` is also how torchmetrics and torch_geometric begin.
     if filename.startswith((f"{_TORCH}{os.sep}", f"{_HERE}{os.sep}")):
         return True
-    return filename.startswith(f"{_STDLIB}{os.sep}") and "site-packages" not in filename and "dist-packages" not in filename
+    if "site-packages" in filename or "dist-packages" in filename:
+        return False
+    return filename.startswith(f"{_STDLIB}{os.sep}")
 
 
 def _colno(frame: traceback.FrameSummary) -> int | None:

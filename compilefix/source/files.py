@@ -69,6 +69,19 @@ class SourceFile:
             self._column(end_line, end_offset),
         )
 
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """The text of `node`, with the file's own newlines."""
+        line, column, end_line, end_column = self.span(node)
+        return self.text[self._starts[line - 1] + column : self._starts[end_line - 1] + end_column]
+
+    def position(self, line: int, offset: int) -> int:
+        """Where a place that `ast` gives, with an offset in UTF-8 bytes, stands in `text`."""
+        return self._starts[line - 1] + self._column(line, offset)
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return (0, *(match.end() for match in _NEWLINE.finditer(self.text)))
+
     def encoded(self, text: str) -> bytes:
         """`text` as the bytes of this file: its encoding, and its byte order mark. Raises UnicodeEncodeError."""
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -105,6 +106,7 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
+        self._changing: dict[str, bool] = {}
         self._collect(self.tree.body, None)
         for node in _imports(self.tree):
             self._import(node)
@@ -185,6 +187,14 @@ class Module:
             if alias.name != "*":
                 self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
 
+    def changes_items(self, attribute: str) -> bool:
+        """Whether something in the module seems to change a list or dict that is an attribute of this name."""
+        known = self._changing.get(attribute)
+        if known is None:
+            pattern = rf"\.{attribute}(\.[a-z]+\(|\[[^\n]*\] *[-+*/]?=[^=]| *[+*]=)"
+            known = self._changing[attribute] = re.search(pattern, self.file.text) is not None
+        return known
+
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the file as `ast` counts them."""
@@ -245,7 +255,8 @@ class Modules(Mapping[str, Module]):
             # Two scripts of the same name in different folders are two modules.
             self.files[file.module if file.module not in self.files else f"{file.module}@{file.path}"] = file
         self._asked: set[str] = set()
-        self._searched: dict[str, tuple[str, ...]] = {}
+        self._searched: set[str] = set()
+        self._places: dict[str, tuple[str, ...]] = {}
         self._parsed: OrderedDict[str, Module] = OrderedDict()
 
     def __getitem__(self, name: str) -> Module:
@@ -272,13 +283,14 @@ class Modules(Mapping[str, Module]):
     @property
     def used(self) -> Used:
         """What was used since `begin`."""
-        return Used(tuple(sorted(self._asked)), tuple(sorted(self._searched.items())))
+        return Used(tuple(sorted(self._asked)), tuple((word, self._places[word]) for word in sorted(self._searched)))
 
     def mentioning(self, word: str) -> tuple[str, ...]:
         """The names of the modules in whose text a word stands."""
-        if word not in self._searched:
-            self._searched[word] = tuple(name for name, file in self.files.items() if word in file.text)
-        return self._searched[word]
+        self._searched.add(word)
+        if word not in self._places:
+            self._places[word] = tuple(name for name, file in self.files.items() if word in file.text)
+        return self._places[word]
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""
@@ -288,13 +300,14 @@ class Modules(Mapping[str, Module]):
         parsed = self.files[name].parsed()
         return parsed if isinstance(parsed, SourceError) else None
 
-    def trim(self, characters: int) -> None:
-        """Forget modules, those not used since `begin` first, until the kept sources have that length at most.
+    def trim(self, characters: int, done: Container[str] = ()) -> None:
+        """Forget modules until the kept sources have that length at most.
 
+        First go those that were not used since `begin`, then those in `done`, which are not likely to be used again.
         A module that is asked for again is another object: nothing that was found out about the old one may be used
         with it.
         """
-        for name in sorted(self._asked & self._parsed.keys()):
+        for name in sorted(self._asked & self._parsed.keys(), key=lambda name: (name not in done, name)):
             self._parsed.move_to_end(name)
         kept = sum(len(module.file.text) for module in self._parsed.values())
         while kept > characters:
@@ -312,11 +325,11 @@ class Project:
         self._resolved: dict[str, Function | Class | Module | str] = {}
         self._ancestors: dict[Class, tuple[Class | str, ...]] = {}
 
-    def trim(self, characters: int) -> None:
+    def trim(self, characters: int, done: Container[str] = ()) -> None:
         """Forget modules that are not in use, and what they define, as `Modules.trim` says."""
         self._resolved.clear()
         self._ancestors.clear()
-        self.modules.trim(characters)
+        self.modules.trim(characters, done)
 
     def resolve(self, name: str) -> Function | Class | Module | str:
         """What a dotted name stands for: something of the project, followed through re-exports, else a dotted name."""
