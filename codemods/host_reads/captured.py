@@ -15,6 +15,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 SCALARS = "capture_scalar_outputs"
@@ -53,14 +54,19 @@ def switched_on(scope: Scope) -> bool:
     return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
 
 
-def not_captured(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+def not_captured(node: ast.expr, scope: Scope) -> str | None:
     """Why the number, or the tensor in the place of one, cannot stay in the graph; None where it can."""
+    return _not_captured(node, scope, 0, set())
+
+
+def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+    """As `not_captured`. Names that were `seen` are followed once: `n = min(n, 4)` gives a name what it had."""
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         for target in targets:
             if isinstance(target, ast.Name):
-                reason = _name(target.id, scope, depth)
+                reason = _name(target.id, scope, depth, seen)
                 if reason is not None:
                     return reason
             elif not isinstance(target, ast.Attribute | ast.Subscript):
@@ -73,14 +79,14 @@ def not_captured(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
-        return not_captured(parent, scope, depth) if scope.value(parent).is_(Kind.NUMBER) else None
+        return _not_captured(parent, scope, depth, seen) if scope.value(parent).is_(Kind.NUMBER) else None
     if isinstance(parent, ast.Return | ast.Tuple | ast.Dict) and not isinstance(
         scope.parents.get(parent), ast.Subscript
     ):
         return None if not isinstance(parent, ast.Tuple) or _is_result(parent, scope) else _used(node, parent)
     if isinstance(parent, ast.Call | ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-        return _call(node, call, scope, depth) if isinstance(call, ast.Call) else _used(node, parent)
+        return _call(node, call, scope, depth, seen) if isinstance(call, ast.Call) else _used(node, parent)
     return _used(node, parent)
 
 
@@ -94,9 +100,13 @@ def _is_result(node: ast.AST, scope: Scope) -> bool:
     return isinstance(node, ast.Return)
 
 
-def _name(name: str, scope: Scope, depth: int) -> str | None:
+def _name(name: str, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+    followed = (scope.compiled.function, name)
+    if followed in seen:
+        return None
+    seen.add(followed)
     for load in scope.names(name):
-        reason = not_captured(load, scope, depth)
+        reason = _not_captured(load, scope, depth, seen)
         if reason is not None:
             return reason
     return None
@@ -114,9 +124,9 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
     return _used(node, scope.parents.get(node))
 
 
-def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int) -> str | None:
+def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
     if (scope.callee(call) or "") in _FUNCTIONS:
-        return not_captured(call, scope, depth)
+        return _not_captured(call, scope, depth, seen)
     callee = scope.facts.calls.get(call)
     if callee is None or depth >= _MAX_DEPTH or any(isinstance(a, ast.Starred) for a in call.args):
         return _used(node, call)
@@ -128,4 +138,4 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int) -> str | Non
         return _used(node, call)
     facts = scope.legality.inference.facts(callee)
     inner = Scope(CompiledFunction(callee, facts, scope.compiled.reached_by), scope.legality, scope.path)
-    return _name(name, inner, depth + 1)
+    return _name(name, inner, depth + 1, seen)

@@ -26,8 +26,19 @@ _TENSOR_SUBCLASSES = {
 }
 
 
-def annotated(node: ast.expr | None, module: Module, project: Project) -> Value:
-    """The value that an annotation promises; unknown where it promises nothing that matters here."""
+class _Recursive(Exception):
+    """A type alias that stands for itself among other things: `Nested = list[Union[Tensor, "Nested"]]`."""
+
+    def __init__(self, alias: str) -> None:
+        super().__init__(alias)
+        self.alias = alias
+
+
+def annotated(node: ast.expr | None, module: Module, project: Project, within: frozenset[str] = frozenset()) -> Value:
+    """The value that an annotation promises; unknown where it promises nothing that matters here.
+
+    within: the type aliases that the annotation is a part of.
+    """
     if node is None:
         return values.UNKNOWN
     if isinstance(node, ast.Constant):
@@ -35,21 +46,21 @@ def annotated(node: ast.expr | None, module: Module, project: Project) -> Value:
             return values.NONE
         if isinstance(node.value, str):
             try:
-                return annotated(ast.parse(node.value.strip(), mode="eval").body, module, project)
+                return annotated(ast.parse(node.value.strip(), mode="eval").body, module, project, within)
             except (SyntaxError, ValueError):
                 return values.UNKNOWN
         return values.UNKNOWN
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _either([annotated(node.left, module, project), annotated(node.right, module, project)])
+        return _either([annotated(node.left, module, project, within), annotated(node.right, module, project, within)])
     if isinstance(node, ast.Subscript):
-        return _generic(node, module, project)
+        return _generic(node, module, project, within)
     name = module.qualified(node)
     if name is not None and name in module.assigns:
         name = f"{module.name}.{name}"
-    return values.UNKNOWN if name is None else named(name, project)
+    return values.UNKNOWN if name is None else named(name, project, within)
 
 
-def named(name: str, project: Project) -> Value:
+def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> Value:
     """The value that is an instance of the type of this dotted name."""
     last = name.rpartition(".")[2]
     if is_tensor_type(name):
@@ -76,26 +87,31 @@ def named(name: str, project: Project) -> Value:
         ):
             return values.STATIC
         return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
-    if isinstance(found, str) and (alias := _alias(found, project)) is not None:
+    if isinstance(found, str) and (alias := _alias(found, project, within)) is not None:
         return alias
     if isinstance(found, str) and found != name:
-        return named(found, project)
+        return named(found, project, within)
     if name.startswith(("torch.nn.", "torch.distributions.")):
         # An annotation does not say whether the module writes in place.
         return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
     return values.UNKNOWN
 
 
-def _alias(name: str, project: Project) -> Value | None:
+def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
     """What a type alias of the project stands for: `OptTensor = Optional[Tensor]`, or `type X = ...`."""
+    if name in within:
+        raise _Recursive(name)
     head, _, last = name.rpartition(".")
     module = project.modules.get(head)
     node = module.assigns.get(last) if module is not None else None
     if module is None or not isinstance(node, ast.Subscript | ast.BinOp):
         return None
-    if any(isinstance(n, ast.Name) and n.id == last for n in ast.walk(node)):
+    try:
+        return annotated(node, module, project, within | {name})
+    except _Recursive as recursive:
+        if recursive.alias != name:
+            raise
         return None
-    return annotated(node, module, project)
 
 
 def is_tensor_type(name: str) -> bool:
@@ -123,26 +139,26 @@ def _either(parts: list[Value]) -> Value:
     return joined
 
 
-def _generic(node: ast.Subscript, module: Module, project: Project) -> Value:
+def _generic(node: ast.Subscript, module: Module, project: Project, within: frozenset[str]) -> Value:
     name = module.qualified(node.value) or ""
     last = name.rpartition(".")[2]
     args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if last == "Optional":
-        return values.join(annotated(args[0], module, project), values.NONE)
+        return values.join(annotated(args[0], module, project, within), values.NONE)
     if last == "Union":
-        return _either([annotated(a, module, project) for a in args])
+        return _either([annotated(a, module, project, within) for a in args])
     if last in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
-        return annotated(args[0], module, project)
+        return annotated(args[0], module, project, within)
     if last == "Literal":
         return values.STATIC
     if last in _SEQUENCES:
-        return values.container(annotated(args[0], module, project))
+        return values.container(annotated(args[0], module, project, within))
     if last in _MAPPINGS and len(args) == 2:
-        return values.container(annotated(args[1], module, project), ref="dict")
+        return values.container(annotated(args[1], module, project, within), ref="dict")
     if last in ("tuple", "Tuple"):
         if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
-            return values.container(annotated(args[0], module, project))
-        return values.container(elements=tuple(annotated(a, module, project) for a in args))
+            return values.container(annotated(args[0], module, project, within))
+        return values.container(elements=tuple(annotated(a, module, project, within) for a in args))
     if last in ("Callable", "type", "Type"):
         return Value(frozenset({Kind.CALLABLE}))
     if last in _JAXTYPING_DTYPES and len(args) == 2 and is_tensor_type(module.qualified(args[0]) or ""):

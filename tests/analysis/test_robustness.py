@@ -49,6 +49,7 @@ def survives(*texts: str) -> None:
     started = time.process_time()
     sources = files(*texts)
     outcome = rewritten(sources)
+    assert not outcome.errors, "nothing here is deep enough not to be looked at"
     changed = {change.path: change.after for change in outcome.patchset}
     again = [SourceFile(s.path, s.module, changed.get(s.path, s.text)) for s in sources]
     for source in again:
@@ -95,6 +96,35 @@ def test_classes_that_inherit_from_each_other() -> None:
     survives(
         "from x import B\n\n\nclass A(B):\n    def forward(self, t):\n        return super().forward(t)\n",
         "from module import A\n\n\nclass B(A):\n    def forward(self, t):\n        return self.forward(super().forward(t))\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        'Nested = list[Union[int, "Nested"]]',
+        'Nested = list["Nested"] | torch.Tensor | None',
+        'Nested = dict[str, "Other"]\nOther = Union[torch.Tensor, Nested]',
+        'Nested = Optional["Other"]\nOther = tuple["Third", ...]\nThird = Union[torch.Tensor, "Other"]',
+    ],
+)
+def test_type_aliases_that_stand_for_themselves(aliases: str) -> None:
+    survives(
+        f"import torch\nfrom typing import Optional, Union\n\n{aliases}\n\n\n@torch.compile\n"
+        "def f(a: Nested, b: list[Nested], *c: Nested, d: 'Nested' = None) -> Nested:\n"
+        "    if b[0].sum() > 0:\n        a = a * 2\n    e: Nested = f(a, b)\n    return e\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "again",
+    ["n = min(n, m)", "n = m\n        m = n", "n = n", "n, k = (n, m)", "k = n + m\n        n = int(k)", "n = f(x, n)"],
+)
+def test_a_number_that_is_given_to_its_own_name(again: str) -> None:
+    survives(
+        "import torch\n\n\n@torch.compile\ndef f(x: torch.Tensor, p=0):\n"
+        "    n = x.min().item()\n    m = int(x.max())\n    for _ in range(3):\n"
+        f"        {again}\n        m = max(m, n)\n        p = n * 2\n    return torch.zeros(n) * p, x + m\n"
     )
 
 
