@@ -63,7 +63,8 @@ class Attributes:
 
     def of(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one."""
-        return self._look((cls, name), lambda: self._find(cls, name), values.UNKNOWN)
+        unknown: Value | None = values.UNKNOWN
+        return self._look((cls, name), lambda: self._find(cls, name), unknown)
 
     def _look(self, item: _Item, find: Callable[[], _T], cut: _T) -> _T:
         for known in (self._kept, self._passing):
@@ -155,8 +156,10 @@ def _assigned_names(method: Function) -> frozenset[str]:
     for node in method.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("register_buffer", "register_parameter"):
             first = node.args[0] if node.args else None
-            known = isinstance(first, ast.Constant) and isinstance(first.value, str)
-            names.add(first.value if known else _ANY)  # type: ignore[union-attr,arg-type]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                names.add(first.value)
+            else:
+                names.add(_ANY)
     return frozenset(names)
 
 

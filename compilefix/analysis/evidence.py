@@ -65,10 +65,9 @@ def float_parameters(facts: FunctionFacts) -> frozenset[str]:
         return frozenset()
     found: set[str] = set()
     always = {n: statement.lineno for statement in function.node.body for n in _unconditional(statement)}
+    ends = [n.lineno for n in function.of(ast.Return)] + [n.lineno for n in function.of(ast.Yield)]
     for node, name in calls:
-        if node not in always:
-            continue
-        if any(n.lineno < node.lineno for kind in (ast.Return, ast.Yield) for n in function.of(kind)):
+        if node not in always or any(line < node.lineno for line in ends):
             continue
         stores = [
             n

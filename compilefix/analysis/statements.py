@@ -22,7 +22,7 @@ class Interpreter(Expressions):
         end = self.block(self.function.node.body, env)
         if end is not None:
             self.returned.append(values.NONE)
-        if self.function.of(ast.Yield) or self.function.of(ast.YieldFrom):
+        if any(self.function.of(kind) for kind in (ast.Yield, ast.YieldFrom)):
             self.facts.returns = values.UNKNOWN
         else:
             self.facts.returns = join_all(self.returned)

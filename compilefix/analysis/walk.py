@@ -102,9 +102,11 @@ CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "up
 
 def _bindings(function: Function) -> tuple[frozenset[str], frozenset[str]]:
     """Names that may change at any call, through a nested function or a global statement, and the local names."""
-    unstable = {name for kind in (ast.Nonlocal, ast.Global) for node in function.of(kind) for name in node.names}
+    unstable = {name for node in function.of(ast.Nonlocal) for name in node.names}
+    unstable |= {name for node in function.of(ast.Global) for name in node.names}
     bound = {node.id for node in function.of(ast.Name) if isinstance(node.ctx, ast.Store)}
-    for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
+    kinds: tuple[type[ast.FunctionDef | ast.AsyncFunctionDef], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+    for kind in kinds:
         for nested in function.of(kind):
             if nested is not function.node:
                 bound.add(nested.name)

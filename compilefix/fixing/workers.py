@@ -39,7 +39,8 @@ class _Worker:
 
 def _shared(search: Search, units: Sequence[Unit], entry: Entry, jobs: int) -> Iterator[UnitResult]:
     # A forked process has the sources already; elsewhere forking is not safe and they are sent.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    linux = sys.platform == "linux"
+    context = multiprocessing.get_context("fork") if linux else multiprocessing.get_context("spawn")
     workers: list[_Worker] = []
     for _ in range(jobs):
         here, there = context.Pipe()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 
 _WITHOUT_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "type_ignores"}
@@ -35,7 +35,7 @@ def walk(root: ast.AST) -> list[ast.AST]:
 
 
 def walk_block(
-    roots: Sequence[ast.AST], without: Container[ast.AST] = (), closed: tuple[type[ast.AST], ...] = ()
+    roots: Sequence[ast.AST], without: Collection[ast.AST] = (), closed: tuple[type[ast.AST], ...] = ()
 ) -> list[ast.AST]:
     """`walk` for several nodes. Those in `without` and of the classes `closed` are left out with what is below them."""
     found: list[ast.AST] = []
