@@ -29,6 +29,7 @@ class Binding(Narrowing):
             if kw_default is not None:
                 defaults[arg.arg] = kw_default
         evidence = Evidence(self.function)
+        hints = self.inference.hints(self.function)
         for index, arg in enumerate(self.function.parameters):
             if (
                 index == 0
@@ -38,7 +39,7 @@ class Binding(Narrowing):
             ):
                 env[arg.arg] = Value(frozenset({Kind.OBJECT}), ref=self.function.cls.full_name)
                 continue
-            env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence)
+            env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence, hints.get(arg.arg))
         if args.vararg:
             env[args.vararg.arg] = values.container(annotated(args.vararg.annotation, self.module, self.project))
         if args.kwarg:
@@ -48,7 +49,7 @@ class Binding(Narrowing):
         env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
         return env
 
-    def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence) -> Value:
+    def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence, hint: Value | None) -> Value:
         value = annotated(arg.annotation, self.module, self.project)
         default_value = _default(default)
         if value.is_unknown and arg.annotation is None:
@@ -57,6 +58,11 @@ class Binding(Narrowing):
                 value = kind
             elif default_value is not None and default_value.is_(Kind.STATIC) and default_value.dtype in ("bool",):
                 value = replace(default_value, const=None)
+            elif hint is not None:
+                self.facts.hinted |= {arg.arg}
+                value = hint
+                if default_value is not None and default_value.is_(Kind.STATIC):
+                    value = join(value, replace(default_value, const=None))
         if default_value is not None and default_value.kinds == values.NONE.kinds and not value.is_unknown:
             value = join(value, values.NONE)
         if value.may_be(Kind.TENSOR) and not value.is_unknown:

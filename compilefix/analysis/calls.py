@@ -59,6 +59,7 @@ class Calls(Binding):
         if isinstance(found, Function):
             return self._call_function(node, found, operands, env)
         if isinstance(found, Class):
+            self._constructor(node, found, operands)
             return _construct(found, operands)
         if isinstance(found, str):
             return self._call_named(node, found, args, keywords, env)
@@ -99,6 +100,8 @@ class Calls(Binding):
             for key in [k for k in env if k.startswith(f"{self.self_name}.")]:
                 del env[key]
         arguments = passed(node, found, operands)
+        if arguments:
+            self.inference.called_with(found, arguments)
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self.inference.summary(found)
@@ -117,9 +120,11 @@ class Calls(Binding):
                 method = self.project.method(cls, name)
                 if method is not None:
                     self.facts.calls[node] = method
+                    arguments = passed(node, method, operands)
+                    if arguments:
+                        self.inference.called_with(method, arguments)
                     summary = self.inference.summary(method)
                     self._float_arguments(node, method, args)
-                    arguments = passed(node, method, operands)
                     return from_summary(self.place(node), summary, operands, extra, arguments)
             return opaque(self.place(node), operands)
         self.narrow_arguments(node.args[:1], env)
@@ -141,6 +146,11 @@ class Calls(Binding):
         if args and args[0].is_tensor and takes_only_floats(callee.ref):
             self.facts.float_only.append((node, args[0]))
         return module_result(callee.ref, api, args, operands, path, self.place(node))
+
+    def _constructor(self, node: ast.Call, cls: Class, operands: Sequence[Value]) -> None:
+        method = self.project.method(cls, "__init__")
+        if method is not None and (arguments := passed(node, method, operands)):
+            self.inference.called_with(method, arguments)
 
     def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
         floats = self.inference.float_parameters(method)

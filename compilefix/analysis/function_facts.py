@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,6 +27,7 @@ class FunctionFacts:
     float_only: calls that fail on a tensor that is not floating, with that tensor.
     float_parameters: parameters that every normal run passes to such a call.
     self_assigned: what a run assigns to attributes of `self`.
+    hinted: parameters that count as tensors only because a caller passes one.
     """
 
     function: Function
@@ -38,6 +40,7 @@ class FunctionFacts:
     float_only: list[tuple[ast.Call, Value]] = field(default_factory=list)
     float_parameters: frozenset[str] = frozenset()
     self_assigned: dict[str, Value] = field(default_factory=dict)
+    hinted: frozenset[str] = frozenset()
     live: tuple[ast.AST, ...] | None = None
 
     def value(self, node: ast.AST) -> Value:
@@ -65,6 +68,12 @@ class ProjectFacts(Protocol):
 
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
+
+    def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
+        """A caller passes these arguments to a function, by the names of its parameters."""
+
+    def hints(self, function: Function) -> Mapping[str, Value]:
+        """What callers pass to parameters of a function of which its own code says nothing."""
 
 
 def either(place: str, a: Value, b: Value) -> Value:

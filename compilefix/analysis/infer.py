@@ -16,6 +16,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.hints import Hints
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value, join_all, static, tensor
 from compilefix.analysis.walk import rebound_after
@@ -40,6 +41,10 @@ class Inference:
         self._unsure: set[Function] = set()
         # Nested functions that were called while the function round them was still being walked.
         self._early: dict[Function, FunctionFacts] = {}
+        self._hints = Hints(project)
+        # Functions whose facts were forgotten because a caller says more of them, each once, in that order.
+        self.outdated: dict[Function, None] = {}
+        self._alone: Function | None = None
         self.too_deep: list[Function] = []
 
     def facts(self, function: Function) -> FunctionFacts:
@@ -61,6 +66,30 @@ class Inference:
             return declared
         returns = self.facts(function).returns
         return _completed(returns, declared)
+
+    def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
+        """A caller passes these arguments. Facts that did not know of it are forgotten, once for each function."""
+        for affected in self._hints.add(function, arguments):
+            known = affected in self._facts or affected in self._partial
+            if known and affected not in self.outdated and affected not in self._active:
+                self.outdated[affected] = None
+                self._facts.pop(affected, None)
+                self._partial.pop(affected, None)
+
+    def hints(self, function: Function) -> Mapping[str, Value]:
+        """What callers pass to parameters of a function of which its own code says nothing."""
+        return self._hints.of(function) if function is not self._alone else {}
+
+    def without_hints(self, function: Function) -> FunctionFacts:
+        """The facts of a function by itself, whatever its callers pass."""
+        facts = self.facts(function)
+        if not facts.hinted:
+            return facts
+        self._alone = function
+        try:
+            return self._interpret(function)
+        finally:
+            self._alone = None
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""

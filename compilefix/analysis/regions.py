@@ -171,16 +171,19 @@ def library_functions(
         return id(function.module) not in inside and is_library_root(function, inference)
 
     reached = _reach(_library_roots(own, inference.project), inference, known, is_end)
-    reached |= _reach(_tensor_functions(own, inference), inference, {*known, *map(function_key, reached)}, is_end)
-    return tuple(reached.values())
+    _reach(_tensor_functions(own, inference), inference, known, is_end, reached)
+    # What only callers know to be tensors was found out on the way.
+    late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
+    roots = [(f, f.qualname) for f in late if _is_tensor_function(f, inference)]
+    return tuple(_reach(roots, inference, known, is_end, reached).values())
 
 
 def is_library_root(function: Function, inference: Inference) -> bool:
-    """Whether the users of a library may compile the function itself."""
+    """Whether the users of a library may compile the function itself, whatever its callers say of it."""
     project = inference.project
     if function.cls is not None and function.parent is None and function.node.name in _roots_of(function.cls, project):
         return function.cls.methods.get(function.node.name) is function
-    return _is_tensor_function(function, inference)
+    return _is_tensor_function(function, inference) and _on_tensors(function, inference, inference.without_hints)
 
 
 def _reach(
@@ -188,19 +191,25 @@ def _reach(
     inference: Inference,
     known: Collection[FunctionKey] = (),
     is_end: Callable[[Function], bool] = lambda _: False,
+    before: dict[Function, CompiledFunction] | None = None,
 ) -> dict[Function, CompiledFunction]:
-    reached: dict[Function, CompiledFunction] = {}
+    """What the roots reach, added to what was reached `before`."""
+    reached: dict[Function, CompiledFunction] = {} if before is None else before
+    renewed: set[Function] = set()
     pending: deque[tuple[Function, tuple[str, ...]]] = deque((function, (label,)) for function, label in roots)
     while pending:
         function, path = pending.popleft()
-        if function in reached or function_key(function) in known or _leaves(function):
-            continue
-        facts = inference.facts(function)
-        reached[function] = CompiledFunction(function, facts, path)
-        if is_end(function):
-            continue
-        for callee in _callees(facts, inference):
-            pending.append((callee, (*path, callee.qualname)))
+        if function not in reached and function_key(function) not in known and not _leaves(function):
+            facts = inference.facts(function)
+            reached[function] = CompiledFunction(function, facts, path)
+            if not is_end(function):
+                for callee in _callees(facts, inference):
+                    pending.append((callee, (*path, callee.qualname)))
+        if not pending:
+            # Of some functions more is known now than when they were reached.
+            stale = [f for f in inference.outdated if f in reached and f not in renewed]
+            renewed.update(stale)
+            pending.extend((f, reached.pop(f).reached_by) for f in stale)
     return reached
 
 
@@ -368,17 +377,17 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
         and name not in _NEVER_COMPILED
         and not name.startswith("test")
         and not _is_harness(function)
-        and _on_tensors(function, inference)
+        and _on_tensors(function, inference, inference.facts)
     )
 
 
-def _on_tensors(function: Function, inference: Inference) -> bool:
+def _on_tensors(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
     """Whether the function computes on tensors: it gets one, or makes one and is a method that is called."""
     start = 0 if function.cls is None or function.is_static else 1
     names = {a.arg for a in function.parameters[start:] if _may_be_tensor(a, function, inference)}
     if not names:
         return False
-    facts = inference.facts(function)
+    facts = look(function)
     for node in live_nodes(facts):
         if isinstance(node, ast.Name) and node.id in names:
             value = facts.value(node)

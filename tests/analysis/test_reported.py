@@ -116,6 +116,61 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return chosen.sort()[0]
         """,
     },
+    "a parameter that only the caller knows to be a tensor, before and after the caller": {
+        "pkg/model.py": """
+            def early(t, y):
+                return y if t > 0 else y * 2  # BREAK
+            class Model(nn.Module):
+                def forward(self, x: Tensor) -> Tensor:
+                    return late(x.sum(), early(x.sum(), 1.0), steps=3)
+            def late(t, y, steps):
+                if steps > 2:
+                    y = y + 1
+                return inner(t, y)
+            def inner(t, y):
+                if t == 0:  # BREAK
+                    y = y * 2
+                return y
+        """,
+        "pkg/other.py": """
+            def number(t, y):
+                return y if t > 0 else y * 2
+            def forward(x: Tensor) -> Tensor:
+                return number(x.dim(), x)
+        """,
+    },
+    "tensors in a list, and a None, that a caller passes": {
+        "pkg/model.py": """
+            def first(times, mask=None):
+                if times[0] > times[-1]:  # BREAK
+                    times = times[::-1]
+                if mask is not None and mask > 0:  # BREAK
+                    return times[1]
+                return times[0]
+            def forward(x: Tensor) -> Tensor:
+                return first([x.min(), x.max()], x.sum() if x.dim() > 1 else None)
+        """,
+    },
+    "what a caller passes to a method that another overrides, and to a constructor": {
+        "pkg/model.py": """
+            def solve(times: Tensor) -> Tensor:
+                return Solver(times[0]).run(times)
+            class Solver:
+                def __init__(self, start):
+                    self.start = start
+                def step(self, t):
+                    raise NotImplementedError
+                def run(self, times: Tensor):
+                    if self.start > 0:  # BREAK
+                        times = times + 1
+                    return self.step(times[0])
+            class Euler(Solver):
+                def step(self, t):
+                    if t > 0:  # BREAK
+                        t = t + 1
+                    return t
+        """,
+    },
     "an installed package that compiles one function itself": {
         "site-packages/pkg/model.py": """
             @torch.compile
@@ -144,3 +199,23 @@ def test_breaks_are_reported_where_they_are(name: str) -> None:
     outcome = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False)
     found = {(f.path.lstrip("/"), f.span.line) for f in outcome.findings if f.effect == "break"}
     assert found == expected
+
+
+def test_what_a_caller_passes_proves_nothing() -> None:
+    text = HEAD + dedent("""
+        def scaled(x: Tensor, t):
+            return x * float(t)
+        def picked(x: Tensor, t):
+            if t > 0:
+                x = x + 1
+            return x
+        def forward(x: Tensor) -> Tensor:
+            return scaled(x, x.sum()) + picked(x, x.sum())
+        def from_numbers(x: Tensor, t: float) -> Tensor:
+            return scaled(x, t) + picked(x, t)
+    """)
+    outcome = run(
+        [SourceFile(Path("/model.py"), "model", text)], Config(Path("/")), rules=list(registry.load().values())
+    )
+    assert [f.code for f in outcome.findings] == ["CF201", "CF101"]
+    assert all(f.fix is None or f.fix.assumptions for f in outcome.findings)
