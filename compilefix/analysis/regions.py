@@ -365,8 +365,11 @@ def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tupl
 def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterator[tuple[Function, str]]:
     for module in modules:
         for function in module.all_functions:
-            if _is_tensor_function(function, inference):
-                yield function, function.qualname
+            try:
+                if _is_tensor_function(function, inference):
+                    yield function, function.qualname
+            except RecursionError:
+                inference.too_deep.append(function)
 
 
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
