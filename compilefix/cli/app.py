@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("compilefix.cli.check", "Report what makes torch.compile break a graph or recompile."),
     "apply": ("compilefix.cli.apply", "Fix files in place, or show the diff."),
     "verify": ("compilefix.cli.verify", "Measure the fixes on a workload, without writing them."),
+    "trace": ("compilefix.cli.trace", "Show where a real run breaks and recompiles, and which rule fixes it."),
     "run": ("compilefix.cli.run", "Run a program with the fixes served from memory."),
     "rule": ("compilefix.cli.rule", "Explain one rule."),
     "rules": ("compilefix.cli.rules", "List the rules."),

@@ -6,6 +6,7 @@ Tensors do not travel here: a worker saves them with `torch.save` in the request
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -67,6 +68,14 @@ class Options:
             raise ValueError("timeout_s must be positive")
         if (self.rtol is None) != (self.atol is None):
             raise ValueError("rtol and atol must be given together")
+
+
+def workload_command(spec: str, options: Options) -> list[str]:
+    """The command line that runs a workload compiled in a process of its own, for what torch logs of it."""
+    words = [sys.executable, "-m", "compilefix.measuring.traced_workload", spec]
+    words += ["--device", options.device, "--mode", options.mode, "--backend", options.backend]
+    words += ["--calls", str(options.calls)]
+    return words if options.training is None else [*words, "--training" if options.training else "--inference"]
 
 
 @dataclass(frozen=True)
