@@ -20,11 +20,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("compilefix.cli.check", "Report what makes torch.compile break a graph or recompile."),
     "apply": ("compilefix.cli.apply", "Fix files in place, or show the diff."),
     "verify": ("compilefix.cli.verify", "Measure the fixes on a workload, without writing them."),
-    "trace": ("compilefix.cli.trace", "Show where a real run breaks and recompiles, and which rule fixes it."),
+    "trace": ("compilefix.cli.trace", "Show where a real run breaks graphs and recompiles."),
     "run": ("compilefix.cli.run", "Run a program with the fixes served from memory."),
     "rule": ("compilefix.cli.rule", "Explain one rule."),
     "rules": ("compilefix.cli.rules", "List the rules."),
-    "explain": ("compilefix.cli.explain", "Explain a graph-break id, and say which rule covers it."),
+    "explain": ("compilefix.cli.explain", "Explain a graph-break id, and which rule covers it."),
     "server": ("compilefix.cli.server", "Serve editors: diagnostics, quick fixes, the rules' pages."),
 }
 """Command -> the module that holds it, in a function of the command's name, and its line in the help."""
