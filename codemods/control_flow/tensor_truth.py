@@ -72,9 +72,8 @@ class TensorTruth(Rule):
 
     def _assert(self, node: ast.Assert, scope: Scope) -> Iterator[Finding]:
         tests = tensor_tests(node.test, scope)
-        # A plain tensor with a constant message becomes an assert in the graph: no break.
-        plain = scope.value(node.test).is_tensor and (node.msg is None or isinstance(node.msg, ast.Constant))
-        if not tests or plain:
+        plain = node.msg is None or isinstance(node.msg, ast.Constant)
+        if not tests or (plain and _asserted_in_graph(node.test, scope)):
             return
         message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
         template = Template()
@@ -141,3 +140,11 @@ class TensorTruth(Rule):
                 return False
             child = parent
         return False
+
+
+def _asserted_in_graph(test: ast.expr, scope: Scope) -> bool:
+    """Whether only the last operand is a tensor: with a constant message Dynamo asserts it in the graph."""
+    if isinstance(test, ast.BoolOp):
+        earlier = any(tensor_tests(operand, scope) for operand in test.values[:-1])
+        return not earlier and _asserted_in_graph(test.values[-1], scope)
+    return scope.value(test).is_tensor

@@ -49,8 +49,12 @@ class Calls(Binding):
         operands = [*args, *keywords.values()]
         if callee.is_(Kind.OBJECT) and name is not None:
             return self._call_object(node, callee, args, operands, env)
+        if name is None and callee.is_(Kind.CALLABLE) and callee.elements:
+            self._handed_over(operands, env)
+            return self._one_of(node, callee.elements, operands)
         if name is None:
             if isinstance(node.func, ast.Attribute) and receiver is not None:
+                self._method_of_one(node, node.func.attr, receiver, operands)
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
             return self._into_unknown(node, operands, env)
         if name.startswith("Tensor.") and receiver is not None:
@@ -152,6 +156,26 @@ class Calls(Binding):
         if method is not None and (arguments := passed(node, method, operands)):
             self.inference.called_with(method, arguments)
 
+    def _one_of(self, node: ast.Call, classes: Sequence[Value], operands: Sequence[Value]) -> Value:
+        """A class out of a table is called: an object of one of them."""
+        made: list[Value] = []
+        for value in classes:
+            found = self.project.resolve(value.ref) if value.ref is not None else None
+            if isinstance(found, Class):
+                self._constructor(node, found, operands)
+                made.append(_construct(found, operands))
+        return replace(join_all(made), elements=tuple(made)) if made else opaque(self.place(node), operands)
+
+    def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
+        """A method of an object of one of several classes is called: each may be the one that gets the arguments."""
+        if not receiver.is_(Kind.OBJECT) or receiver.ref is not None:
+            return
+        for value in receiver.elements or ():
+            cls = self.project.resolve(value.ref) if value.ref is not None else None
+            method = self.project.method(cls, attr) if isinstance(cls, Class) else None
+            if method is not None and (arguments := passed(node, method, operands)):
+                self.inference.called_with(method, arguments)
+
     def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
         floats = self.inference.float_parameters(method)
         parameters = method.parameters[0 if method.cls is None or method.is_static else 1 :]
@@ -182,6 +206,8 @@ class Calls(Binding):
         if attr in ("any", "all") and receiver.is_unknown:
             # Arrays have these too, and are tensors to Dynamo.
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, dtype="bool", certain=False)
+        if attr == "abs" and receiver.is_unknown and not node.args and not node.keywords:
+            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
         if attr in ("items", "values", "keys") and held:
             element = receiver.element if receiver.element is not None else values.UNKNOWN
             return values.container(

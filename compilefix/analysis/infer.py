@@ -188,6 +188,17 @@ def _says_all(declared: Value, function: Function) -> bool:
     return declared.is_(Kind.STATIC) and (declared.dtype is None or not (function.parameters or function.parent))
 
 
+def _table(node: ast.Dict, module: Module, inference: Inference) -> Value | None:
+    """A dict of classes of the project: an item is one of them, and nothing says which."""
+    names = [module.qualified(value) for value in node.values]
+    found = [inference.project.resolve(name) if name is not None else None for name in names]
+    classes = [Value(frozenset({Kind.CALLABLE}), ref=cls.full_name) for cls in found if isinstance(cls, Class)]
+    if not classes or len(classes) < len(found):
+        return None
+    one = classes[0] if len(classes) == 1 else Value(frozenset({Kind.CALLABLE}), elements=tuple(classes))
+    return values.container(one, ref="dict")
+
+
 def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value:
     if isinstance(node, ast.Constant):
         value = node.value
@@ -209,7 +220,9 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
             if api is not None and api.returns == "Tensor":
                 return tensor(storage=frozenset({f"global.{module.name}"}))
         return values.UNKNOWN
-    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+    if isinstance(node, ast.Dict):
+        return _table(node, module, inference) or values.container()
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return values.container()
     if isinstance(node, ast.UnaryOp | ast.BinOp):
         return (

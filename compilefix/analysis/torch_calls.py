@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
-from compilefix.analysis.operators import elementwise
+from compilefix.analysis.operators import elementwise, opaque
 from compilefix.analysis.values import Kind, Value, number, replace, static, tensor
 
 _KEEPS_SHAPE = frozenset(
@@ -77,6 +77,8 @@ _RESHAPES_IN_PLACE = frozenset(
         "as_strided_",
     }
 )
+# Of two numbers Dynamo computes these itself: the result is no tensor to it.
+_OF_NUMBERS = frozenset({"torch.div", "torch.true_divide", "torch.floor_divide"})
 _SIZED = frozenset(
     {"view", "reshape", "expand", "broadcast_to", "repeat", "new_zeros", "new_ones", "new_full", "new_empty"}
 )
@@ -162,6 +164,8 @@ class TorchCall:
 def torch_result(call: TorchCall) -> Value:
     """The result of a torch function or method."""
     api, args, first = call.api, call.args, call.first
+    if call.name in _OF_NUMBERS and len(args) > 1 and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args[:2]):
+        return opaque(call.place, args)
     if call.name in ("torch.cat", "torch.stack", "torch.concat") and first.is_(Kind.CONTAINER):
         first = first.element if first.element is not None else values.UNKNOWN
         first = first.stripped()

@@ -171,6 +171,47 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return t
         """,
     },
+    "a class out of a table, whose methods get what its object is given": {
+        "pkg/solvers.py": """
+            class Fixed:
+                def integrate(self, t, steps):
+                    return t * 2 if t[0] > 0 else t  # BREAK
+            class Adaptive:
+                def integrate(self, t, steps):
+                    if steps > 2:
+                        t = t + 1
+                    return t if (t == 0).any() else -t  # BREAK
+        """,
+        "pkg/model.py": """
+            from pkg.solvers import Adaptive, Fixed
+            SOLVERS = {"fixed": Fixed, "adaptive": Adaptive}
+            def solve(name: str, times: Tensor, **options):
+                solver = SOLVERS[name](**options)
+                return solver.integrate(times, steps=3)
+        """,
+    },
+    "asserts of several conditions: the last may be a tensor": {
+        "pkg/model.py": """
+            def last(x: Tensor, y: Tensor) -> Tensor:
+                assert y.dim() > 0 and x[0] == y[0]
+                assert y.dim() == 0 or x[0] == y[0], "other start"
+                return x + y
+            def not_only_last(x: Tensor, y: Tensor) -> Tensor:
+                assert x[0] == y[0] and x[-1] == y[-1]  # BREAK
+                assert x[0] == y[0] or y.dim() > 1  # BREAK
+                return x + y
+        """,
+    },
+    "numbers that torch divides, and what an unknown norm gives": {
+        "pkg/model.py": """
+            def chunks(x: Tensor, size: int, norm) -> Tensor:
+                count = torch.div(x.size(0), size, rounding_mode="trunc")
+                y = x.new_zeros((count + 1, size))
+                if norm(x).abs() < 1e-5:  # BREAK
+                    y = y + 1
+                return y.view(torch.div(x, size).sum(), size)  # BREAK
+        """,
+    },
     "an installed package that compiles one function itself": {
         "site-packages/pkg/model.py": """
             @torch.compile
