@@ -160,6 +160,11 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
 def _subtracted(node: ast.expr, op: ast.operator, scope: Scope, flow: Flow) -> None:
     if isinstance(op, ast.Sub) and scope.value(node).dtype == "bool":
         flow.refuse(f"torch raises where a bool is subtracted, as in `{snippet(scope.parents[node])}`")
+    elif isinstance(op, ast.Sub) and flow.read.dtype is None and scope.value(node).dtype == "float":
+        flow.refuse(
+            f"`float()` of a bool can be subtracted, as in `{snippet(scope.parents[node])}`, and a bool tensor cannot",
+            "number-to-tensor",
+        )
 
 
 def _nonzero(node: ast.expr, scope: Scope) -> bool:

@@ -66,13 +66,17 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         code = f"({code} != 0)"
     if flow.boolean:
         return code
+    computed = bool(flow.operations) and not flow.keeps_dtype
     if cast == "int" and value.dtype not in ("int", "bool"):
         reason = (
             "`int()` truncates, and the tensor is not proved to be of an integer dtype: NaN and infinity raise there"
         )
         template.refuse([Obstacle(reason, "math-errors")])
+        if value.dtype is None:
+            # It may be a bool, which `trunc` refuses.
+            return code + (".double().trunc()" if computed else ".long()")
         code += ".long()" if flow.handed_out and not flow.operations else ".trunc()"
-    if flow.operations and not flow.keeps_dtype:
+    if computed:
         if value.dtype in ("int", "bool") and cast in ("item", "int", "implicit"):
             if flow.whole:
                 return code if value.dtype_id == "int64" else code + ".long()"

@@ -88,6 +88,7 @@ _FLOAT_ONLY = frozenset({"mean", "norm", "dropout", "rand_like", "randn_like"})
 _PARTIAL = frozenset({"mT", "mH", "H", "T", "imag"})
 _READS = frozenset({"float", "int", "bool", "complex", "round", "range", "any", "all", "sum", "min", "max", "divmod"})
 _ITERATES = frozenset({"list", "tuple", "enumerate", "zip", "reversed", "sorted", "set", "iter", "len", "dict"})
+_SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
 
 
@@ -267,8 +268,22 @@ def _dtype_allowed(part: ast.expr, operands: Sequence[ast.expr], facts: Function
     name = (facts.callee(part) or "") if isinstance(part, ast.Call) else ""
     if name.rpartition(".")[2] in _ANY_DTYPE:
         return
-    if any(_refusable(facts.value(o), name.rpartition(".")[2]) for o in operands):
+    bare = name.rpartition(".")[2]
+    if any(_refusable(facts.value(o), bare) for o in operands):
         yield _dtype_doubt(part)
+    if bare in _SUBTRACTIONS or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub)):
+        yield from _bool_subtracted(operands, facts)
+
+
+def _bool_subtracted(operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[str]:
+    """torch refuses `x - True`; a number that was read from a tensor of unknown dtype may be a bool as well."""
+    if any(facts.value(o).may_be(Kind.TENSOR) for o in operands):
+        for operand in operands:
+            value = facts.value(operand)
+            if value.is_(Kind.STATIC, Kind.NUMBER) and (
+                value.dtype == "bool" or (value.dtype is None and value.may_be(Kind.NUMBER))
+            ):
+                yield f"`{snippet(operand)}` may be a bool, which torch does not subtract"
 
 
 def _refusable(value: Value, name: str) -> bool:
