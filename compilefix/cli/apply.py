@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from compilefix.analysis import graph_breaks
 from compilefix.cli import options
 from compilefix.cli.changes import print_diff, print_fixed_stdin, write_changes
 from compilefix.cli.documents import needs_helper
 from compilefix.cli.inputs import Inputs, Request, gather, print_errors
+from compilefix.codemods import registry
 from compilefix.codemods.finding import Finding
 from compilefix.fixing.patchset import PatchSet
 from compilefix.reporting.summary import count, summarize
 from compilefix.source.errors import InputError
 from compilefix.source.files import SourceError, display_path
+from compilefix.tracing.confirm import confirmed as mark_confirmed
+from compilefix.tracing.confirm import load_trace
 
 
 def apply(
@@ -38,6 +43,10 @@ def apply(
             show_default=False,
         ),
     ] = False,
+    trace: options.TraceFile = None,
+    confirmed: Annotated[
+        bool, typer.Option("--confirmed", help="Make only the fixes for what --trace has met.", show_default=False)
+    ] = False,
     since: options.Since = None,
     stdin_filename: options.StdinFilename = None,
     exclude: options.Exclude = None,
@@ -55,6 +64,10 @@ def apply(
     """
     if interactive and diff:
         raise InputError("--interactive and --diff do not go together")
+    if (trace is not None) != confirmed:
+        raise InputError("--trace and --confirmed go together")
+    if confirmed and interactive:
+        raise InputError("--confirmed and --interactive do not go together")
     inputs = gather(
         Request(
             paths=paths or (),
@@ -75,7 +88,10 @@ def apply(
     if interactive:
         _review(inputs)
         return
-    outcome = inputs.run(rewrite=True, wanted=None if inputs.stdin is None else _in_one_file(inputs))
+    wanted = inputs.wanted() if inputs.stdin is None else _in_one_file(inputs)
+    if trace is not None:
+        wanted = _met(trace, inputs, wanted)
+    outcome = inputs.run(rewrite=True, wanted=wanted)
     errors = [*inputs.errors, *outcome.errors]
     if diff:
         errors += print_diff(outcome.patchset, inputs)
@@ -125,6 +141,15 @@ def _in_one_file(inputs: Inputs) -> Callable[[Finding], bool]:
     """The filter for the standard input, beside which no helper module can be written."""
     usual = inputs.wanted()
     return lambda finding: not needs_helper(finding) and usual(finding)
+
+
+def _met(trace: Path, inputs: Inputs, usual: Callable[[Finding], bool]) -> Callable[[Finding], bool]:
+    """The filter for the findings that a run has met; they keep their fingerprint while fixes move the lines."""
+    run = load_trace(trace, graph_breaks.known().by_title)
+    found = inputs.run(rewrite=False, wanted=usual).findings
+    marked = mark_confirmed(found, run, inputs.files, registry.load(), Path.cwd())
+    met = {finding.fingerprint for finding in marked if finding.confirmed}
+    return lambda finding: finding.fingerprint in met and usual(finding)
 
 
 def _say_what_is_left(findings: Sequence[Finding], allowed: frozenset[str] | None, where: str) -> None:

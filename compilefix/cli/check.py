@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from compilefix.analysis import graph_breaks
 from compilefix.cli import options
 from compilefix.cli.inputs import Inputs, Request, gather, print_errors
 from compilefix.cli.wanted import Wanted
 from compilefix.codemods import registry
+from compilefix.codemods.finding import Finding
 from compilefix.reporting import baseline as known_findings
 from compilefix.reporting.report import Report, UnusedSuppression, entries
 from compilefix.reporting.summary import count, summarize
@@ -21,6 +25,7 @@ from compilefix.reporting.summary import statistics as count_by_rule
 from compilefix.source.errors import InputError
 from compilefix.source.files import display_path
 from compilefix.source.notebooks import Notebook
+from compilefix.tracing import confirm as confirming
 
 Format = Literal["text", "concise", "json", "github", "gitlab", "sarif", "junit"]
 
@@ -46,6 +51,7 @@ def check(
             "--write-baseline", metavar="FILE", help="Write the findings here as a baseline, and exit with 0."
         ),
     ] = None,
+    trace: options.TraceFile = None,
     since: options.Since = None,
     stdin_filename: options.StdinFilename = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even when there are findings.")] = False,
@@ -65,6 +71,7 @@ def check(
     if baseline is not None and write_baseline is not None:
         raise InputError("--baseline and --write-baseline do not go together")
     known = frozenset[str]() if baseline is None else known_findings.load(baseline)
+    met = None if trace is None else confirming.load_trace(trace, graph_breaks.known().by_title)
     inputs = gather(
         Request(
             paths=paths or (),
@@ -84,8 +91,11 @@ def check(
     )
     wanted = inputs.wanted()
     outcome = inputs.run(rewrite=False, wanted=wanted)
+    findings = outcome.findings
+    if met is not None:
+        findings = confirming.confirmed(findings, met, inputs.files, registry.load(), Path.cwd())
     report = Report(
-        entries=entries(outcome.findings, inputs.by_path, inputs.config.root),
+        entries=entries(findings, inputs.by_path, inputs.config.root),
         errors=(*inputs.errors, *outcome.errors),
         files=inputs.by_path,
         allowed=inputs.allowed,
@@ -106,10 +116,21 @@ def check(
         if gone and inputs.whole and baseline is not None:
             print(f"{count(gone, 'finding')} in {display_path(baseline)} not found any more", file=sys.stderr)
     _write(report, output_format, statistics, quiet, inputs)
+    if met is not None and not quiet and output_format in ("text", "concise"):
+        print(_confirmation(report.findings))
     if report.errors:
         raise typer.Exit(2)
     if report.entries and not exit_zero:
         raise typer.Exit(1)
+
+
+def _confirmation(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.confirmed for finding in findings)
+    them = "it" if counts[False] == 1 else "them"
+    return (
+        f"The run met {count(counts[True], 'finding')}, compiled the function of {counts[False]} more without meeting "
+        f"{them}, and says nothing of {counts[None]} more."
+    )
 
 
 def _write(report: Report, output_format: Format, statistics: bool, quiet: bool, inputs: Inputs) -> None:

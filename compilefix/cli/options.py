@@ -60,6 +60,15 @@ ConfigFile = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Read this file instead of the nearest pyproject.toml."),
 ]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace",
+        metavar="FILE",
+        help="What a real run met: a report of `compilefix trace --json`, or its logs.",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.", show_default=False)]
 
 

@@ -23,6 +23,10 @@ def document(matched: Matched) -> dict[str, Any]:
         "frames": trace.frames,
         "compilations": trace.compilations,
         "compile_s": trace.compile_s,
+        "functions": [
+            {"path": display_path(place.path), "line": place.line, "function": place.function}
+            for place in trace.functions
+        ],
         "notes": list(trace.notes),
     }
 
@@ -45,6 +49,7 @@ def _recompile(recompile: TracedRecompile, found: Match) -> dict[str, Any]:
     return {
         "path": display_path(recompile.place.path),
         "line": recompile.place.line,
+        "part": recompile.part,
         "function": recompile.place.function,
         "reason": recompile.reason,
         "count": recompile.count,

@@ -135,6 +135,7 @@ class _Run:
         self._sites: dict[tuple[str, int, str], _Site] = {}
         self._causes: dict[tuple[str, int, str, str], _Cause] = {}
         self._files: dict[str, None] = {}
+        self._functions: dict[Place, None] = {}
         self._ranks: set[object] = set()
         self._torch = ""
         self._frames = 0
@@ -152,6 +153,7 @@ class _Run:
             for key, compilation in log.open.items():
                 self._close(log, path, key, compilation, {})
             self._frames += len(log.functions)
+            self._functions.update(dict.fromkeys(log.functions.values()))
             if log.functions:
                 self._ranks.add(path if log.rank is None else log.rank)
 
@@ -185,6 +187,7 @@ class _Run:
             self._compilations,
             round(self._compile_s, 6),
             tuple(self._files),
+            tuple(self._functions),
             tuple(self.notes),
         )
 
@@ -241,7 +244,8 @@ class _Run:
         if not limit:
             self._compilations += 1
         self._compile_s += seconds
-        if failed and not limit and not compilation.breaks:
+        # Another kind of failure is an exception of the program's own, which its caller gets.
+        if metrics.get("fail_type") == "Unsupported" and not limit and not compilation.breaks:
             self._failed(log, key, compilation, metrics, failed)
         for unique, text in compilation.breaks.items():
             site = self._sites.setdefault(unique, _Site(text))

@@ -24,7 +24,7 @@ def folded(trace: Trace, tree: Callable[[str], ast.Module | None]) -> Trace:
     @cache
     def functions(path: str) -> Mapping[int, tuple[int, str]]:
         parsed = tree(path)
-        return {} if parsed is None else _functions(parsed)
+        return {} if parsed is None else functions_by_line(parsed)
 
     def whole(place: Place) -> Place:
         line, name = functions(place.path).get(place.line, (place.line, place.function))
@@ -60,7 +60,7 @@ def _named(place: Place, functions: Mapping[int, tuple[int, str]]) -> Place:
     return place if known is None else replace(place, function=known[1])
 
 
-def _functions(tree: ast.Module) -> Mapping[int, tuple[int, str]]:
+def functions_by_line(tree: ast.Module) -> Mapping[int, tuple[int, str]]:
     """By line, the first line and the qualified name of the innermost function that holds it."""
     found: dict[int, tuple[int, str]] = {}
     pending: list[tuple[Iterable[ast.AST], str]] = [(ast.iter_child_nodes(tree), "")]

@@ -72,7 +72,7 @@ def located(trace: Trace, folder: Path) -> Trace:
     lines: dict[str, list[Place]] = {}
     for place in _places(trace):
         lines.setdefault(place.path, []).append(place)
-    for path in trace.files:
+    for path in (*trace.files, *(place.path for place in trace.functions)):
         lines.setdefault(path, [])
     here = {path: _located(path, places, folder) for path, places in lines.items()}
     texts = {path: _text_lines(Path(path)) for path in here.values()}
@@ -92,6 +92,7 @@ def located(trace: Trace, folder: Path) -> Trace:
             replace(r, place=moved(r.place), cause=None if r.cause is None else moved(r.cause))
             for r in trace.recompiles
         ),
+        functions=tuple(moved(place) for place in trace.functions),
         files=tuple(dict.fromkeys(here[path] for path in trace.files)),
     )
 

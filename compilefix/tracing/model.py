@@ -62,8 +62,8 @@ class TracedRecompile:
 class Trace:
     """A whole run. `ranks` counts the processes that compiled something, `frames` the functions or parts of functions.
 
-    `files` are the source files of the program that were seen on the way to compiled code. `notes` say what could not
-    be read.
+    `files` are the source files of the program that were seen on the way to compiled code, `functions` the places of
+    what was compiled. `notes` say what could not be read.
     """
 
     breaks: tuple[TracedBreak, ...] = ()
@@ -74,4 +74,5 @@ class Trace:
     compilations: int = 0
     compile_s: float = 0.0
     files: tuple[str, ...] = ()
+    functions: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()

@@ -218,3 +218,89 @@ def test_a_command_that_fails_is_reported_with_what_it_did(tmp_path: Path) -> No
     assert done.returncode == 2
     assert done.stdout == "began\nNothing was compiled.\n"
     assert done.stderr == "compilefix: the command ended with exit code 3; this is what it did until then\n"
+
+
+PARTLY_RUN = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x, deep: bool = False):
+        x = self.linear(x)
+        if x.abs().max() > 50.0:
+            x = x.clamp(min=-50.0, max=50.0)
+        if deep:
+            print("deep")
+        return x
+
+
+class Other(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        x = self.linear(x)
+        if x.abs().max() > 5.0:
+            x = x.clamp(min=-5.0, max=5.0)
+        return x
+
+
+net = torch.compile(Net(), backend="eager")
+other = torch.compile(Other(), backend="eager")
+net(torch.ones(2))
+"""
+
+
+@needs_torch
+def test_check_and_apply_know_what_a_run_has_met(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PARTLY_RUN)
+    done = trace(tmp_path, "--keep", "logs", "--json", "t.json", "--", "python", "program.py")
+    assert done.returncode == 0, done.stderr
+
+    def compilefix(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "compilefix", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    for saved in ("t.json", "logs"):
+        checked = json.loads(compilefix("check", "--trace", saved, "--output-format", "json", "program.py").stdout)
+        marks = {(f["code"], f["function"]): f["confirmed"] for f in checked["findings"]}
+        assert marks == {
+            ("CF101", "Net.forward"): True,
+            ("CF301", "Net.forward"): False,
+            ("CF101", "Other.forward"): None,
+        }
+    text = compilefix("check", "--trace", "t.json", "program.py").stdout.splitlines()[-1]
+    assert text == (
+        "The run met 1 finding, compiled the function of 1 more without meeting it, and says nothing of 1 more."
+    )
+    applied = compilefix("apply", "--trace", "t.json", "--confirmed", "--unsafe-fixes", "program.py")
+    assert applied.returncode == 0, applied.stderr
+    old = "        if x.abs().max() > 50.0:\n            x = x.clamp(min=-50.0, max=50.0)\n"
+    new = "        x = torch.where(x.abs().max() > 50.0, x.clamp(min=-50.0, max=50.0), x)\n"
+    assert program.read_text() == PARTLY_RUN.replace(old, new)
+    again = json.loads(trace(tmp_path, "--json", "-", "--", "python", "program.py").stdout)
+    assert again["break_sites"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("check", "--trace", "bad.json"), "bad.json: is no report of `compilefix trace --json`"),
+        (("check", "--trace", "gone"), "gone: no such file or folder"),
+        (("apply", "--trace", "bad.json"), "--trace and --confirmed go together"),
+        (("apply", "--confirmed"), "--trace and --confirmed go together"),
+        (("apply", "--confirmed", "--trace", "bad.json", "-i"), "--confirmed and --interactive do not go together"),
+    ],
+)
+def test_a_trace_that_cannot_be_used_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    (tmp_path / "bad.json").write_text('{"version": 1}')
+    command = [sys.executable, "-m", "compilefix", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (2, f"compilefix: {message}\n")

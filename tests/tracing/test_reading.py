@@ -61,13 +61,21 @@ def artifact(name: str, payload: str, frame: int, again: int = 0, **more: Any) -
     )
 
 
-def compilation(frame: int, again: int = 0, inner: str = "", seconds: float = 0.5, fail: str | None = None) -> str:
+def compilation(
+    frame: int,
+    again: int = 0,
+    inner: str = "",
+    seconds: float = 0.5,
+    fail: str | None = None,
+    kind: str = "Unsupported",
+) -> str:
     start = {"stack": [{"line": 5, "name": "<module>", "filename": 1}, {"line": 9, "name": "forward", "filename": 2}]}
     figures = {
         "co_name": "forward",
         "co_filename": MODEL,
         "co_firstlineno": 9,
         "entire_frame_compile_time_s": seconds,
+        "fail_type": None if fail is None else kind,
         "fail_reason": fail,
     }
     ids = {"frame_id": frame, "frame_compile_id": again, "attempt": 0}
@@ -179,6 +187,11 @@ def test_a_failure_without_a_record_of_its_own_is_a_break(tmp_path: Path) -> Non
     write(tmp_path, NAMES + compilation(0, fail="Unsupported thing\n  Explanation: It is not supported."))
     (site,) = read(tmp_path).breaks
     assert (site.place.path, site.place.line, site.title, site.skipped) == (MODEL, 9, "Unsupported thing", True)
+
+
+def test_an_exception_of_the_program_is_no_break(tmp_path: Path) -> None:
+    write(tmp_path, NAMES + compilation(0, fail="no such package", kind="PackageNotFoundError"))
+    assert read(tmp_path).breaks == ()
 
 
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Whether `compilefix trace` tells all that torch's own logs tell, and nothing else.
+
+Runs models of public packages once, with TORCH_TRACE and with TORCH_LOGS=graph_breaks,recompiles at the same time,
+and compares the places: `python benchmarks/trace_against_logs.py 25` takes every 25th model. Prints what is missing and
+what is invented; exit code 1 where there is any.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from compilefix.analysis.graph_breaks import known
+from compilefix.tracing.collect import find_logs, read_logs
+from compilefix.tracing.payloads import is_foreign, named, read_break
+
+Site = tuple[str, int, str]
+
+_MESSAGE = re.compile(r"^[VDIWE]\d{4} \S+ \d+ \S+\] (?:\[\S+\] )?(?:\[__\w+\] ?)?(.*)$")
+_RECOMPILED = re.compile(r"Recompiling function (?P<function>\S+) in (?P<path>.+):(?P<line>\d+)")
+
+
+def run_models(names: list[str]) -> None:
+    """Compile and call the models, each with all its inputs."""
+    import torch
+    from accuracy_models import load
+
+    warnings.simplefilter("ignore")
+    builders = load()
+    for name in names:
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        try:
+            target, inputs = builders[name]()
+            compiled = torch.compile(target, backend="eager")
+            for item in inputs:
+                compiled(**item) if isinstance(item, dict) else compiled(*item)
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}", file=sys.stdout)
+
+
+def told_by_logs(text: str, torch_folder: str) -> tuple[set[Site], set[Site]]:
+    """Break sites and recompiled functions in what TORCH_LOGS printed."""
+    ids = known().by_title
+    breaks: set[Site] = set()
+    recompiled: set[Site] = set()
+    block: list[str] = []
+    messages = [found[1] if (found := _MESSAGE.match(line)) else line for line in text.splitlines()]
+    for message in [*messages, "Graph break in user code at end:0"]:
+        if found := _RECOMPILED.search(message):
+            recompiled.add((found["path"], int(found["line"]), named(found["function"])))
+        if message.startswith(("Graph break in user code at", "Recompiling function")):
+            if block and (place := read_break("\n".join(block), torch_folder, ids)).place is not None:
+                breaks.add((place.place.path, place.place.line, place.gb or place.title))
+            block = [message] if message.startswith("Graph break") else []
+        elif block:
+            block.append(message)
+    return breaks, recompiled
+
+
+def main(step: int) -> int:
+    """Run every `step`-th model and compare."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from accuracy_models import load
+
+    names = list(load())[::step]
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "TORCH_TRACE": f"{folder}/trace", "TORCH_LOGS": "graph_breaks,recompiles"}
+        command = [sys.executable, __file__, "--run", *names]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        trace = read_logs(find_logs(Path(folder)), known().by_title)
+    import torch
+
+    torch_folder = f"{Path(torch.__file__).parent}/"
+    breaks, recompiled = told_by_logs(done.stderr, torch_folder)
+    traced = {(site.place.path, site.place.line, site.gb or site.title) for site in trace.breaks}
+    again = {(r.place.path, r.place.line, r.place.function) for r in trace.recompiles}
+    print(done.stdout, end="")
+    print(f"{len(names)} models: {', '.join(names)}")
+    differences = 0
+    for what, logged, found in (("break sites", breaks, traced), ("recompiled functions", recompiled, again)):
+        print(f"{what}: {len(logged)} in the logs, {len(found)} in the trace")
+        for title, places in (("missing", logged - found), ("not in the logs", found - logged)):
+            differences += len(places)
+            for path, line, name in sorted(places):
+                print(f"  {title}: {path}:{line} {name}{' (foreign)' if is_foreign(path, torch_folder) else ''}")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--run"]:
+        sys.path.insert(0, str(Path(__file__).parent))
+        run_models(sys.argv[2:])
+        sys.exit(0)
+    sys.exit(main(int(sys.argv[1]) if sys.argv[1:] else 25))
