@@ -10,6 +10,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 Build = Callable[["Renderer"], str]
@@ -22,7 +23,7 @@ class Flow:
     operations: Python arithmetic on the way. integral: all of it adds, subtracts or multiplies by a small integer.
     beside: it meets tensors in arithmetic, where the precision of what was computed on the way shows.
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
-    read: what is known of the tensor. boolean: the number is a bool.
+    read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
     read: Value
@@ -38,6 +39,7 @@ class Flow:
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0
+    following: set[tuple[Function, str]] = field(default_factory=set)
 
     def refuse(self, reason: str, assumption: str | None = None) -> None:
         """Note what stands in the way."""

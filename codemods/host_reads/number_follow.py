@@ -82,8 +82,14 @@ def _follow_name(name: str, scope: Scope, flow: Flow, *, parameter: bool = False
     if len(scope.names(name, stores=True)) != (0 if parameter else 1):
         flow.refuse(f"`{name}` is assigned in several places")
         return
+    followed = (scope.function, name)
+    if followed in flow.following:
+        flow.refuse(f"`{name}` is computed from itself")
+        return
+    flow.following.add(followed)
     for load in loads:
         follow(load, scope, flow)
+    flow.following.discard(followed)
 
 
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:

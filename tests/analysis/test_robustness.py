@@ -128,6 +128,15 @@ def test_a_number_that_is_given_to_its_own_name(again: str) -> None:
     )
 
 
+@pytest.mark.parametrize("again", ["a = float(a)", "a = abs(a)", "a = -a", "a = max(a, 1)", "a = f(x, a)"])
+def test_a_parameter_that_is_given_to_its_own_name(again: str) -> None:
+    survives(
+        "import torch\n\n\n@torch.compile\ndef f(x: torch.Tensor, a: torch.Tensor):\n"
+        f"    {again}\n    return x * a + g(x, int(a))\n\n\n"
+        f"def g(x, a):\n    {again}\n    return x - a\n"
+    )
+
+
 DEEP = {
     "brackets": lambda n: f"def f(x):\n    return {'(' * n}x{')' * n}\n",
     "additions": lambda n: f"def f(x):\n    return {' + '.join(['x'] * n)}\n",
