@@ -437,7 +437,5 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
             yield node
         elif not isinstance(node, ast.ClassDef | ast.Lambda):
             pending[:0] = [
-                child
-                for child in children(node)
-                if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
+                child for child in children(node) if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
             ]

@@ -62,9 +62,7 @@ def rewritten(
     """What the body of `forward` becomes, as it is written between its first lines and its end."""
     text = head + "".join(f"        {line}\n" for line in body.splitlines()) + "        return x.relu()\n"
     path = Path("/nowhere/program.py")
-    outcome = run(
-        [SourceFile(path, "program", text)], Config(root=path.parent), rules=RULES, allowed=allowed
-    )
+    outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=RULES, allowed=allowed)
     new = next((change.after for change in outcome.patchset if change.path == path), text)
     _, _, rest = new.partition("        total = x.sum()\n")
     lines = rest.removesuffix("        return x.relu()\n").splitlines()
@@ -291,9 +289,7 @@ def project(
         # Dynamo remembers modules by their names: each program has a helper of its own.
         config = Config(root=tmp_path, helper_module=f"helper_{number}")
         rules = list(registry.load().values())
-        outcome = run(
-            [SourceFile(old, "program", text)], config, rules=rules, allowed=frozenset({"log-late"})
-        )
+        outcome = run([SourceFile(old, "program", text)], config, rules=rules, allowed=frozenset({"log-late"}))
         original = load(old)
         for change in outcome.patchset:
             _written(change.path, change.after)

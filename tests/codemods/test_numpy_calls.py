@@ -124,9 +124,7 @@ def _findings(
 ) -> tuple[tuple[Finding, ...], str]:
     text = textwrap.dedent(body)
     path = Path("/nowhere/program.py")
-    outcome = run(
-        [SourceFile(path, "program", text)], Config(root=path.parent), rules=[rule], allowed=allowed
-    )
+    outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=[rule], allowed=allowed)
     changed = [c.after for c in outcome.patchset]
     return outcome.findings, changed[0] if changed else text
 
