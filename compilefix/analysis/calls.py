@@ -49,7 +49,7 @@ class Calls(Binding):
         operands = [*args, *keywords.values()]
         if callee.is_(Kind.OBJECT) and name is not None:
             return self._call_object(node, callee, args, operands, env)
-        if name is None and callee.is_(Kind.CALLABLE) and callee.elements:
+        if name is None and callee.kinds == values.CLASSES and callee.elements:
             self._handed_over(operands, env)
             return self._one_of(node, callee.elements, operands)
         if name is None:
@@ -164,11 +164,11 @@ class Calls(Binding):
             if isinstance(found, Class):
                 self._constructor(node, found, operands)
                 made.append(_construct(found, operands))
-        return replace(join_all(made), elements=tuple(made)) if made else opaque(self.place(node), operands)
+        return replace(opaque(self.place(node), operands), kinds=values.OBJECTS, elements=tuple(made))
 
     def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
         """A method of an object of one of several classes is called: each may be the one that gets the arguments."""
-        if not receiver.is_(Kind.OBJECT) or receiver.ref is not None:
+        if receiver.kinds != values.OBJECTS:
             return
         for value in receiver.elements or ():
             cls = self.project.resolve(value.ref) if value.ref is not None else None

@@ -189,14 +189,14 @@ def _says_all(declared: Value, function: Function) -> bool:
 
 
 def _table(node: ast.Dict, module: Module, inference: Inference) -> Value | None:
-    """A dict of classes of the project: an item is one of them, and nothing says which."""
+    """A dict of classes of the project: an item is one of them, or what other code puts in."""
     names = [module.qualified(value) for value in node.values]
     found = [inference.project.resolve(name) if name is not None else None for name in names]
     classes = [Value(frozenset({Kind.CALLABLE}), ref=cls.full_name) for cls in found if isinstance(cls, Class)]
     if not classes or len(classes) < len(found):
         return None
-    one = classes[0] if len(classes) == 1 else Value(frozenset({Kind.CALLABLE}), elements=tuple(classes))
-    return values.container(one, ref="dict")
+    item = values.replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))
+    return values.container(item, ref="dict")
 
 
 def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value:

@@ -144,7 +144,7 @@ def element_of(value: Value) -> Value:
 
 def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
     """The values of the targets in `a, b = value`."""
-    if value.elements is not None and len(value.elements) == count:
+    if value.elements is not None and len(value.elements) == count and not value.is_unknown:
         return value.elements
     if value.is_(Kind.CONTAINER) and value.element is not None:
         return [element_of(value)] * count

@@ -123,6 +123,10 @@ ANY_LEAF = "?"
 """Among the leaves of a value: the gradient may go to any tensor."""
 
 UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
+CLASSES = frozenset({Kind.CALLABLE, Kind.UNKNOWN})
+"""The kinds of a class out of a table: its `elements` are the classes that are known to be in it."""
+OBJECTS = frozenset({Kind.OBJECT, Kind.UNKNOWN})
+"""The kinds of an object of such a class: its `elements` are an object of each."""
 NONE = Value(frozenset({Kind.NONE}), const=Const(None))
 STATIC = Value(frozenset({Kind.STATIC}))
 SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
