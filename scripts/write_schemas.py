@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from compilefix.reporting.schemas import check_schema, config_schema
+from compilefix.reporting.schemas import check_schema, config_schema, trace_schema
 
 FOLDER = Path(__file__).parent.parent / "docs" / "schemas"
 
 
 def main() -> None:
-    """Write both schemas."""
+    """Write the schemas."""
     FOLDER.mkdir(exist_ok=True)
-    for name, schema in (("config", config_schema()), ("check", check_schema())):
+    for name, schema in (("config", config_schema()), ("check", check_schema()), ("trace", trace_schema())):
         (FOLDER / f"{name}.json").write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
 
 

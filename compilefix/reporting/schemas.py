@@ -1,9 +1,10 @@
-"""JSON schemas: of the configuration, for editors, and of what `check --output-format json` writes."""
+"""JSON schemas: of the configuration, for editors, and of what `check` and `trace` write."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from compilefix.reporting import trace_json
 from compilefix.reporting.findings_json import VERSION
 from compilefix.source.config import KEYS
 
@@ -81,6 +82,70 @@ def check_schema() -> dict[str, Any]:
     )
     whole["properties"]["statistics"] = {"type": "array", "items": row}
     return {"$schema": _DIALECT, "title": "compilefix check --output-format json", **whole}
+
+
+def trace_schema() -> dict[str, Any]:
+    """The schema of what `trace --json` writes. Fields may be added to it, so that a reader must allow others."""
+    number = {"type": "integer", "minimum": 0}
+    seconds = {"type": "number", "minimum": 0}
+    place = {
+        "path": {"type": "string", "description": "Relative to the working directory, where it lies below."},
+        "line": number,
+        "column": {**number, "description": "In code points, from 1; 0 where it is not known."},
+        "function": _TEXT,
+        "source": {"type": "string", "description": "The line without its indentation."},
+    }
+    remedy = {
+        "code": {**_or_null(_TEXT), "description": "The rule that found it."},
+        "declined": {**_or_null(_TEXT), "description": "Why no rule found it or fixes it."},
+        "fix": _or_null(_object({"applicability": {"enum": ["safe", "unsafe"]}, "assumptions": _TEXTS})),
+    }
+    figures = {
+        "reason": _TEXT,
+        "count": {**number, "description": "Compilations, over all ranks."},
+        "frames": {**number, "description": "Functions, or parts of functions."},
+        "compile_s": seconds,
+    }
+    site = _object(
+        {
+            **place,
+            "gb": {"type": "string", "pattern": r"^(GB\d{4})?$"},
+            "title": _TEXT,
+            **figures,
+            "skipped": {"type": "boolean", "description": "The function was left to Python."},
+            **remedy,
+        }
+    )
+    recompile = _object(
+        {
+            "path": _TEXT,
+            "line": {**number, "description": "Where the function starts."},
+            "part": {**number, "description": "Where the part of it starts that was compiled again first."},
+            "function": _TEXT,
+            **figures,
+            "limit": {"type": "boolean", "description": "The function was compiled too often and given up."},
+            "cause": {**_or_null(_object(place)), "description": "The line that made the guard."},
+            **remedy,
+        }
+    )
+    whole = _object(
+        {
+            "version": {"const": trace_json.VERSION},
+            "break_sites": {"type": "array", "items": site},
+            "recompiles": {"type": "array", "items": recompile},
+            "torch": _TEXT,
+            "ranks": number,
+            "frames": number,
+            "compilations": number,
+            "compile_s": seconds,
+            "functions": {
+                "type": "array",
+                "items": _object({"path": _TEXT, "line": number, "function": _TEXT}),
+            },
+            "notes": _TEXTS,
+        }
+    )
+    return {"$schema": _DIALECT, "title": "compilefix trace --json", **whole}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

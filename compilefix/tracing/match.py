@@ -151,7 +151,8 @@ def _match_break(
             return Match(finding, finding.declined)
     covering = [code for code, rule in rules.items() if site.gb in rule.gb] if site.gb else []
     if covering:
-        return Match(None, f"{', '.join(covering)} know {site.gb}, but find nothing to say about this line")
+        verbs = ("know", "find") if len(covering) > 1 else ("knows", "finds")
+        return Match(None, f"{', '.join(covering)} {verbs[0]} {site.gb}, but {verbs[1]} nothing to say about this line")
     return Match(None, f"no rule covers {site.gb or 'this reason'}")
 
 

@@ -68,6 +68,14 @@ def test_every_break_is_there_with_its_rule(folder: Path) -> None:
 
 
 @needs_torch
+def test_the_report_follows_its_schema(folder: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs" / "schemas" / "trace.json").read_text())
+    jsonschema.validate(report(folder), schema)
+    assert set(schema["properties"]) == set(report(folder))
+
+
+@needs_torch
 def test_recompiles_have_their_cause(folder: Path) -> None:
     document = report(folder)
     causes = document["recompiles"]

@@ -17,7 +17,7 @@ jsonschema = pytest.importorskip("jsonschema")
 FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
 
 
-@pytest.mark.parametrize("name", ["config", "check"])
+@pytest.mark.parametrize("name", ["config", "check", "trace"])
 def test_the_published_schema_is_the_one_in_the_code(name: str) -> None:
     published = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert published == getattr(schemas, f"{name}_schema")(), "run scripts/write_schemas.py"
