@@ -83,7 +83,7 @@ def _start(words: Sequence[str]) -> Path:
             what = "is a folder, not a script" if script.is_dir() else "no such file"
             raise InputError(f"{words[0]}: {what} (write `compilefix run -- script.py` or `-- -m module`)")
         folder = script.resolve().parent
-        return Path() if folder.is_relative_to(here.resolve()) else folder
+        return Path() if folder.is_relative_to(here.resolve()) and not _holds_too_much(here) else folder
     if len(words) < 2:
         raise InputError("-m needs the name of a module")
     sys.path.insert(0, str(here))
@@ -100,6 +100,12 @@ def _start(words: Sequence[str]) -> Path:
     if not places or Path(places[0]).resolve().is_relative_to(here.resolve()) or not Path(places[0]).exists():
         return Path()
     return Path(places[0])
+
+
+def _holds_too_much(folder: Path) -> bool:
+    """Whether a folder is no project: the root of the file system, or one that holds the user's home."""
+    home = Path("~").expanduser()
+    return folder == folder.parent or home.is_relative_to(folder)
 
 
 def _served(patchset: PatchSet) -> tuple[program.Served, ...]:

@@ -13,11 +13,10 @@ import linecache
 import os
 import runpy
 import sys
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
 
 _PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 
@@ -58,7 +57,7 @@ def command(request: Path) -> list[str]:
 
 
 def run(program: Program) -> None:
-    """Install the overlay and run the program. Ends as the program ends: what it raises is shown and the exit is 1."""
+    """Install the overlay and run the program. Ends as the program ends, with what it raises."""
     with _importable(_PACKAGE_PARENT):
         from compilefix.fixing.overlay import install
 
@@ -75,9 +74,10 @@ def run(program: Program) -> None:
             _run_module(program.words[1], program.words[2:])
         else:
             _run_script(program.words, {item.path: item.text for item in program.served}, loaded)
-    except Exception as error:
-        _show(error)
-        sys.exit(1)
+    except (Exception, KeyboardInterrupt):
+        # The interpreter ends the process as it does for any program; only what it shows begins with the program.
+        sys.excepthook = _Hook(sys.excepthook)
+        raise
 
 
 def _run_script(words: Sequence[str], texts: Mapping[str, str], loaded: set[str]) -> None:
@@ -115,12 +115,16 @@ def _fresh_main(path: str) -> ModuleType:
     return main
 
 
-def _show(error: Exception) -> None:
-    """What Python prints of an exception that nobody caught, without the frames of this file."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
-        trace = trace.tb_next
-    sys.excepthook(type(error), error.with_traceback(trace), trace)
+class _Hook:
+    """The hook for exceptions that nobody caught, without the frames of this file."""
+
+    def __init__(self, hook: Callable[..., object]) -> None:
+        self._hook = hook
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+            trace = trace.tb_next
+        self._hook(kind, error.with_traceback(trace), trace)
 
 
 def _summarize(program: Program, loaded: set[str]) -> None:
@@ -165,10 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except SystemExit:
-        raise
-    except OSError:
-        traceback.print_exc()
-        sys.exit(2)
+    main()

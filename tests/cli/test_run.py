@@ -114,6 +114,7 @@ def test_a_script_sees_what_python_shows_it(tmp_path: Path, dashes: tuple[str, .
         ("raise SystemExit", 0),
         ("def f(): raise ValueError('no') from OSError('first')\nf()", 1),
         ("import nowhere_to_be_found", 1),
+        ("open('nowhere')", 1),
         ("this is no Python", 1),
     ],
 )
@@ -123,8 +124,23 @@ def test_a_program_ends_as_it_ends_under_python(tmp_path: Path, ending: str, cod
     done = run(tmp_path, "run", "-q", "--", "end.py")
     assert done.returncode == expected.returncode == code
     assert done.stdout == expected.stdout
-    assert done.stderr.splitlines()[-4:] == expected.stderr.splitlines()[-4:]
-    assert "compilefix" not in done.stderr
+    assert done.stderr == expected.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals end a process on POSIX only")
+def test_an_interrupt_is_the_programs_own(tmp_path: Path) -> None:
+    (tmp_path / "end.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    expected = run(tmp_path, "end.py", program=())
+    done = run(tmp_path, "run", "-q", "--", "end.py")
+    assert (done.returncode, done.stderr) == (expected.returncode, expected.stderr)
+    assert "KeyboardInterrupt" in done.stderr
+
+
+def test_the_root_of_the_file_system_is_not_searched(tmp_path: Path) -> None:
+    (tmp_path / "show.py").write_text("print('ran')\n")
+    done = run(Path(tmp_path.anchor), "run", "--", str(tmp_path / "show.py"))
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert done.stderr == "compilefix: running with 0 fixes in 0 files\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals end a process on POSIX only")
