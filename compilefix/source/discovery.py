@@ -155,7 +155,10 @@ def _walk(top: Path, excluded: _Patterns, errors: list[SourceError]) -> Iterator
 def _skipped_by_default(folder: Path) -> bool:
     if folder.name in OUTPUT_FOLDERS:
         return not (folder / "__init__.py").exists()
-    return folder.name in DEFAULT_EXCLUDES or (folder / "pyvenv.cfg").exists()
+    try:
+        return folder.name in DEFAULT_EXCLUDES or (folder / "pyvenv.cfg").exists()
+    except PermissionError:
+        return False  # the walk into it says so
 
 
 def _ignored(path: Path, is_folder: bool, specs: Sequence[_Patterns]) -> bool:
