@@ -139,16 +139,6 @@ def modules_with_checkpoint(project: Project) -> Iterator[str]:
     return (name for name in modules.mentioning("checkpoint") if _MENTIONS_CHECKPOINT.search(modules.files[name].text))
 
 
-def compiled_functions(inference: Inference, roots: Sequence[str] = ()) -> tuple[CompiledFunction, ...]:
-    """All functions that run compiled, in the order of files and lines. `roots` are names from the config."""
-    entry = entry_points(inference, roots)
-    compiled = list(compiled_from(entry, inference))
-    if entry.library:
-        known = frozenset(function_key(c.function) for c in compiled)
-        compiled += library_functions(inference, tuple(inference.project.modules), known)
-    return tuple(sorted(compiled, key=lambda c: function_key(c.function)))
-
-
 def compiled_from(entry: EntryPoints, inference: Inference) -> tuple[CompiledFunction, ...]:
     """What the entry points reach."""
     return tuple(_reach(entry.functions, inference).values())

@@ -129,7 +129,9 @@ def test_a_program_ends_as_it_ends_under_python(tmp_path: Path, ending: str, cod
 
 @pytest.mark.skipif(os.name != "posix", reason="signals end a process on POSIX only")
 def test_an_interrupt_is_the_programs_own(tmp_path: Path) -> None:
-    (tmp_path / "end.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    # A job in the background starts with the signal ignored.
+    handled = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    (tmp_path / "end.py").write_text(f"import os, signal\n{handled}\nos.kill(os.getpid(), signal.SIGINT)\n")
     expected = run(tmp_path, "end.py", program=())
     done = run(tmp_path, "run", "-q", "--", "end.py")
     assert (done.returncode, done.stderr) == (expected.returncode, expected.stderr)
