@@ -15,9 +15,10 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from compilefix.analysis.dynamo_words import named
 from compilefix.analysis.graph_breaks import known
 from compilefix.tracing.collect import find_logs, read_logs
-from compilefix.tracing.payloads import is_foreign, named, read_break
+from compilefix.tracing.payloads import is_foreign, read_break
 
 Site = tuple[str, int, str]
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from compilefix.analysis.dynamo_words import BREAK_PLACE, REASON, STACK_FRAME, id_in, named, without_frame_id
 from compilefix.measuring.request import BreakSite, FrameEvent
 
 if TYPE_CHECKING:
@@ -39,12 +40,8 @@ _STDLIB = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
 _BREAK_LOGGERS = ("torch._dynamo.convert_frame", "torch._dynamo.symbolic_convert", "torch._dynamo.exc")
 _RECOMPILE_LOGGER = "torch._dynamo.guards"
 
-_PLACE = re.compile(r"Graph break(?:\s*\([^)]*\))?:? (?:in user code |from user code )?at (?P<path>.+):(?P<line>\d+)")
-_REASON = re.compile(r"(?:Graph Break )?Reason: (?P<reason>.+)")
-_STACK_LINE = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _RECOMPILE = re.compile(r"Recompiling function (?P<function>\S+) in (?P<path>.+):(?P<line>\d+)")
 _SKIPPED = re.compile(r"skip tracing the frame (?P<function>\S+) \((?P<path>.+?):? line (?P<line>\d+)\)")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>.+)_at_\d+")
 _LIMIT = re.compile(r"function: '(?P<function>\S+) \((?P<path>.+):(?P<line>\d+)\)'")
 
 Place = tuple[str, int, int, str]
@@ -220,7 +217,7 @@ class BreakCollector:
             self._add_site(place, self._gb_of(error, reason), self._headline(error, reason))
 
     def _add_site(self, place: Place, gb: str, reason: str) -> None:
-        path, line, column, function = (*place[:3], _named(place[3]))
+        path, line, column, function = (*place[:3], named(place[3]))
         known = self._sites.get((path, line, column))
         count = 1 if known is None else known[2] + 1
         self._sites[path, line, column] = (
@@ -236,7 +233,7 @@ class BreakCollector:
         if getattr(error, "real_stack", None):
             self._add_break(error, str(error), None)
         elif place := _logged_place(message):
-            found = _REASON.search(message)
+            found = REASON.search(message)
             reason = found["reason"] if found else message
             self._add_site(place, self._gb_of(error, reason), self._headline(error, reason))
 
@@ -244,8 +241,8 @@ class BreakCollector:
         message = record.getMessage()
         if found := _RECOMPILE.search(message):
             reasons = [line.strip().removeprefix("- ") for line in message.splitlines()[1:]]
-            reason = next((_without_frame_id(line) for line in reasons if line and "triggered by" not in line), "")
-            key = (found["path"], int(found["line"]), _named(found["function"]), reason)
+            reason = next((without_frame_id(line) for line in reasons if line and "triggered by" not in line), "")
+            key = (found["path"], int(found["line"]), named(found["function"]), reason)
             self._recompiles[key] = self._recompiles.get(key, 0) + 1
 
     def _add_limit(self, record: logging.LogRecord) -> None:
@@ -257,7 +254,7 @@ class BreakCollector:
                 self.notes.append(message.splitlines()[0])
 
     def _add_skip(self, path: str, line: int, function: str, reason: str) -> None:
-        key = (path, line, _named(function), reason)
+        key = (path, line, named(function), reason)
         self._skipped[key] = self._skipped.get(key, 0) + 1
 
     def _gb_of(self, error: BaseException | None, reason: str) -> str:
@@ -265,8 +262,7 @@ class BreakCollector:
         for text in (str(error or "").splitlines()[:1] or [""])[0], getattr(error, "gb_type", None), reason:
             if isinstance(text, str) and text.strip() in self._gb:
                 return self._gb[text.strip()]
-        found = re.search(r"/gb(\d{4})\.html", f"{error}\n{reason}")
-        return f"GB{found[1]}" if found else ""
+        return id_in(f"{error}\n{reason}")
 
     def _headline(self, error: BaseException | None, reason: str) -> str:
         lines = [line.strip() for line in (str(error) if error is not None else reason).splitlines() if line.strip()]
@@ -297,13 +293,6 @@ def _registry() -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return {item["Gb_type"]: gb for gb, items in entries.items() for item in items if "Gb_type" in item}
-
-
-def _named(function: str) -> str:
-    """The function as written: after a break Dynamo goes on in functions that it names after it."""
-    while found := _RESUMED.fullmatch(function):
-        function = found["function"]
-    return function
 
 
 def _user_place(frames: list[traceback.FrameSummary]) -> Place | None:
@@ -367,17 +356,13 @@ def _column(filename: str, line: int | None, offset: int | None) -> int:
 
 
 def _logged_place(message: str) -> Place | None:
-    frames = [(m["path"], int(m["line"]), m["function"]) for m in _STACK_LINE.finditer(message)]
+    frames = [(m["path"], int(m["line"]), m["function"]) for m in STACK_FRAME.finditer(message)]
     for path, line, function in reversed(frames):
         if not _is_foreign(path):
             return path, line, 0, function
-    if found := _PLACE.search(message):
+    if found := BREAK_PLACE.search(message):
         return found["path"], int(found["line"]), 0, ""
     return None
-
-
-def _without_frame_id(text: str) -> str:
-    return re.sub(r"^\[?\d+/\d+(?:_\d+)?\]?: ", "", text)
 
 
 def _events(found: dict[tuple[str, int, str, str], int]) -> tuple[FrameEvent, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from compilefix.analysis.dynamo_words import named
 from compilefix.source.errors import InputError
 from compilefix.source.files import display_path
 from compilefix.tracing.model import Place, Trace, TracedBreak, TracedRecompile
@@ -17,7 +18,6 @@ from compilefix.tracing.payloads import (
     culprit,
     guard_kind,
     is_foreign,
-    named,
     read_break,
     read_guards,
 )

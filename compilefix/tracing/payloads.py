@@ -8,14 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from compilefix.analysis.dynamo_words import BREAK_PLACE, REASON, STACK_FRAME, id_in, named, without_frame_id
 from compilefix.tracing.model import Place
 
-_BREAK = re.compile(r"Graph break(?:\s*\([^)]*\))?:? (?:in user code |from user code )?at (?P<path>.+):(?P<line>\d+)")
-_REASON = re.compile(r"Reason:\s*(?P<reason>.+)")
-_FRAME = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\s*$')
-_GB = re.compile(r"/gb(\d{4})\.html")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<function>.+)_at_\d+")
-_FRAME_ID = re.compile(r"^\[?(?:!?\d+/)?\d+/\d+(?:_\d+)?\]?: ")
 _SHORT_PLACE = re.compile(r"# (?P<path>\S+):(?P<line>\d+) in (?P<function>\S+)")
 _FOREIGN = re.compile(r"[\\/](?:site|dist)-packages[\\/]torch[\\/]|^<")
 _STDLIB = re.compile(r"[\\/]lib[\\/]python3\.\d+[\\/](?!(?:site|dist)-packages)")
@@ -49,8 +44,7 @@ def read_break(text: str, torch_folder: str, ids: Mapping[str, str]) -> BreakTex
     """Take the text about a graph break apart. `ids` gives the id for a title, where the text does not name it."""
     lines = text.splitlines()
     title, explanation = _headline(lines)
-    found = _GB.search(text)
-    gb = f"GB{found[1]}" if found else ids.get(title, "")
+    gb = id_in(text) or ids.get(title, "")
     reason = f"{title}: {explanation}" if explanation else title
     return BreakText(_break_place(lines, torch_folder), gb, title, reason, "Skipping the function" in text)
 
@@ -80,13 +74,6 @@ def guard_kind(text: str) -> str:
     return _NUMBER.sub("N", _TENSOR.sub("tensor", text))
 
 
-def named(function: str) -> str:
-    """The function as it is written: after a break Dynamo goes on in functions that it names after it."""
-    while found := _RESUMED.fullmatch(function):
-        function = found["function"]
-    return function
-
-
 def is_foreign(path: str, torch_folder: str) -> bool:
     """Whether a file is torch's or Python's own."""
     if torch_folder and path.startswith(torch_folder):
@@ -98,15 +85,15 @@ def _headline(lines: Sequence[str]) -> tuple[str, str]:
     """The title of a break and its explanation. The title is the line above the explanation; older texts have none."""
     for above, line in pairwise(lines):
         if line.strip().startswith("Explanation: "):
-            return _REASON.sub(r"\g<reason>", above.removeprefix("Graph Break ")).strip(), line.strip()[13:].strip()
+            return REASON.sub(r"\g<reason>", above).strip(), line.strip()[13:].strip()
     for line in lines:
-        if found := _REASON.search(line):
+        if found := REASON.search(line):
             return found["reason"].strip(), ""
-    return next((line.strip() for line in lines if line.strip() and not _BREAK.match(line)), ""), ""
+    return next((line.strip() for line in lines if line.strip() and not BREAK_PLACE.match(line)), ""), ""
 
 
 def _break_place(lines: Sequence[str], torch_folder: str) -> Place | None:
-    head = next((found for line in lines if (found := _BREAK.match(line))), None)
+    head = next((found for line in lines if (found := BREAK_PLACE.match(line))), None)
     frames = _user_frames(lines)
     if head is not None and not is_foreign(head["path"], torch_folder):
         path, line = head["path"], int(head["line"])
@@ -124,9 +111,9 @@ def _user_frames(lines: Sequence[str]) -> list[Place]:
             inside = False
         elif line.startswith(("User code traceback", "User Stack")):
             inside, frames = True, []
-        elif inside and (found := _FRAME.match(line)):
+        elif inside and (found := STACK_FRAME.fullmatch(line.strip())):
             below = lines[index + 1 : index + 3]
-            source = below[0] if below and not _FRAME.match(below[0]) else ""
+            source = below[0] if below and not STACK_FRAME.fullmatch(below[0].strip()) else ""
             marks = below[1] if len(below) == 2 and set(below[1].strip()) <= set("^~") and below[1].strip() else ""
             offset = len(marks) - len(marks.lstrip()) - (len(source) - len(source.lstrip())) + 1 if marks else 0
             frames.append(
@@ -136,12 +123,12 @@ def _user_frames(lines: Sequence[str]) -> list[Place]:
 
 
 def _guard(reason: str) -> Guard:
-    first, _, rest = _FRAME_ID.sub("", reason.strip()).partition("\n")
+    first, _, rest = without_frame_id(reason.strip()).partition("\n")
     guard, _, comment = first.partition("  #")
     cause: Place | None = None
     stack = rest.splitlines()
     for index, line in enumerate(stack):
-        if found := _FRAME.match(line):
+        if found := STACK_FRAME.fullmatch(line.strip()):
             source = stack[index + 1].strip() if index + 1 < len(stack) else ""
             cause = Place(found["path"], int(found["line"]), 0, named(found["function"]), source)
     if cause is None and (found := _SHORT_PLACE.search(f"#{comment}")):

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from compilefix.analysis.dynamo_words import named
 from compilefix.source.errors import InputError
 from compilefix.tracing.collect import LOG_PREFIX, find_logs, read_logs
 from compilefix.tracing.model import Trace
-from compilefix.tracing.payloads import culprit, guard_kind, named, read_break, read_guards
+from compilefix.tracing.payloads import culprit, guard_kind, read_break, read_guards
 
 MODEL = "/job/model.py"
 TORCH = "/env/lib/python3.11/site-packages/torch/"
