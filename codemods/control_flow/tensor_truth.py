@@ -38,7 +38,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_effects.deferral import Refused, where_to_wrap
+from compilefix.codemods.host_effects.deferral import where_to_wrap
+from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet

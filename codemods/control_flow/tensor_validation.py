@@ -39,7 +39,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests
 from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_effects.deferral import Refused, deferred_raise, where_to_wrap
+from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
+from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 

@@ -44,7 +44,10 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.host_effects.deferral import Refused, deferred, effects, level_guard, where_to_wrap
+from compilefix.codemods.host_effects.calls import effects
+from compilefix.codemods.host_effects.deferral import deferred, where_to_wrap
+from compilefix.codemods.host_effects.levels import level_guard
+from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 
 _LEVEL_TESTS = ("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel")

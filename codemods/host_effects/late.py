@@ -1,0 +1,168 @@
+"""Expressions in the lambda: what is computed when the call is carried out, and what before."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check_text, is_global
+from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
+from compilefix.codemods.host_effects.texts import replaced_parts, source_of
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+_LATE_BUILTINS = frozenset(
+    {"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *CASTS}
+)
+
+NUMERIC = frozenset("diouxXeEfFgG")
+
+_LITERAL = (
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.operator,
+    ast.unaryop,
+    ast.expr_context,
+)
+
+_CONVERSION = re.compile(
+    r"%(?:\((?P<key>\w+)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?(?P<type>[a-zA-Z%])"
+)
+
+
+def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
+    """The text of an expression in the lambda. `raw` says that its value is shown by `str` or `repr`."""
+    scope = plan.scope
+    if all(isinstance(part, _LITERAL) for part in ast.walk(node)):
+        return source_of(node, scope)
+    if isinstance(node, ast.JoinedStr):
+        return _replaced(node, _fields(node), plan)
+    if is_global(node, scope):
+        return inline_or_captured(node, plan)
+    if isinstance(node, ast.Name) and (read := bound_read(node, scope)) is not None:
+        plan.reads[node.id] = read
+        return read_text(read, capture(node, plan, checked=False))
+    chain = host_chain(node, scope)
+    if chain is not None:
+        tensor, suffix = chain
+        if raw and suffix == ".cpu()":
+            check_text(node, scope.value(node), plan)
+        return capture(tensor, plan, checked=False) + suffix
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (source := read_of(node, scope)) is not None:
+        return f"{node.func.id}({capture(source, plan, checked=False)})"
+    if _needs_text(node, scope):
+        if raw and scope.value(node).is_tensor:
+            check_text(node, scope.value(node), plan)
+        children = _late_children(node, scope)
+        if children is not None:
+            return _replaced(node, list(zip(children, _shown(node, children, raw, scope), strict=True)), plan)
+        if any(
+            isinstance(p, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda)
+            for p in ast.walk(node)
+        ):
+            raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
+    return capture(node, plan, checked=True, raw=raw)
+
+
+def inline_or_captured(node: ast.expr, plan: Plan) -> str:
+    """The text in the lambda of what is called or of a name of the module: passed on only where it must be."""
+    if is_global(node, plan.scope):
+        plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        return source_of(node, plan.scope)
+    return capture(node, plan, checked=False)
+
+
+def conversions(message: ast.expr | None, count: int) -> list[str]:
+    """The type of the % conversion that each value goes through; `s` where that is not known."""
+    if isinstance(message, ast.Constant) and isinstance(message.value, str):
+        found = [m for m in _CONVERSION.finditer(message.value) if m["type"] != "%"]
+        if len(found) == count and not any(m["key"] or m["width"] == "*" or m["precision"] == "*" for m in found):
+            return [m["type"] for m in found]
+    return ["s"] * count
+
+
+def _fields(node: ast.JoinedStr) -> list[tuple[ast.expr, bool]]:
+    """The expressions in an f-string, those in format specs included, and whether each is shown by `str` or `repr`."""
+    found: list[tuple[ast.expr, bool]] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            found.append((part.value, part.conversion != -1 or part.format_spec is None))
+            if isinstance(part.format_spec, ast.JoinedStr):
+                found.extend((inner, False) for inner, _ in _fields(part.format_spec))
+    return found
+
+
+def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
+    """The parts of an expression that is computed in the lambda from its parts; None for one that must not be."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Tuple | ast.List):
+        return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
+    if isinstance(node, ast.Dict):
+        return None if None in node.keys else [k for k in (*node.keys, *node.values) if k is not None]
+    if (
+        isinstance(node, ast.Call)
+        and not any(isinstance(a, ast.Starred) for a in node.args)
+        and all(k.arg for k in node.keywords)
+    ):
+        name = scope.callee(node) or ""
+        operands = [*node.args, *(k.value for k in node.keywords)]
+        if name in _LATE_BUILTINS or name.startswith("math."):
+            return operands
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr):
+            return [node.func.value, *operands]
+    return None
+
+
+def _shown(node: ast.expr, children: Sequence[ast.expr], raw: bool, scope: Scope) -> list[bool]:
+    """For each part of an expression whether it is shown by `str` or `repr`."""
+    if isinstance(node, ast.BinOp):
+        if not (isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant | ast.JoinedStr)):
+            return [False, False]
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        return [True, any(kind not in NUMERIC for kind in conversions(node.left, len(values)))]
+    if isinstance(node, ast.Call) and _makes_text(node, scope):
+        return [True] * len(children)
+    return [raw and not isinstance(node, ast.Compare)] * len(children)
+
+
+def _makes_text(node: ast.Call, scope: Scope) -> bool:
+    name = scope.callee(node) or ""
+    method_of_text = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr)
+    return name in ("str", "repr", "format") or method_of_text
+
+
+def _needs_text(node: ast.expr, scope: Scope) -> bool:
+    """Whether the expression reads a tensor's value or makes text of one: neither may happen in the graph."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.JoinedStr):
+            return True
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and bound_read(part, scope) is not None:
+            return True
+        if isinstance(part, ast.Call):
+            if read_of(part, scope) is not None:
+                return True
+            if _makes_text(part, scope):
+                return True
+        if (
+            isinstance(part, ast.BinOp)
+            and isinstance(part.op, ast.Mod)
+            and isinstance(part.left, ast.Constant)
+            and isinstance(part.left.value, str)
+        ):
+            return True
+    return False
+
+
+def _replaced(node: ast.expr, parts: Sequence[tuple[ast.expr, bool]], plan: Plan) -> str:
+    """The source of a node with some of its parts as they are in the lambda."""
+    return replaced_parts(node, [(part, late(part, plan, raw=raw)) for part, raw in parts], plan.scope)

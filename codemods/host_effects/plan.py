@@ -1,0 +1,134 @@
+"""What a lambda at the compile boundary is given: the values that are computed where the call stood."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+from dataclasses import dataclass, field
+
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.host_effects.texts import source_of
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+
+class Refused(Exception):
+    """The call cannot be moved to the boundary; the text says why."""
+
+
+@dataclass
+class Plan:
+    """One call on its way into a lambda: what is passed to it, and what is taken on trust."""
+
+    scope: Scope
+    captured: dict[str, str] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    reads: dict[str, ast.expr] = field(default_factory=dict)
+    inlined: set[str] = field(default_factory=set)
+    lenient: bool = False
+    gradient_texts: list[str] = field(default_factory=list)
+
+
+def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> str:
+    """The name that a value has in the lambda, passed on as it is where the call stood.
+
+    Raises:
+        Refused: with `checked`, what would be shown could differ.
+    """
+    scope = plan.scope
+    text = source_of(node, scope)
+    if checked:
+        _check(node, scope.value(node), plan, raw=raw)
+    if text not in plan.captured:
+        plan.captured[text] = _parameter(node, plan)
+    return plan.captured[text]
+
+
+def _check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
+    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
+        return
+    if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):
+        raise Refused(f"`{snippet(node)}` is an object, which may have changed when it is shown")
+    if value.is_(Kind.CONTAINER) and value.ref == "torch.Size":
+        return
+    parts = [value, *([] if value.element is None else [value.element])]
+    if raw and any(Kind.TENSOR in part.kinds for part in parts):
+        for part in parts:
+            check_text(node, part, plan)
+        return
+    if value.is_unknown or value.is_(Kind.CONTAINER):
+        plan.reasons.append(
+            f"`{snippet(node)}` is not known to be a number, a text or a tensor without gradient: "
+            "what it shows could change until the call returns"
+        )
+
+
+def check_text(node: ast.expr, value: Value, plan: Plan) -> None:
+    """The text of a tensor names its gradient function, which a detached copy has not."""
+    if Kind.TENSOR not in value.kinds or value.dtype in ("bool", "int"):
+        return
+    if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
+        if plan.lenient:
+            plan.gradient_texts.append(f"the text of `{snippet(node)}` would not show that it requires a gradient")
+            return
+        raise Refused(
+            f"the text of `{snippet(node)}` shows whether it requires a gradient: "
+            f"show `{snippet(node)}.detach()`, or a number"
+        )
+
+
+def _parameter(node: ast.expr, plan: Plan) -> str:
+    words = [w for w in _words(node) if w not in ("self", "detach")]
+    name = "_".join(words)
+    if not name.isidentifier() or len(name) > 24:
+        name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
+    taken = {*plan.captured.values(), *plan.inlined, *dir(builtins), "emit"}
+    taken |= {
+        n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and is_global(n, plan.scope)
+    }
+    base, number = name, 1
+    while name in taken or keyword.iskeyword(name):
+        number += 1
+        name = f"{base}_{number}"
+    return name
+
+
+def _words(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [*_words(node.value), node.attr]
+    if isinstance(node, ast.Call):
+        return _words(node.func)
+    if isinstance(node, ast.Subscript):
+        index = [str(node.slice.value)] if isinstance(node.slice, ast.Constant) else []
+        return [*_words(node.value), *index]
+    return []
+
+
+def is_global(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression means the same in the lambda as here: a builtin, or what the module imports or defines."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    name, module = root.id, scope.function.module
+    bound = {a.arg for a in ast.walk(scope.function.node) if isinstance(a, ast.arg)}
+    bound |= {
+        n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
+    owner = scope.function.parent
+    while owner is not None:
+        bound |= {n.id for n in ast.walk(owner.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)} | {
+            a.arg for a in ast.walk(owner.node) if isinstance(a, ast.arg)
+        }
+        owner = owner.parent
+    if name in bound:
+        return False
+    if name in module.top_level_imports.values() or name in module.functions or name in module.classes:
+        return True
+    if name in module.assigns:
+        return bool(scope.value(root).ref == "logging.Logger")
+    return name not in module.imports and hasattr(builtins, name)

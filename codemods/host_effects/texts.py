@@ -1,0 +1,104 @@
+"""The text of expressions on their way into a lambda."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from compilefix.codemods.rule import Scope
+
+
+def source_of(node: ast.expr, scope: Scope) -> str:
+    """The source of an expression, on one line where that means the same."""
+    text = _segment(node, scope)
+    return ast.unparse(node) if text is None else _on_one_line(text)
+
+
+def _segment(node: ast.expr, scope: Scope) -> str | None:
+    """The source of a node, if it is really that: inside f-strings, Python before 3.12 can give a wrong place."""
+    text = scope.file.segment(node)
+    try:
+        same = ast.dump(ast.parse(f"({text}\n)", mode="eval").body) == ast.dump(node)
+    except SyntaxError:
+        return None
+    return text if same else None
+
+
+def replaced_parts(node: ast.expr, new: Sequence[tuple[ast.expr, str]], scope: Scope) -> str:
+    """The source of a node with other texts in the place of some of its parts."""
+    whole = _segment(node, scope)
+    places = [_offset(node, part, scope) for part, _ in new]
+    if whole is None or not all(place is not None and place[0] >= 0 and place[1] <= len(whole) for place in places):
+        return _unparsed(node, dict(new))
+    text = whole
+    for place, text_of_part in sorted(
+        zip(places, (t for _, t in new), strict=True), reverse=True, key=lambda item: item[0] or (0, 0)
+    ):
+        assert place is not None
+        text = text[: place[0]] + text_of_part + text[place[1] :]
+    return _on_one_line(text)
+
+
+def _offset(whole: ast.expr, part: ast.expr, scope: Scope) -> tuple[int, int] | None:
+    """Where a part stands in the source of the whole, in code points."""
+    text = _segment(part, scope)
+    if text is None:
+        return None
+    position = scope.file.position
+    start = position(part.lineno, part.col_offset) - position(whole.lineno, whole.col_offset)
+    return start, start + len(text)
+
+
+def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
+    class Put(ast.NodeTransformer):
+        def visit(self, item: ast.AST) -> Any:
+            if isinstance(item, ast.expr) and item in new:
+                return ast.parse(new[item], mode="eval").body
+            return super().visit(item)
+
+    copied = _rebuilt(node, new)
+    return ast.unparse(Put().visit(copied))
+
+
+def _rebuilt(node: ast.expr, new: dict[ast.expr, str]) -> ast.expr:
+    """A copy in which the replaced parts are still the same objects, so that they can be found."""
+
+    def copy(item: Any) -> Any:
+        if isinstance(item, ast.expr) and item in new:
+            return item
+        fields: dict[str, Any] = {}
+        for name, value in ast.iter_fields(item):
+            if isinstance(value, list):
+                fields[name] = [copy(v) if isinstance(v, ast.AST) else v for v in value]
+            else:
+                fields[name] = copy(value) if isinstance(value, ast.AST) else value
+        return type(item)(**fields)
+
+    result = copy(node)
+    assert isinstance(result, ast.expr)
+    return result
+
+
+def _on_one_line(text: str) -> str:
+    """Code that came on several lines, where it means the same on one: a text in triple quotes does not."""
+    if "\n" not in text:
+        return text
+    flat = re.sub(r"\s*\n\s*", " ", text)
+    try:
+        same = ast.dump(ast.parse(flat, mode="eval")) == ast.dump(ast.parse(f"({text}\n)", mode="eval"))
+    except SyntaxError:
+        return text
+    return flat if same else text
+
+
+def operand_of(node: ast.expr, scope: Scope) -> str:
+    """The source of an expression, as something that a method can be called on."""
+    text = source_of(node, scope)
+    return text if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({text})"
+
+
+def escaped(text: str) -> str:
+    """Code as it stands in a template, where braces name parts."""
+    return text.replace("{", "{{").replace("}", "}}")
