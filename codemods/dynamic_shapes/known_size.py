@@ -1,8 +1,9 @@
 """CF505: a result of unknown size where the size is known, or not needed.
 
 ## What it does
-Finds `torch.bincount(index, minlength=n)`, and `torch.unique(x)` of which the code only asks whether any or all of the
-values pass a test, or for the largest and smallest.
+Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
+only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
+test, or for the largest and smallest.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -11,6 +12,7 @@ it traces: the graph ends there (GB0036), on a GPU the program waits, and `uniqu
 ## Example
 ```python
 counts = torch.bincount(labels, minlength=self.num_classes)
+slots = F.one_hot(position, max(position.max() + 1, capacity))[..., :capacity]
 values = torch.unique(target)
 wrong = torch.any((values != 0) & (values != 1))
 ```
@@ -19,6 +21,7 @@ wrong = torch.any((values != 0) & (values != 1))
 ```python
 counts = torch.zeros(self.num_classes, dtype=torch.int64, device=labels.device)
 counts = counts.scatter_add_(0, labels, torch.ones_like(labels))
+slots = (position.unsqueeze(-1) == torch.arange(capacity, device=position.device)).long()
 wrong = torch.any((target != 0) & (target != 1))
 ```
 
@@ -26,9 +29,10 @@ wrong = torch.any((target != 0) & (target != 1))
 A test of each value holds for any or all of the different values exactly when it does for any or all of the values:
 safe where nothing else uses them and the tensor does not change in between. `bincount` gives more numbers than
 `minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
-made int64. With `weights=` there is no fix.
+made int64. With `weights=` there is no fix. `one_hot` raises where an index is negative, and the rewritten code does
+not (`index-in-range`).
 
-Graph breaks: GB0036. torch: all supported versions.
+Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
 from compilefix.codemods.dynamic_shapes.definitions import unused_then
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -52,18 +57,22 @@ class KnownSize(Rule):
 
     code = "CF505"
     name = "known-size"
-    summary = "bincount with a class count, or unique values of which only a test is needed"
-    gb = ("GB0036",)
-    hints = ("bincount", "unique")
+    summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
+    gb = ("GB0033", "GB0036", "GB0246")
+    hints = ("bincount", "one_hot", "unique")
     assumptions = ("index-in-range",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """Calls of `bincount` with a minimum length, and of `unique` with nothing but the tensor."""
+        """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
         for node in scope.of(ast.Call):
             if counted(node, scope) is not None:
                 yield self._counts(node, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
+            else:
+                places = first_places(node, scope)
+                if places is not None:
+                    yield self._places(places, scope)
 
     def _counts(self, node: ast.Call, scope: Scope) -> Finding:
         found = counted(node, scope)
@@ -85,6 +94,22 @@ class KnownSize(Rule):
         )
         fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
+
+    def _places(self, found: FirstPlaces, scope: Scope) -> Finding:
+        message = f"`{snippet(found.given)}` is read from a tensor as a number of classes: the graph breaks"
+        index = snippet(found.index)
+        if not isinstance(found.index, ast.Name | ast.Attribute):
+            return self.declined(scope, found.node, message, f"give `{index}` a name: it is needed twice")
+        template = Template()
+        reason = f"an index in `{index}` may be negative, or have a dtype that `one_hot` refuses"
+        template.refuse([Obstacle(reason, "index-in-range")])
+        torch, tensor = torch_name(scope), template.use(found.index)
+        places = f"{torch}.arange({template.use(found.places)}, device={tensor}.device)"
+        edits = [scope.edit(found.node, f"({tensor}.unsqueeze(-1) == {places}).long()", **template.parts)]
+        if found.definition is not None:
+            edits.append(scope.edit(found.definition, ""))
+        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.node, message, fix)
 
     def _values(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         tensor = tested(node, scope)

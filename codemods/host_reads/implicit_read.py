@@ -44,6 +44,7 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
 from compilefix.codemods.host_reads.static_number import reads_static
+from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -84,6 +85,8 @@ class ImplicitRead(Rule):
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
+        if listed(node, scope) is not None:
+            return
         if name == "Tensor.tolist" and not node.args and isinstance(node.func, ast.Attribute):
             if reads_static(node.func.value, scope):
                 return
