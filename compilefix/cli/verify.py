@@ -49,6 +49,16 @@ def verify(
     ] = None,
     calls: Annotated[int, typer.Option("--calls", help="Calls in a row with each input set, for parity.")] = 3,
     repeats: Annotated[int, typer.Option("--repeats", help="Rounds of timing; 0 measures no time.")] = 20,
+    processes: Annotated[
+        int,
+        typer.Option(
+            "--processes", help="Processes that share the rounds; what differs between them is told as noise."
+        ),
+    ] = 3,
+    compare_with: Annotated[
+        str | None,
+        typer.Option("--compare-with", metavar="WORKLOAD", help="Time this workload too, in the same run."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="Limit for each answer of a worker.")
     ] = 600.0,
@@ -78,6 +88,7 @@ def verify(
             training=training,
             calls=calls,
             repeats=repeats,
+            processes=processes,
             timeout_s=timeout,
         )
         singles: list[tuple[Finding, PatchSet]] = []
@@ -95,7 +106,7 @@ def verify(
             singles = _one_by_one(inputs, patchset) if each else []
         with _progress(quiet) as say:
             say(f"{count(len(patchset.fixes), 'fix', 'fixes')} in {count(len(patchset.changes), 'file')}")
-            verdict = measure(patchset, workload, settings, say, singles)
+            verdict = measure(patchset, workload, settings, say, singles, compare_with)
     except (WorkloadError, GitError, ValueError) as error:
         raise InputError(str(error)) from error
     if json_file is not None and str(json_file) == "-":

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import gc
 import itertools
+import math
 import statistics
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from compilefix.measuring.arm import Arm, output_tensors, prepare, resolve_device, seed_everything
+from compilefix.measuring.launches import launches
+from compilefix.measuring.memory import PeakMemory
 from compilefix.measuring.observing import get_ready, overlaid
+from compilefix.measuring.ranks import world_size
 from compilefix.measuring.request import WorkerRequest
 from compilefix.measuring.workload import InputSet, load
 
 if TYPE_CHECKING:
     from compilefix.measuring.worker import Parent
 
-WARM_UP_S = 2.0
-WARM_UP_CALLS = 300
-_WINDOW = 5
-_STABLE = 0.05
+WARM_UP_S = 5.0
+WARM_UP_PASSES = 2000
+_WINDOW_S = 0.05
+_FEWEST, _MOST = 5, 200
+_STEADY = 0.03
+_CALLS_OF_RANKS = 20
 
 
 def serve(request: WorkerRequest, parent: Parent) -> None:
     """Warms up, says how long a call takes, and then answers `{"phase", "calls"}` with samples in milliseconds.
 
-    `{"finish": true}` is answered with the peak of the device memory over the whole life of the arm, in bytes.
+    `{"finish": true}` is answered with the peak of the memory in bytes, and with the launches of one call by phase.
     """
     device = resolve_device(request.options.device)
     get_ready(device, request.compiled)
@@ -35,21 +41,25 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
         parent.stage("loading the workload")
         seed_everything(request.options.seed)
         workload = load(request.workload, device)
-        if device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
+        memory = PeakMemory(device)
         arm = prepare(request, workload, device)
         passes = {phase: _Pass(arm, phase, request.time_shares_inputs) for phase in request.time_phases}
-        estimates = {}
+        estimates: dict[str, float] = {}
+        warm_ups: dict[str, dict[str, Any]] = {}
         for phase, one in passes.items():
             parent.stage(f"warming up ({phase})")
-            estimates[phase] = one.warm_up()
+            estimates[phase], warm_ups[phase] = one.warm_up()
+        memory.restart()
         parent.stage("timing")
-        parent.result({"estimate_ms": estimates})
+        parent.result({"estimate_ms": estimates, "warm_up": warm_ups})
         while True:
             command = parent.command()
             if command.get("finish"):
-                peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
-                parent.result({"peak_memory_bytes": peak})
+                peak = memory.bytes()
+                parent.stage("counting launches")
+                parent.result(
+                    {"peak_memory_bytes": peak, "launches": {phase: one.launches() for phase, one in passes.items()}}
+                )
                 return
             parent.result({"samples_ms": passes[command["phase"]].timed(int(command["calls"]))})
 
@@ -70,20 +80,36 @@ class _Pass:
         self._weights: list[list[torch.Tensor] | None] = [None] * len(self._sets)
         self._cuda = arm.device.type == "cuda"
 
-    def warm_up(self) -> float:
-        """Runs until the time per pass is steady, at most for a fixed time or count; the last median, in ms."""
-        durations: list[float] = []
+    def warm_up(self) -> tuple[float, dict[str, Any]]:
+        """Runs until the time per call is steady, with a limit; the last median in ms, and what it took.
+
+        Steady are three windows in a row whose medians lie within 3 %. A window lasts long enough for clocks to move.
+        """
+        # Compiling is not warming up: the time counts from after the first calls.
+        first = _FEWEST if world_size() == 1 else _CALLS_OF_RANKS
+        self.timed(first)
         started = time.perf_counter()
+        done, size = first, first
+        medians: list[float] = []
         while True:
-            durations += self.timed(_WINDOW)
-            recent, before = durations[-_WINDOW:], durations[-2 * _WINDOW : -_WINDOW]
-            now = statistics.median(recent)
-            steady = bool(before) and abs(now - statistics.median(before)) <= _STABLE * now
+            medians.append(statistics.median(self.timed(size)))
+            done += size
             spent = time.perf_counter() - started
-            if len(durations) >= 3 * _WINDOW and (steady or spent > WARM_UP_S or len(durations) >= WARM_UP_CALLS):
-                return now
-            if spent > 20 * WARM_UP_S and len(durations) >= 2 * _WINDOW:
-                return now
+            last = medians[-3:]
+            steady = len(last) == 3 and max(last) <= (1 + _STEADY) * min(last)
+            # All ranks of a job must make the same calls, whatever each of them measures.
+            enough = len(medians) == 3 if world_size() > 1 else spent > WARM_UP_S or done >= WARM_UP_PASSES
+            if enough or (steady and world_size() == 1):
+                return medians[-1], {"calls": done * len(self._sets), "seconds": spent, "steady": steady}
+            if world_size() == 1:
+                pass_s = medians[-1] * len(self._sets) / 1000.0
+                size = max(_FEWEST, min(_MOST, math.ceil(_WINDOW_S / max(pass_s, 1e-6))))
+
+    def launches(self) -> int | None:
+        """What one call launches on the device, over all input sets the mean, rounded up; None where not counted."""
+        sets = self._shared if self._shares else tuple(item.copy() for item in self._sets)
+        total = launches(lambda: self._once(sets), self._arm.device)
+        return None if total is None else math.ceil(total / len(self._sets))
 
     def timed(self, count: int) -> list[float]:
         """Times `count` passes; milliseconds per call."""

@@ -39,8 +39,9 @@ class Options:
     """How to measure.
 
     `training` None decides from the workload. `calls` is how often each input set is run in a row for the parity
-    check. `repeats` is the number of timing rounds; 0 measures no time. `timeout_s` bounds each worker's answer, in
-    seconds. `rtol` and `atol` replace the tolerances per dtype when both are given.
+    check. `repeats` is the number of timing rounds; 0 measures no time. They are shared among at most `processes`
+    processes per arm, one after the other. `timeout_s` bounds each worker's answer, in seconds. `rtol` and `atol`
+    replace the tolerances per dtype when both are given.
     """
 
     device: str = "auto"
@@ -49,6 +50,7 @@ class Options:
     training: bool | None = None
     calls: int = 3
     repeats: int = 20
+    processes: int = 3
     timeout_s: float = 600.0
     seed: int = 0
     rtol: float | None = None
@@ -64,6 +66,8 @@ class Options:
             raise ValueError("calls must be at least 1")
         if self.repeats != 0 and self.repeats < MIN_REPEATS:
             raise ValueError(f"repeats must be 0 or at least {MIN_REPEATS}: fewer rounds give no interval")
+        if self.processes < 1:
+            raise ValueError("processes must be at least 1")
         if self.timeout_s <= 0:
             raise ValueError("timeout_s must be positive")
         if (self.rtol is None) != (self.atol is None):

@@ -1,71 +1,84 @@
 """Times arms against each other: their workers stay warm at the same time and take turns, block by block.
 
 Machines drift: clocks fall as a chip warms up. Arms that alternate (a b b a) drift together, and the ratio stays true.
+All of it is done in several processes per arm, one set after the other: see `interval`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import random
-import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compilefix.measuring.interval import Distribution, Latency, Process, Speedup, distribution, latency, speedup
 from compilefix.measuring.process import Worker, WorkerFailed
-from compilefix.measuring.request import WorkerRequest
+from compilefix.measuring.ranks import world_size
+from compilefix.measuring.request import MIN_REPEATS, WorkerRequest
+
+__all__ = ["Distribution", "Latency", "Speedup", "Timings", "WarmUp", "latency", "measure", "speedup"]
 
 BLOCK_MS = 100.0
 MAX_CALLS_PER_BLOCK = 100
 MAX_CALLS_WITH_OWN_INPUTS = 16
-RESAMPLES = 2000
+CALLS_PER_BLOCK_OF_RANKS = 10
+"""All ranks of a job must make the same calls, so that the number cannot follow from what one of them measured."""
 
 
 @dataclass(frozen=True)
-class Latency:
-    """Milliseconds per call over all samples."""
+class WarmUp:
+    """The calls before an arm was timed, and whether they had become steady by then."""
 
-    median: float
-    p05: float
-    p95: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Speedup:
-    """Before over after, with a 95 % interval."""
-
-    ratio: float
-    low: float
-    high: float
-
-    @property
-    def measured(self) -> bool:
-        """Whether the interval excludes "no change"."""
-        return not self.low <= 1.0 <= self.high
+    calls: int
+    seconds: float
+    steady: bool
 
 
 @dataclass(frozen=True)
 class Timings:
-    """What the timed arms took. `blocks` are the samples in ms by phase and arm; `errors` name arms without samples."""
+    """What the timed arms took.
 
-    blocks: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]
+    `samples` are ms per call by phase and arm: of each process, of each round. `launches` counts what one call launches
+    on the device, by phase and arm; None where that cannot be counted. `warm_ups` are by phase and arm, of the first
+    process. `errors` names arms that failed.
+    """
+
+    samples: Mapping[str, Mapping[str, Sequence[Process]]]
     peak_memory_bytes: Mapping[str, int | None]
     errors: Mapping[str, str]
+    launches: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    warm_ups: Mapping[str, Mapping[str, WarmUp]] = field(default_factory=dict)
 
     def latency(self, phase: str, arm: str) -> Latency | None:
         """The latency of an arm, or None where it was not timed."""
-        samples = sorted(sample for block in self.blocks.get(phase, {}).get(arm, ()) for sample in block)
-        return latency(samples) if samples else None
+        taken = [one for process in self._of(phase, arm) for block in process for one in block]
+        return latency(taken) if taken else None
+
+    def distribution(self, phase: str, arm: str) -> Distribution | None:
+        """How the times of an arm lie, or None where it was not timed."""
+        processes = self._of(phase, arm)
+        return distribution(processes) if any(map(any, processes)) else None
 
     def speedup(self, phase: str, before: str, after: str, seed: int) -> Speedup | None:
         """How much faster `after` is than `before`, or None where one of them was not timed."""
-        arms = self.blocks.get(phase, {})
-        if not arms.get(before) or not arms.get(after):
+        old, new = self._of(phase, before), self._of(phase, after)
+        if not any(one and other for one, other in zip(old, new, strict=False)):
             return None
-        return speedup(arms[before], arms[after], seed)
+        return speedup(old, new, seed)
+
+    def unsteady(self) -> tuple[str, ...]:
+        """A sentence for each arm that was still changing its pace when the timing began."""
+        return tuple(
+            f"{arm} was not steady after {one.calls} calls in {one.seconds:.0f} s of warm-up ({phase}): its times drift"
+            for phase, arms in self.warm_ups.items()
+            for arm, one in arms.items()
+            if not one.steady
+        )
+
+    def _of(self, phase: str, arm: str) -> Sequence[Process]:
+        return self.samples.get(phase, {}).get(arm, ())
 
 
 def measure(
@@ -73,63 +86,85 @@ def measure(
     caches: Mapping[str, Path],
     progress: Callable[[str], None],
 ) -> Timings:
-    """Times the arms of the requests (role "time"). An arm that fails is left out and named in `errors`."""
-    errors: dict[str, str] = {}
-    peaks: dict[str, int | None] = {}
-    blocks: dict[str, dict[str, list[list[float]]]] = {}
+    """Times the arms of the requests (role "time"). An arm that fails is left out and named in `errors`.
+
+    Eager arms are timed in one process only: no ratio is claimed for them.
+    """
+    taken = _Taken()
+    if requests:
+        options = next(iter(requests.values())).options
+        for number, rounds in enumerate(rounds_by_process(options.repeats, options.processes)):
+            left = {
+                name: request
+                for name, request in requests.items()
+                if name not in taken.errors and (number == 0 or request.compiled)
+            }
+            if left:
+                _in_one_process(left, caches, progress, rounds, taken)
+    return Timings(taken.samples, taken.peaks, taken.errors, taken.launches, taken.warm_ups)
+
+
+def rounds_by_process(repeats: int, processes: int) -> tuple[int, ...]:
+    """How many rounds each process gets: no process is worth starting for fewer than the fewest that give an interval.
+
+    >>> rounds_by_process(20, 3)
+    (7, 7, 6)
+    >>> rounds_by_process(8, 3)
+    (8,)
+    """
+    count = max(1, min(processes, repeats // MIN_REPEATS))
+    return tuple(repeats // count + (1 if index < repeats % count else 0) for index in range(count))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What has been measured so far."""
+
+    samples: dict[str, dict[str, list[list[list[float]]]]] = field(default_factory=dict)
+    peaks: dict[str, int | None] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    launches: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    warm_ups: dict[str, dict[str, WarmUp]] = field(default_factory=dict)
+
+
+def _in_one_process(
+    requests: Mapping[str, WorkerRequest],
+    caches: Mapping[str, Path],
+    progress: Callable[[str], None],
+    rounds: int,
+    taken: _Taken,
+) -> None:
     with contextlib.ExitStack() as stack:
         workers: dict[str, Worker] = {}
         estimates: dict[str, dict[str, float]] = {}
         for name, request in requests.items():
             # One after the other: two compilations at once would disturb each other's warm-up.
             worker = stack.enter_context(Worker(request, caches[name], progress))
-            if (answer := _answered(worker.answer, name, errors)) is not None:
+            if (answer := _answered(worker.answer, name, taken.errors)) is not None:
                 workers[name], estimates[name] = worker, answer["estimate_ms"]
-        options = next(iter(requests.values())).options
-        phases = next(iter(requests.values())).time_phases
-        for phase in phases:
-            blocks[phase] = {name: [] for name in workers}
-            sets_share = all(request.time_shares_inputs for request in requests.values())
-            calls = _calls_per_block([estimates[name][phase] for name in workers], sets_share)
-            for turn in range(options.repeats):
-                progress(f"timing {phase}: round {turn + 1} of {options.repeats}")
+                for phase, warm_up in answer["warm_up"].items():
+                    taken.warm_ups.setdefault(phase, {}).setdefault(name, WarmUp(**warm_up))
+        shared = all(request.time_shares_inputs for request in requests.values())
+        for phase in next(iter(requests.values())).time_phases:
+            calls = _calls_per_block([estimates[name][phase] for name in workers], shared)
+            found: dict[str, list[list[float]]] = {name: [] for name in workers}
+            for turn in range(rounds):
+                progress(f"timing {phase}: round {turn + 1} of {rounds}")
                 for name in _order(list(workers), turn):
-                    command = {"phase": phase, "calls": calls}
-                    answer = _answered(functools.partial(workers[name].ask, command), name, errors)
+                    ask = functools.partial(workers[name].ask, {"phase": phase, "calls": calls})
+                    answer = _answered(ask, name, taken.errors)
                     if answer is None:
                         del workers[name]
-                        del blocks[phase][name]
+                        del found[name]
                     else:
-                        blocks[phase][name].append(answer["samples_ms"])
+                        found[name].append(answer["samples_ms"])
+            for name, process in found.items():
+                taken.samples.setdefault(phase, {}).setdefault(name, []).append(process)
         for name, worker in workers.items():
-            if (answer := _answered(functools.partial(worker.ask, {"finish": True}), name, errors)) is not None:
-                peaks[name] = answer["peak_memory_bytes"]
-    return Timings(blocks, peaks, errors)
-
-
-def latency(samples: Sequence[float]) -> Latency:
-    """Median and 5th and 95th percentile (nearest rank) of samples in ms."""
-    ordered = sorted(samples)
-    return Latency(statistics.median(ordered), _rank(ordered, 0.05), _rank(ordered, 0.95), len(ordered))
-
-
-def speedup(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]], seed: int) -> Speedup:
-    """The ratio of the medians of the blocks' medians, with a bootstrap interval.
-
-    Samples of one block are not independent, so rounds are drawn, not samples; a round gives both arms' blocks, which
-    keeps what drifted together.
-    """
-    rounds = min(len(before), len(after))
-    old = [statistics.median(block) for block in before[:rounds]]
-    new = [statistics.median(block) for block in after[:rounds]]
-    ratio = statistics.median(old) / statistics.median(new)
-    draw = random.Random(seed)
-    ratios = []
-    for _ in range(RESAMPLES):
-        chosen = draw.choices(range(rounds), k=rounds)
-        ratios.append(statistics.median(old[i] for i in chosen) / statistics.median(new[i] for i in chosen))
-    ratios.sort()
-    return Speedup(ratio, min(ratio, _rank(ratios, 0.025)), max(ratio, _rank(ratios, 0.975)))
+            if (answer := _answered(functools.partial(worker.ask, {"finish": True}), name, taken.errors)) is not None:
+                taken.peaks.setdefault(name, answer["peak_memory_bytes"])
+                for phase, count in answer["launches"].items():
+                    taken.launches.setdefault(phase, {}).setdefault(name, count)
 
 
 def _answered(ask: Callable[[], dict[str, Any]], name: str, errors: dict[str, str]) -> dict[str, Any] | None:
@@ -149,10 +184,8 @@ def _order(names: list[str], turn: int) -> list[str]:
 
 
 def _calls_per_block(estimates: Sequence[float], shared: bool) -> int:
+    if world_size() > 1:
+        return CALLS_PER_BLOCK_OF_RANKS
     slowest = max(estimates, default=BLOCK_MS)
     most = MAX_CALLS_PER_BLOCK if shared else MAX_CALLS_WITH_OWN_INPUTS
     return max(1, min(most, int(BLOCK_MS / max(slowest, 1e-3))))
-
-
-def _rank(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, max(0, round(share * (len(ordered) - 1))))]

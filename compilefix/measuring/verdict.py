@@ -25,6 +25,7 @@ from compilefix.measuring.request import (
     WorkloadError,
     split_spec,
 )
+from compilefix.measuring.timed_arms import COMPARED, Phases, compared_request, time_notes
 from compilefix.measuring.timing import Speedup, Timings, measure
 from compilefix.measuring.verdict_model import (
     Arm,
@@ -47,16 +48,21 @@ def verify(
     options: Options,
     progress: Progress,
     single_fix_patchsets: Sequence[tuple[Finding, PatchSet]] = (),
+    compare_with: str | None = None,
 ) -> Verdict:
     """Measures the workload with the files before and after the patch set, whatever of the two is on disk.
 
     Each arm runs in a process of its own, so that a crash or a hang is a result. `single_fix_patchsets` gives, for
-    each fix to be judged alone, the patch set that has only this fix. Raises WorkloadError when the original cannot be
+    each fix to be judged alone, the patch set that has only this fix. `compare_with` is another workload to be timed in
+    the same run. Raises WorkloadError when the original cannot be
     run at all: then there is nothing to compare with.
     """
-    split_spec(workload)
+    for spec in (workload, *([compare_with] if compare_with else [])):
+        split_spec(spec)
     with tempfile.TemporaryDirectory(prefix="compilefix-", ignore_cleanup_errors=True) as folder:
-        return _Measurement(patchset, workload, options, progress, Path(folder)).verdict(single_fix_patchsets)
+        return _Measurement(patchset, workload, options, progress, Path(folder), compare_with).verdict(
+            single_fix_patchsets
+        )
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class _Measurement:
     options: Options
     progress: Progress
     folder: Path
+    compare_with: str | None = None
 
     def verdict(self, single_fix_patchsets: Sequence[tuple[Finding, PatchSet]]) -> Verdict:
         """Runs everything that can be run."""
@@ -84,7 +91,8 @@ class _Measurement:
         coverage, coverage_note = self._coverage(before)
         arms = {"eager": (eager, before), "before": (compiled_before, before), "after": (compiled_after, after)}
         timings = self._timings(arms, eager)
-        speedups = _speedups(timings, eager, self.options.seed)
+        phases = Phases(eager.trains)
+        speedups = phases.speedups(timings, "before", "after", self.options.seed)
         fixes = self._fixes(single_fix_patchsets, eager, compiled_before)
         shown = {name: _shown(name, result, timings, eager) for name, (result, _) in arms.items()}
         failures = _failures(shown["before"], shown["after"], eager_after, parity, speedups)
@@ -93,7 +101,7 @@ class _Measurement:
         judgement, reasons = _judged(shown["before"], shown["after"], failures, gains, doubts)
         return Verdict(
             verdict=judgement,
-            reasons=(*reasons, *parity.notes),
+            reasons=(*reasons, *parity.notes, *time_notes(timings, speedups)),
             eager=shown["eager"],
             before=shown["before"],
             after=shown["after"],
@@ -103,7 +111,12 @@ class _Measurement:
             coverage_note=coverage_note,
             fixes=fixes,
             environment=self._environment(eager),
+            compared=phases.with_times(Arm(), COMPARED, timings) if self.compare_with else None,
+            compared_speedup=self._compared_speedup(phases, timings),
         )
+
+    def _compared_speedup(self, phases: Phases, timings: Timings) -> Speedups | None:
+        return phases.speedups(timings, COMPARED, "after", self.options.seed) if self.compare_with else None
 
     def _nothing_to_change(self, eager: ArmResult, before: ArmResult) -> Verdict:
         nothing = Overlay()
@@ -172,7 +185,7 @@ class _Measurement:
     def _timings(self, arms: Mapping[str, tuple[ArmResult, Overlay]], eager: ArmResult) -> Timings:
         if self.options.repeats == 0 or eager.raised:
             return Timings({}, {}, {})
-        phases = {"no": ("inference",), "backward": ("inference", "training"), "own": ("step",)}[eager.trains]
+        phases = Phases(eager.trains).names
         shares = not any(result.mutates_inputs for result, _ in arms.values())
         requests = {}
         for key, (result, overlay) in arms.items():
@@ -180,6 +193,8 @@ class _Measurement:
                 boundary = self.patchset.boundary if key == "after" else None
                 request = self._request(key, f"timing, {key}", "time", overlay, key != "eager", boundary)
                 requests[key] = replace(request, time_phases=phases, time_shares_inputs=shares)
+        if self.compare_with is not None and "after" in requests:
+            requests[COMPARED] = compared_request(requests["after"], self.compare_with, self.options)
         return measure(requests, {key: self._cache(key) for key in requests}, self.progress)
 
     def _fixes(
@@ -215,6 +230,7 @@ class _Measurement:
             "calls": str(self.options.calls),
             "repeats": str(self.options.repeats),
             "trains": eager.trains,
+            **({"compared": self.compare_with} if self.compare_with else {}),
         }
         return {**eager.environment, **measured}
 
@@ -269,32 +285,21 @@ def _text_on_disk(path: Path) -> str | None:
 
 
 def _shown(name: str, result: ArmResult, timings: Timings, eager: ArmResult) -> Arm:
-    training = "step" if eager.trains == "own" else "training"
-    return Arm(
+    shown = Arm(
         break_sites=tuple(replace(site, path=shown_path(site.path)) for site in result.break_sites),
         graphs_per_call=result.graphs_per_call,
         recompiles=_shown_events(result.recompiles),
         skipped_frames=_shown_events(result.skipped_frames),
         compile_s=result.compile_s,
         first_call_s=result.first_call_s,
-        latency_ms=timings.latency("inference", name),
-        training_latency_ms=timings.latency(training, name),
-        peak_memory_bytes=timings.peak_memory_bytes.get(name),
-        error=result.error or timings.errors.get(name),
+        error=result.error,
         notes=result.notes,
     )
+    return Phases(eager.trains).with_times(shown, name, timings)
 
 
 def _shown_events(events: Sequence[FrameEvent]) -> tuple[FrameEvent, ...]:
     return tuple(replace(event, path=shown_path(event.path)) for event in events)
-
-
-def _speedups(timings: Timings, eager: ArmResult, seed: int) -> Speedups:
-    training = "step" if eager.trains == "own" else "training"
-    return Speedups(
-        inference=timings.speedup("inference", "before", "after", seed),
-        training=timings.speedup(training, "before", "after", seed),
-    )
 
 
 def _judged(
@@ -321,7 +326,8 @@ def _doubts(
     if not coverage and coverage_note.startswith("not measured"):
         found.append(f"which sides of the branches the inputs reach is unknown: {coverage_note}")
     found += [f"{name} were not compared" for name, status in parity.aspects().items() if status == "not-run"]
-    found += [f"the arm {name!r} could not be timed: {error}" for name, error in timings.errors.items()]
+    untimed = {name: error for name, error in timings.errors.items() if name != COMPARED}
+    found += [f"the arm {name!r} could not be timed: {error}" for name, error in untimed.items()]
     return tuple(found)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compilefix.measuring.interval import Distribution, Latency, Speedup
 from compilefix.measuring.request import BreakSite, FrameEvent
-from compilefix.measuring.timing import Latency, Speedup
 
 Aspect = Literal["equal", "close", "different", "error", "not-run"]
 Judgement = Literal["proved", "unverified", "not-proved"]
@@ -81,7 +81,10 @@ class Parity:
 
 @dataclass(frozen=True)
 class Arm:
-    """What one arm did. Times of `latency_ms` are per call; None stands for what was not measured."""
+    """What one arm did. Times of `latency_ms` are per call; None stands for what was not measured.
+
+    `launches_per_call` counts the kernels and CUDA graphs that one call starts on the device.
+    """
 
     break_sites: tuple[BreakSite, ...] = ()
     graphs_per_call: int = 0
@@ -91,6 +94,10 @@ class Arm:
     first_call_s: float | None = None
     latency_ms: Latency | None = None
     training_latency_ms: Latency | None = None
+    distribution: Distribution | None = None
+    training_distribution: Distribution | None = None
+    launches_per_call: int | None = None
+    training_launches_per_call: int | None = None
     peak_memory_bytes: int | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
@@ -132,7 +139,11 @@ class FixVerdict:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the measurement said of a patch set. `reasons` tells why, in sentences."""
+    """What the measurement said of a patch set. `reasons` tells why, in sentences.
+
+    `compared` is another workload that was timed in the same run, for example one that was fixed by hand, and
+    `compared_speedup` its time over that of the patched code.
+    """
 
     verdict: Judgement
     reasons: tuple[str, ...]
@@ -145,3 +156,5 @@ class Verdict:
     coverage_note: str = ""
     fixes: tuple[FixVerdict, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    compared: Arm | None = None
+    compared_speedup: Speedups | None = None

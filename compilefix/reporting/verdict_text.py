@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from compilefix.measuring.interval import Latency, Speedup
 from compilefix.measuring.request import BreakSite, FrameEvent
-from compilefix.measuring.timing import Latency, Speedup
-from compilefix.measuring.verdict_model import Arm, Aspect, Verdict
+from compilefix.measuring.verdict_model import Arm, Aspect, Speedups, Verdict
 
 _JUDGED = {"proved": "bold green", "unverified": "bold yellow", "not-proved": "bold red"}
 _REASONS = 3
@@ -29,6 +29,9 @@ def show(verdict: Verdict, console: Console) -> None:
     plain = not console.is_terminal
     for table in (_sites(verdict, plain), _numbers(verdict, plain), _parity(verdict, plain)):
         console.print(table)
+        console.print()
+    if verdict.compared is not None:
+        console.print(_compared(verdict, plain))
         console.print()
     if verdict.coverage:
         console.print(_coverage(verdict, plain))
@@ -101,6 +104,10 @@ def _place(site: BreakSite) -> str:
 def _numbers(verdict: Verdict, plain: bool) -> Table:
     arms = (verdict.eager, verdict.before, verdict.after)
     table = _table("Numbers", plain, ("", "eager", "before", "after", "change"))
+    counts: tuple[tuple[str, Callable[[Arm], int | None]], ...] = (
+        ("launches per call", lambda arm: arm.launches_per_call),
+        ("launches per training step", lambda arm: arm.training_launches_per_call),
+    )
     compiled: tuple[tuple[str, Callable[[Arm], str]], ...] = (
         ("graphs per call", lambda arm: str(arm.graphs_per_call)),
         ("recompiles", lambda arm: str(sum(event.count for event in arm.recompiles))),
@@ -116,6 +123,9 @@ def _numbers(verdict: Verdict, plain: bool) -> Table:
     if any(arm.training_latency_ms for arm in arms):
         row = (_ms(arm.training_latency_ms) for arm in arms)
         table.add_row("training step, median (p05 to p95)", *row, speedup_text(training))
+    for label, count in counts:
+        if any(count(arm) for arm in arms):
+            table.add_row(label, *(str(count(arm) or "-") for arm in arms), "")
     if any(arm.peak_memory_bytes for arm in arms):
         table.add_row("peak memory", *(_bytes(arm.peak_memory_bytes) for arm in arms), "")
     for name, arm in (("eager", arms[0]), ("before", arms[1]), ("after", arms[2])):
@@ -131,6 +141,22 @@ def _parity(verdict: Verdict, plain: bool) -> Table:
     table.add_row("largest absolute error", f"{verdict.parity.max_abs_error:.3g}")
     if verdict.parity.first_difference is not None:
         table.add_row("first difference", escape(str(verdict.parity.first_difference)))
+    return table
+
+
+def _compared(verdict: Verdict, plain: bool) -> Table:
+    other, ratios = verdict.compared or Arm(), verdict.compared_speedup or Speedups()
+    title = f"Against {verdict.environment.get('compared', 'the other workload')}, timed in the same run"
+    table = _table(title, plain, ("", "other", "after", "other over after"))
+    rows = (
+        ("inference", other.latency_ms, verdict.after.latency_ms, ratios.inference),
+        ("training step", other.training_latency_ms, verdict.after.training_latency_ms, ratios.training),
+    )
+    for label, theirs, ours, ratio in rows:
+        if theirs is not None or ours is not None:
+            table.add_row(label, _ms(theirs), _ms(ours), speedup_text(ratio))
+    if other.error is not None:
+        table.caption = escape(other.error)
     return table
 
 
