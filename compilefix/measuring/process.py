@@ -11,12 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
+from compilefix.measuring.leftovers import MARK, end_all
 from compilefix.measuring.request import ArmResult, WorkerRequest
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Worker:
         self._request = request
         self._progress = progress
         self._stage = "starting"
+        self._mark = uuid.uuid4().hex
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         request.folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +54,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(request, cache),
+            env={**_environment(request, cache), MARK: self._mark},
             start_new_session=True,
         )
         self._errors = self._reader(self._process.stderr, self._keep)
@@ -152,9 +155,7 @@ class Worker:
         return [line for line in lines if line.strip()]
 
     def _kill(self) -> None:
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        end_all(self._process.pid, self._mark)
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()

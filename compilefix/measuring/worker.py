@@ -7,9 +7,12 @@ program prints can be taken for an answer. It ends when its standard input ends,
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import traceback
@@ -23,6 +26,7 @@ class Parent:
     """The pipe to the parent process."""
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._out: IO[str] = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         os.dup2(2, 1)
         commands = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -48,15 +52,22 @@ class Parent:
     def _read(self, commands: IO[str]) -> None:
         for line in commands:
             self._commands.put(line)
+        # The parent is gone. Nobody else would end what this worker has started.
+        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+            os.killpg(0, signal.SIGKILL)
         os._exit(3)
 
     def _send(self, data: dict[str, Any]) -> None:
+        if os.getpid() != self._pid:
+            # A child that the program forked came back from the program's code. It must not answer too.
+            os._exit(0)
         self._out.write(json.dumps(data) + "\n")
         self._out.flush()
 
 
 def main(path: str) -> int:
     """Runs the request in the file at `path`; the exit status is 0 also when the arm failed and said so."""
+    _end_with_parent()
     parent = Parent()
     request = WorkerRequest.from_json(Path(path).read_text(encoding="utf-8"))
     try:
@@ -73,10 +84,19 @@ def main(path: str) -> int:
     except BaseException as error:
         traceback.print_exc()
         parent.result(ArmResult(error=f"{type(error).__name__}: {error}", error_kind="run").to_dict())
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(ValueError, OSError):  # the program may have closed it
+            stream.flush()
     # Threads and atexit functions of the program must not keep a finished worker alive.
     os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Has Linux end this process with its parent, also when code that never returns keeps it from noticing."""
+    if sys.platform.startswith("linux"):
+        pr_set_pdeathsig = 1
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -237,62 +237,6 @@ def test_an_eager_arm_stays_eager_where_the_program_compiles_itself(run: Run) ->
     assert float(records(found)[0]["outputs"]["tensor"]) == 0.0
 
 
-def test_a_crash_is_a_result(run: Run) -> None:
-    found = run(
-        """
-        import os, sys
-        def crash():
-            sys.__stderr__.write("about to fall over\\n")
-            sys.__stderr__.flush()
-            os.abort()
-        def work(): return crash, ()
-        """
-    )
-    assert found.error is not None
-    assert "killed by SIGABRT while running call 1 of input set 1" in found.error
-    assert "about to fall over" in found.error
-
-
-def test_leaving_the_process_is_a_result(run: Run) -> None:
-    found = run("import os\ndef leave(): os._exit(0)\ndef work(): return leave, ()\n")
-    assert found.error is not None
-    assert "ended with exit status 0 while running call 1" in found.error
-
-
-def test_a_hang_is_ended_with_all_its_children(run: Run, tmp_path: Path) -> None:
-    found = run(
-        f"""
-        import subprocess, sys, time
-        def hang():
-            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-            open({str(tmp_path / "child")!r}, "w").write(str(child.pid))
-            time.sleep(600)
-        def work(): return hang, ()
-        """,
-        timeout_s=5.0,
-    )
-    assert found.error is not None
-    assert "stopped after 5 s without an answer while running call 1" in found.error
-    child = Path("/proc", (tmp_path / "child").read_text(encoding="utf-8"), "stat")
-    assert not child.exists() or child.read_text(encoding="utf-8").split()[2] == "Z"
-
-
-def test_output_without_end_is_a_result(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compilefix.measuring.process.MAX_PRINTED_BYTES", 2**20)
-    found = run(
-        """
-        import sys
-        def flood():
-            while True:
-                print("x" * 1000)
-        def work(): return flood, ()
-        """
-    )
-    assert found.error is not None
-    assert "printed more than 1 MiB" in found.error
-    assert len(found.error) < 10_000
-
-
 def test_a_workload_that_cannot_be_loaded_is_named_as_such(run: Run) -> None:
     found = run("def work(): return 1\n")
     assert found.error_kind == "workload"
