@@ -36,5 +36,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
     "index-in-range": "An index lies below the number of classes that is given.",
     "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
+    "fixed-attribute": (
+        "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."
+    ),
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

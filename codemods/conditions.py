@@ -21,11 +21,12 @@ def is_tensor_test(test: ast.expr, scope: Scope) -> bool:
 
 
 def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
-    """The parts of a condition whose truth is read from a tensor."""
+    """The parts of a condition whose truth is read from a tensor, where it is compiled."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return tensor_tests(test.operand, scope)
     if isinstance(test, ast.BoolOp):
-        return [part for value in test.values for part in tensor_tests(value, scope)]
+        live = [value for value in test.values if value not in scope.facts.dead]
+        return [part for value in live for part in tensor_tests(value, scope)]
     if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
         chained = len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)
@@ -155,7 +156,7 @@ def _joined(tests: Sequence[ast.expr], symbol: str, scope: Scope, template: Temp
     codes: list[str] = []
     for index, test in enumerate(tests):
         if index:
-            template.refuse(scope.legality.both_evaluated([test], scope.facts))
+            template.refuse(scope.legality.both_evaluated(_without_reads(test, scope), scope.facts))
         code = _static_bool(test, scope, template) if len(tests) > 1 else None
         if code is None:
             code = _boolean(test, scope, template, operand=len(tests) > 1)
@@ -163,6 +164,18 @@ def _joined(tests: Sequence[ast.expr], symbol: str, scope: Scope, template: Temp
             return None
         codes.append(code)
     return f" {symbol} ".join(codes)
+
+
+def _without_reads(test: ast.expr, scope: Scope) -> list[ast.expr]:
+    """What is computed of a test when no tensor in it is read on the host."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _without_reads(test.operand, scope)
+    if isinstance(test, ast.BoolOp):
+        return [part for value in test.values for part in _without_reads(value, scope)]
+    if isinstance(test, ast.Compare) and any(read_of(o, scope) for o in (test.left, *test.comparators)):
+        return [part for operand in (test.left, *test.comparators) for part in _without_reads(operand, scope)]
+    source = read_of(test, scope)
+    return [test if source is None else source]
 
 
 def _static_bool(test: ast.expr, scope: Scope, template: Template) -> str | None:

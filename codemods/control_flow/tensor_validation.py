@@ -1,7 +1,8 @@
 """CF103: a check of tensor values that raises.
 
 ## What it does
-Finds `if bad.any(): raise ...`, where the condition is a tensor, and moves the check to the compile boundary.
+Finds `if bad.any(): raise ...`, where the condition is a tensor, and calls of functions that only check, such as
+`require(bool((x > 0).all()), "text")`, and moves the check to the compile boundary.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph at the check (GB0170) though it nearly always passes. On
@@ -27,7 +28,7 @@ GPU the index would fail first and take the CUDA context with it), and where a h
 exception. The text of a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would
 change the type to RuntimeError.
 
-Graph breaks: GB0170. torch: all supported versions.
+Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -38,12 +39,15 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests
+from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
+_LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
 _INDEXING = frozenset(
     {
         "gather",
@@ -67,8 +71,8 @@ class TensorValidation(Rule):
     code = "CF103"
     name = "tensor-validation"
     summary = "check of tensor values that raises"
-    gb = ("GB0170",)
-    hints = ("raise",)
+    gb = ("GB0170", "GB0124")
+    hints = ("raise", "bool(", ".item()", "float(", "int(")
     assumptions = ("exception-late", "gradient-text", "branches-total", "condition-one-element", "float32-rounding")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -83,14 +87,32 @@ class TensorValidation(Rule):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     yield self._judge(node, node.body[0], tests, scope)
+        for call, read in validation_calls(scope):
+            yield self._judge_call(call, read, scope)
+
+    def _judge_call(self, call: ast.Call, tests: list[ast.expr], scope: Scope) -> Finding:
+        message = f"`{snippet(tests[0])}` reads a tensor's value for a check, which breaks the graph"
+        template = Template()
+        template.refuse(
+            [Obstacle("what stands behind the check runs before the exception is raised", "exception-late")]
+        )
+        try:
+            code = late_call(call, tests, scope, template)
+        except Refused as refusal:
+            return self.declined(scope, call, message, str(refusal))
+        if code is None or template.broken is not None:
+            return self.declined(scope, call, message, template.broken or "the check is no condition on tensors")
+        used = {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
+        edit = scope.edit(scope.statement(call), code, **used)
+        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
+        return self.fixed(scope, call, message + where_to_wrap(scope), fix)
 
     def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{ast.unparse(tests[0])}` is a tensor: the check breaks the graph"
         if _is_elif(node, scope):
             return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
         template = Template()
-        late = [Obstacle("what stands behind the check runs before the exception is raised", "exception-late")]
-        template.refuse(late)
+        template.refuse([_LATE])
         try:
             code = late_check(node.test, node, statement, scope, template)
         except Refused as refusal:

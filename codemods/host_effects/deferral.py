@@ -8,6 +8,7 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Fix
@@ -96,6 +97,35 @@ def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope)
         body = inline_or_captured(exception, plan)
     head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
     code = f"emit({', '.join([escaped(head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
+    return code, plan.gradient_texts
+
+
+def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], scope: Scope) -> tuple[str, list[str]]:
+    """Code that makes a call at the boundary which raises where its arguments are not as they should be.
+
+    `flags` gives for arguments that are a Python bool read from tensors the code of a boolean tensor, and a name for
+    it. The second part says which tensors in a text would lose what it shows of their gradient.
+
+    Raises:
+        Refused: a part of the call cannot be made later.
+    """
+    _check_function(scope)
+    for parent in scope.ancestors(call):
+        if isinstance(parent, ast.Try) and parent.handlers:
+            raise Refused("a handler in the function may catch the exception")
+    plan = Plan(scope, lenient=True)
+    plan.inlined.update(name for _, name in flags.values())
+    function = _function(call.func, plan)
+
+    def passed(node: ast.expr) -> str:
+        return f"bool({flags[node][1]})" if node in flags else _argument(node, plan, raw=True)
+
+    arguments = [passed(a) for a in call.args]
+    arguments += [f"{k.arg}={passed(k.value)}" if k.value in flags else _keyword(k, None, plan) for k in call.keywords]
+    names = ", ".join([*(name for _, name in flags.values()), *plan.captured.values()])
+    body = f"lambda {names}: " if names else "lambda: "
+    values = [*(code for code, _ in flags.values()), *map(escaped, plan.captured)]
+    code = f"emit({', '.join([escaped(f'{body}{function}(') + escaped(', '.join(arguments)) + ')', *values])})"
     return code, plan.gradient_texts
 
 

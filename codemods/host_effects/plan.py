@@ -34,9 +34,11 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     """The name that a value has in the lambda, passed on as it is where the call stood.
 
     Raises:
-        Refused: with `checked`, what would be shown could differ.
+        Refused: with `checked`, what would be shown could differ; the code does not run compiled.
     """
     scope = plan.scope
+    if node not in scope.parents:
+        raise Refused(f"`{snippet(node)}` stands where compiled code never comes")
     text = source_of(node, scope)
     if checked:
         _check(node, scope.value(node), plan, raw=raw)

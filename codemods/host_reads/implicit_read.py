@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
+from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
@@ -88,7 +89,7 @@ class ImplicitRead(Rule):
         if listed(node, scope) is not None:
             return
         if name == "Tensor.tolist" and not node.args and isinstance(node.func, ast.Attribute):
-            if reads_static(node.func.value, scope):
+            if reads_static(node.func.value, scope) or made_in_init(node, scope) is not None:
                 return
             message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
             whole = scope.value(node.func.value)

@@ -48,8 +48,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
+from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
@@ -72,6 +74,8 @@ class NumberArithmetic(Rule):
         yield from self._unproved(scope)
         for node, source in reads(scope):
             finding = self.judge(node, source, scope)
+            if finding.fix is None and made_in_init(node, scope) is not None:
+                continue
             if finding.fix is None and not_captured(node, scope) is None:
                 if switched_on(scope):
                     continue
@@ -108,7 +112,8 @@ def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
 
     What only decides an `if` belongs to the rule for that `if`, and what Python knows without the tensor to CF203.
     """
+    checks = reads_in_checks(scope)
     for node in scope.of(ast.Call):
         source = read_of(node, scope)
-        if source is not None and not decides(node, scope) and not reads_static(source, scope):
+        if source is not None and node not in checks and not decides(node, scope) and not reads_static(source, scope):
             yield node, source

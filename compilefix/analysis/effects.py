@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -230,9 +231,20 @@ class EffectAnalysis:
             return Effects(random=f"`{text}`") if ".random." in name else Effects(host=f"`{text}`")
         if name.startswith(("random.", "secrets.")):
             return Effects(random=f"`{text}`")
-        if isinstance(self.inference.project.resolve(name), Class):
+        made = self.inference.project.resolve(name)
+        if _is_exception(name) or (isinstance(made, Class) and self._plain_exception(made)):
+            return PURE
+        if isinstance(made, Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
+
+    def _plain_exception(self, cls: Class) -> bool:
+        """Whether a class of the project is an exception that does nothing of its own when it is made."""
+        ancestors = self.inference.project.ancestors(cls)
+        own = {"__init__", "__new__", "__init_subclass__"}
+        return all(
+            not own & set(base.methods) if isinstance(base, Class) else _is_exception(base) for base in ancestors
+        ) and any(isinstance(base, str) for base in ancestors)
 
     def _fits(self, node: ast.Call, dtype: str, facts: FunctionFacts) -> bool:
         """Whether `torch.finfo(x.dtype)` is asked for a dtype of the right class."""
@@ -259,6 +271,11 @@ class EffectAnalysis:
             host=f"`{text}` reads the tensor's value" if api.host else None,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def _is_exception(name: str) -> bool:
+    found = getattr(builtins, name, None)
+    return isinstance(found, type) and issubclass(found, BaseException)
 
 
 def asks_for_in_place(node: ast.Call, facts: FunctionFacts) -> bool:

@@ -243,10 +243,12 @@ class Expressions(Calls):
     def _bool_op(self, node: ast.BoolOp, env: Env) -> Value:
         result: Value | None = None
         state = dict(env)
-        for part in node.values:
+        for index, part in enumerate(node.values):
             value = self.eval(part, state)
             state = self.narrow(part, state, isinstance(node.op, ast.And))
             result = value if result is None else join(result, value)
+            if self.compile_time(part) is isinstance(node.op, ast.Or):
+                self.facts.dead.update(node.values[index + 1 :])
         assert result is not None
         return result
 
@@ -288,6 +290,7 @@ class Expressions(Calls):
         orelse = self.eval(node.orelse, self.narrow(node.test, env, False))
         decided = self.compile_time(node.test)
         if decided is not None:
+            self.facts.dead.add(node.orelse if decided else node.body)
             return body if decided else orelse
         return either(self.place(node), body, orelse)
 

@@ -21,7 +21,7 @@ class FunctionFacts:
     values: the value of each expression node, over all ways to reach it.
     env_before: the names before a statement or conditional expression.
     calls: calls into functions of the project.
-    dead: statements that do not run under `torch.compile`.
+    dead: statements and expressions that do not run under `torch.compile`.
     returns: the join of all returned values.
     refs: the dotted name of what each call calls.
     float_only: calls that fail on a tensor that is not floating, with that tensor.

@@ -7,22 +7,11 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated, is_tensor_type
+from compilefix.analysis.compile_tests import compile_time
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.values import Kind, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
-
-_COMPILING = frozenset(
-    {
-        "torch.compiler.is_compiling",
-        "torch._dynamo.is_compiling",
-        "torch.compiler.is_dynamo_compiling",
-        "torch._dynamo.external_utils.is_compiling",
-    }
-)
-_NOT_COMPILED = frozenset(
-    {"torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "typing.TYPE_CHECKING"}
-)
 
 
 class Narrowing(Walk):
@@ -157,18 +146,4 @@ class Narrowing(Walk):
 
     def compile_time(self, test: ast.expr) -> bool | None:
         """What a test for being compiled gives in compiled code; None for any other test."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            inner = self.compile_time(test.operand)
-            return None if inner is None else not inner
-        if isinstance(test, ast.BoolOp):
-            parts = [self.compile_time(v) for v in test.values]
-            stop = isinstance(test.op, ast.Or)
-            if stop in parts:
-                return stop
-            return None if None in parts else not stop
-        name = self.module.qualified(test.func if isinstance(test, ast.Call) else test)
-        if name is None:
-            return None
-        found = self.project.resolve(name)
-        target = found if isinstance(found, str) else name
-        return True if target in _COMPILING else False if target in _NOT_COMPILED else None
+        return compile_time(test, self.module, self.project, self.function)

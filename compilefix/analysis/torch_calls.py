@@ -247,6 +247,8 @@ def _leaves(call: TorchCall) -> frozenset[str]:
         or (call.api.dtype == "arg" and call.name not in ("torch.tensor", "torch.as_tensor"))
     ):
         return frozenset()
+    if call.name in ("torch.tensor", "new_tensor") and "requires_grad" not in call.keywords:
+        return frozenset()  # it copies numbers, and those of a tensor without its gradient
     return frozenset[str]().union(*(v.leaves for v in (*call.args, *call.keywords.values())))
 
 

@@ -408,6 +408,40 @@ LEAVES = {
                 {DECIDES}  # NOT
             return x
         """,
+    "is_compiling under other names": f"""
+        _asks = getattr(torch.compiler, "is_compiling", None) or getattr(torch._dynamo, "is_compiling", None)
+        def asked():
+            return bool(_asks()) if _asks is not None else False
+        def compiled():
+            try:
+                return torch.compiler.is_compiling()
+            except Exception:
+                return False
+        def root(x: torch.Tensor):
+            compiling = compiled()
+            if not compiling:
+                {DECIDES}  # NOT
+            if not asked() and (x.sum() > 0):  # NOT
+                x = x + 1  # NOT
+            if compiling or bool((x > 0).any()):  # NOT
+                {DECIDES}  # BREAK
+            y = 1 if compiled() else int((x > 0).sum())  # NOT
+            return x * y
+        """,
+    "a function that only looks like is_compiling": f"""
+        def compiled(flag=False):
+            return flag or torch.compiler.is_compiling()
+        def sometimes():
+            if torch.get_num_threads() > 0:
+                return True
+            return torch.compiler.is_compiling()
+        def root(x: torch.Tensor):
+            if compiled():
+                {DECIDES}  # BREAK
+            if sometimes():
+                {DECIDES}  # BREAK
+            return x
+        """,
     "return when compiling": f"""
         def root(x: torch.Tensor):
             if torch.compiler.is_compiling():

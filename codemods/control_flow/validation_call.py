@@ -1,0 +1,88 @@
+"""Calls that only check: `require(bool((x > 0).all()), "text")`, where `require` raises or does nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.host_effects.deferral import deferred_check
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, read_of
+from compilefix.source.index import Function
+
+
+def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """The statements that call a function which only checks, with the arguments that are read from tensors."""
+    for statement in scope.of(ast.Expr):
+        call = statement.value
+        if not isinstance(call, ast.Call):
+            continue
+        tests = [a for a in (*call.args, *(k.value for k in call.keywords)) if _reads(a, scope)]
+        if tests and (callee := scope.facts.calls.get(call)) is not None and _only_checks(callee, scope):
+            yield call, tests
+
+
+def reads_in_checks(scope: Scope) -> set[ast.AST]:
+    """The nodes of those calls: what is read there goes where the call goes."""
+    return {node for call, _ in validation_calls(scope) for node in ast.walk(call)}
+
+
+def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Template) -> str | None:
+    """The call made at the boundary, where its exception is raised; None where a condition cannot be written.
+
+    Raises:
+        Refused: a part of the call cannot be made later.
+    """
+    callee = scope.facts.calls[call]
+    unknown = scope.legality.effects.of_function(callee).unknown
+    if unknown is not None:
+        template.refuse([Obstacle(f"`{callee.qualname}` calls what cannot be judged: {unknown}", "branches-total")])
+    flags: dict[ast.expr, tuple[str, str]] = {}
+    for test in tests:
+        if not _is_flag(test, scope):
+            continue
+        code = condition([test], scope, template)
+        if code is None:
+            return None
+        name = _parameter(test, call, callee)
+        while name in {taken for _, taken in flags.values()}:
+            name += "_too"
+        flags[test] = (code, name)
+    line, texts = deferred_check(call, flags, scope)
+    template.refuse(Obstacle(text, "gradient-text") for text in texts)
+    return line
+
+
+def _only_checks(callee: Function, scope: Scope) -> bool:
+    """Whether all that a function of the project does is to raise for some arguments."""
+    does = scope.legality.effects.of_function(callee)
+    return does.raises is not None and not (does.random or does.mutates or does.host)
+
+
+def _reads(node: ast.expr, scope: Scope) -> bool:
+    return any(read_of(part, scope) is not None for part in ast.walk(node))
+
+
+def _is_flag(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a Python bool, computed from tensors."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return is_tensor_test(node.operand, scope)
+    if isinstance(node, ast.BoolOp):
+        return all(_is_flag(value, scope) for value in node.values)
+    source = read_of(node, scope)
+    if source is None or not isinstance(node, ast.Call):
+        return source is not None
+    by_name = isinstance(node.func, ast.Name) and node.func.id == "bool"
+    return by_name or (scope.value(source).dtype == "bool" and isinstance(node.func, ast.Attribute))
+
+
+def _parameter(test: ast.expr, call: ast.Call, callee: Function) -> str:
+    """The name under which the callee knows the argument."""
+    parameters = [p.arg for p in callee.parameters][0 if callee.cls is None or callee.is_static else 1 :]
+    for keyword in call.keywords:
+        if keyword.value is test and keyword.arg is not None:
+            return keyword.arg
+    position = call.args.index(test)
+    return parameters[position] if position < len(parameters) else "passed"

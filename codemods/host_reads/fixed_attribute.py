@@ -1,0 +1,242 @@
+"""CF206: a number read from a tensor that only `__init__` sets.
+
+## What it does
+Finds `float(self.ratio.min())`, `self.steps.item()`, `for step in self.steps.tolist()` and the like in compiled code
+where the tensor is an attribute that only `__init__` assigns and nothing writes into, and reads the number once, in
+`__init__`.
+
+## Why is this bad
+The graph ends where the tensor is read (GB0124, GB0109) and on a GPU each call waits for the device, for a number that
+is the same at every call. As a Python number it is a constant of the graph, and may decide an `if` or give a size.
+
+## Example
+```python
+def __init__(self, ratio=(0.75, 1.33)):
+    super().__init__()
+    self.ratio = torch.tensor(ratio)
+
+def forward(self, x):
+    smallest = float(self.ratio.min())
+    return x if x.shape[-1] < smallest else x / smallest
+```
+
+## Use instead
+```python
+def __init__(self, ratio=(0.75, 1.33)):
+    super().__init__()
+    self.ratio = torch.tensor(ratio)
+    self._ratio_min = float(self.ratio.min())
+
+def forward(self, x):
+    smallest = self._ratio_min
+    return x if x.shape[-1] < smallest else x / smallest
+```
+
+## Fix safety
+The fix needs the assumption `fixed-attribute`: nobody sets the attribute from outside the class or writes into it
+through another name, and an error of the read may come when the module is made. Offered only for attributes that no
+other code of the project assigns and that are in no state dict: plain tensors, and buffers with `persistent=False`.
+Parameters and other buffers may be loaded or trained after `__init__`. Many modules of one class with different numbers
+compile once for each number.
+
+Graph breaks: GB0109, GB0124. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_reads.number_rewrite import number_fix
+from compilefix.codemods.host_reads.static_number import reads_static
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import decides, read_of
+from compilefix.source.index import Function
+from compilefix.source.snippets import snippet
+
+_WRITES = re.compile(r"[a-z]_$")
+
+
+class FixedAttribute(Rule):
+    """Number read from a tensor that only __init__ sets."""
+
+    code = "CF206"
+    name = "fixed-attribute"
+    summary = "number read at every call from a tensor that only __init__ sets"
+    gb = ("GB0109", "GB0124")
+    hints = ("self.",)
+    assumptions = ("fixed-attribute",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Reads of such a tensor that cannot stay a tensor."""
+        for node in scope.of(ast.Call):
+            made = made_in_init(node, scope)
+            if made is not None:
+                yield self._judge(node, made, scope)
+
+    def _judge(self, node: ast.Call, made: ast.stmt, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` reads at every call a number that `__init__` has fixed, and breaks the graph"
+        attribute = f"self.{_new_name(node, scope)}"
+        edits = (
+            scope.edit(made, f"{{made}}\n{attribute} = {_literal(node)}", made=made),
+            scope.edit(node, attribute),
+        )
+        owner = next(n for n in ast.walk(node) if _is_own(n, scope))
+        reason = f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`"
+        return self.fixed(scope, node, message, Fix(edits, (), ("fixed-attribute",), (reason,)))
+
+
+def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
+    """Where `__init__` makes the tensor that a call reads numbers from, if nothing else sets it; else None.
+
+    Where the number may stay a tensor, or only decides a branch, there is a better way.
+    """
+    cls = scope.function.cls
+    source = _read_tensor(node, scope)
+    if cls is None or source is None or scope.function.node.name == "__init__" or scope.function.parent is not None:
+        return None
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    owners = [n for n in ast.walk(source) if _is_own(n, scope)]
+    if names - {"self", "float", "int", "bool"} or "self" not in names or len({ast.unparse(o) for o in owners}) != 1:
+        return None
+    if len(owners) != sum(isinstance(n, ast.Name) and n.id == "self" for n in ast.walk(node)):
+        return None
+    does = scope.legality.effects.of(source, scope.facts)
+    if does.random or does.mutates or does.unknown or does.host:
+        return None
+    cast = node.func.id if isinstance(node.func, ast.Name) else "item"
+    if decides(node, scope) or reads_static(source, scope):
+        return None
+    owner = owners[0]
+    assert isinstance(owner, ast.Attribute)
+    made = _only_assignment(owner.attr, scope)
+    if made is None or (cast in ("item", "float", "int", "bool") and _has_better(node, source, cast, scope)):
+        return None
+    return made
+
+
+def _has_better(node: ast.Call, source: ast.expr, cast: str, scope: Scope) -> bool:
+    whole = isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
+    return not whole and not isinstance(number_fix(node, source, cast, scope), str)
+
+
+def _read_tensor(node: ast.Call, scope: Scope) -> ast.expr | None:
+    """The tensor that a call reads: one number, or all of them where the list is only gone through."""
+    source = read_of(node, scope)
+    if source is not None:
+        return source
+    if scope.callee(node) != "Tensor.tolist" or node.args or not isinstance(node.func, ast.Attribute):
+        return None
+    parent = scope.parents.get(node)
+    passes = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
+    picks = isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load)
+    unpacks = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
+    return node.func.value if passes or picks or unpacks else None
+
+
+def _is_own(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node is an attribute of `self` that is a tensor without a gradient."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return False
+    return scope.value(node).may_be(Kind.TENSOR) and isinstance(node.ctx, ast.Load)
+
+
+def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
+    """The statement of `__init__` that gives the attribute a tensor, where no code of the project gives it another."""
+    cls = scope.function.cls
+    init = cls.methods.get("__init__") if cls is not None else None
+    if init is None or not init.parameters or init.parameters[0].arg != "self":
+        return None
+    made = [s for s in init.node.body if _makes(s, name)]
+    if len(made) != 1:
+        return None
+    value = made[0].value if isinstance(made[0], ast.Assign | ast.AnnAssign) else None
+    source = value if value is not None else made[0].value.args[1]  # type: ignore[attr-defined]
+    known = scope.legality.inference.facts(init).value(source)
+    if not known.is_tensor or not known.certain or known.leaves:
+        return None
+    project = scope.legality.inference.project
+    for module in project.modules.mentioning(name):
+        for function in project.modules[module].all_functions:
+            if _changes(function, name, made[0], others=not _concerns(function, scope)):
+                return None
+    return made[0]
+
+
+def _concerns(function: Function, scope: Scope) -> bool:
+    """Whether the `self` of a function may be the object that the number is read from.
+
+    A subclass with its own method does not come here with what its own `__init__` sets.
+    """
+    cls, other = scope.function.cls, function.cls
+    if cls is None or other is None or other is cls:
+        return other is not None
+    project = scope.legality.inference.project
+    overrides = scope.function.node.name in other.methods and function.node.name == "__init__"
+    return other in project.ancestors(cls) or (cls in project.ancestors(other) and not overrides)
+
+
+def _makes(statement: ast.stmt, name: str) -> bool:
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return len(targets) == 1 and ast.unparse(targets[0]) == f"self.{name}"
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "self.register_buffer" or len(call.args) < 2:
+        return False
+    first, keywords = call.args[0], {k.arg: k.value for k in call.keywords}
+    persistent = call.args[2] if len(call.args) > 2 else keywords.get("persistent")
+    return (
+        isinstance(first, ast.Constant)
+        and first.value == name
+        and isinstance(persistent, ast.Constant)
+        and persistent.value is False
+    )
+
+
+def _changes(function: Function, name: str, made: ast.stmt, *, others: bool) -> bool:
+    """Whether a function gives an attribute of this name another value, or writes into it.
+
+    With `others` only those of objects other than its `self` count.
+    """
+    own = set(ast.walk(made))
+    written: list[ast.expr] = [n for n in function.of(ast.Attribute) if not isinstance(n.ctx, ast.Load)]
+    written += [n.value for n in function.of(ast.Subscript) if not isinstance(n.ctx, ast.Load)]
+    written += [n.target for n in function.of(ast.AugAssign)]
+    for call in function.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and _WRITES.search(call.func.attr):
+            written.append(call.func.value)
+        asks = isinstance(call.func, ast.Name) and call.func.id in ("getattr", "hasattr")
+        if not asks and not others and call not in own:
+            written += [ast.Attribute(a, name) for a in call.args if isinstance(a, ast.Constant) and a.value == name]
+    return any(
+        isinstance(n, ast.Attribute)
+        and n.attr == name
+        and n not in own
+        and not (others and isinstance(n.value, ast.Name) and n.value.id == "self")
+        for node in written
+        for n in ast.walk(node)
+    )
+
+
+def _literal(node: ast.expr) -> str:
+    return ast.unparse(node).replace("{", "{{").replace("}", "}}")
+
+
+def _new_name(node: ast.Call, scope: Scope) -> str:
+    """`_ratio_min` for `float(self.ratio.min())`, `_ratio_value` for `self.ratio.item()`."""
+    owner = next(n for n in ast.walk(node) if _is_own(n, scope))
+    assert isinstance(owner, ast.Attribute)
+    read = owner.attr.lstrip("_")
+    inner = [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and n is not owner]
+    whole = "tolist" in inner
+    words = [w for w in reversed(inner) if w not in ("item", "tolist", "cpu", "detach")]
+    if any(isinstance(n, ast.Subscript) for n in ast.walk(node)):
+        words += [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
+    base = "_".join(["", read, *(words or ["values" if whole else "value"])])
+    text, name, count = scope.function.module.file.text, base, 2
+    while re.search(rf"\b{name}\b", text):
+        name, count = f"{base}_{count}", count + 1
+    return name

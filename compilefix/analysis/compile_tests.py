@@ -1,0 +1,128 @@
+"""Tests for being compiled, `torch.compiler.is_compiling()` and what projects write round it, as seen by Dynamo."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.source.index import Function, Module, Project
+
+_COMPILING = frozenset(
+    {
+        "torch.compiler.is_compiling",
+        "torch._dynamo.is_compiling",
+        "torch.compiler.is_dynamo_compiling",
+        "torch._dynamo.external_utils.is_compiling",
+    }
+)
+_NOT_COMPILED = frozenset(
+    {
+        "torch.jit.is_scripting",
+        "torch.jit.is_tracing",
+        "torch.onnx.is_in_onnx_export",
+        "torch.compiler.is_exporting",
+        "typing.TYPE_CHECKING",
+    }
+)
+_MAX_DEPTH = 4
+
+
+def compile_time(
+    test: ast.expr, module: Module, project: Project, function: Function | None = None, depth: int = 0
+) -> bool | None:
+    """What a test for being compiled gives in compiled code; None for any other test.
+
+    A name that `function` binds once stands for what it is bound to, and a function of the project without parameters
+    for what it returns.
+    """
+    if depth > _MAX_DEPTH:
+        return None
+
+    def inner(node: ast.expr) -> bool | None:
+        return compile_time(node, module, project, function, depth + 1)
+
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        opposite = inner(test.operand)
+        return None if opposite is None else not opposite
+    if isinstance(test, ast.BoolOp):
+        parts = [inner(v) for v in test.values]
+        stop = isinstance(test.op, ast.Or)
+        if stop in parts:
+            return stop
+        return None if None in parts else not stop
+    if isinstance(test, ast.Name) and function is not None:
+        value = _bound_once(test.id, function)
+        if value is not None:
+            return inner(value)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and test.args:
+        return inner(test.args[0])
+    name = module.qualified(test.func if isinstance(test, ast.Call) else test)
+    if name is None:
+        return None
+    found = project.resolve(name)
+    if isinstance(found, Function):
+        asks = isinstance(test, ast.Call) and not test.args and not test.keywords
+        return _returned(found, project, depth) if asks else None
+    target = found if isinstance(found, str) else name
+    if target in _COMPILING:
+        return True
+    if target in _NOT_COMPILED:
+        return False
+    held = _held(target, module, project) if isinstance(test, ast.Call) else ()
+    return True if any(h in _COMPILING for h in held) else False if any(h in _NOT_COMPILED for h in held) else None
+
+
+def _bound_once(name: str, function: Function) -> ast.expr | None:
+    stores = [n for n in function.of(ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
+    if len(stores) != 1 or name in {p.arg for p in function.parameters}:
+        return None
+    for node in function.of(ast.Assign):
+        if node.targets == [stores[0]]:
+            return node.value
+    return None
+
+
+def _returned(function: Function, project: Project, depth: int) -> bool | None:
+    """What a function gives that asks whether it is compiled, and gives False where torch cannot say."""
+    if function.parameters or function.cls is not None:
+        return None
+    returned = [n.value for n in function.of(ast.Return)]
+    if not returned or any(value is None for value in returned):
+        return None
+    outcomes = [
+        compile_time(value, function.module, project, None, depth + 1)
+        for whole in returned
+        if whole is not None
+        for value in _without_fallback(whole)
+    ]
+    known = {outcome for outcome in outcomes if outcome is not None}
+    return known.pop() if len(known) == 1 and len(outcomes) > 0 and None not in outcomes else None
+
+
+def _without_fallback(node: ast.expr) -> Iterator[ast.expr]:
+    """The values that an expression may have, without a plain False."""
+    if isinstance(node, ast.IfExp):
+        yield from _without_fallback(node.body)
+        yield from _without_fallback(node.orelse)
+    elif not (isinstance(node, ast.Constant) and node.value is False):
+        yield node
+
+
+def _held(name: str, module: Module, project: Project) -> list[str]:
+    """The functions that a global name of a module may hold: `getattr(torch.compiler, "is_compiling", None)`."""
+    owner, _, attribute = name.rpartition(".")
+    if owner in project.modules:
+        module = project.modules[owner]
+    elif owner:
+        return []
+    value = module.assigns.get(attribute)
+    if value is None:
+        return []
+    parts = value.values if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or) else [value]
+    found: list[str] = []
+    for part in parts:
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "getattr":
+            names = [a.value for a in part.args[1:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            holder = module.qualified(part.args[0]) if part.args else None
+            found += [f"{holder}.{n}" for n in names if holder is not None]
+    return found
