@@ -1,8 +1,8 @@
 """Whether `compilefix trace` tells all that torch's own logs tell, and nothing else.
 
-Runs models of public packages once, with TORCH_TRACE and with TORCH_LOGS=graph_breaks,recompiles at the same time,
-and compares the places: `python benchmarks/trace_against_logs.py 25` takes every 25th model. Prints what is missing and
-what is invented; exit code 1 where there is any.
+Runs models of public packages, with TORCH_TRACE and with TORCH_LOGS=graph_breaks,recompiles at the same time, and
+compares the places. `python benchmarks/trace_against_logs.py` takes the ten of `trace_models.py`, with 25 every 25th of
+the accuracy models. Prints what is missing and what is invented; exit code 1 where there is any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from compilefix.analysis.dynamo_words import named
 from compilefix.analysis.graph_breaks import known
@@ -29,10 +31,9 @@ _RECOMPILED = re.compile(r"Recompiling function (?P<function>\S+) in (?P<path>.+
 def run_models(names: list[str]) -> None:
     """Compile and call the models, each with all its inputs."""
     import torch
-    from accuracy_models import load
 
     warnings.simplefilter("ignore")
-    builders = load()
+    builders = builders_by_name()
     for name in names:
         torch.manual_seed(0)
         torch._dynamo.reset()
@@ -42,7 +43,16 @@ def run_models(names: list[str]) -> None:
             for item in inputs:
                 compiled(**item) if isinstance(item, dict) else compiled(*item)
         except Exception as error:
-            print(f"{name}: {type(error).__name__}", file=sys.stdout)
+            print(f"{name}: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stdout)
+
+
+def builders_by_name() -> Mapping[str, Callable[[], Any]]:
+    """All models that can be named."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from accuracy_models import load
+    from trace_models import MODELS
+
+    return {**MODELS, **load()}
 
 
 def told_by_logs(text: str, torch_folder: str) -> tuple[set[Site], set[Site]]:
@@ -64,12 +74,12 @@ def told_by_logs(text: str, torch_folder: str) -> tuple[set[Site], set[Site]]:
     return breaks, recompiled
 
 
-def main(step: int) -> int:
-    """Run every `step`-th model and compare."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    from accuracy_models import load
+def main(step: int | None) -> int:
+    """Run the ten models, or every `step`-th accuracy model, and compare."""
+    builders = builders_by_name()
+    from trace_models import MODELS
 
-    names = list(load())[::step]
+    names = list(MODELS) if step is None else [name for name in builders if name not in MODELS][::step]
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "TORCH_TRACE": f"{folder}/trace", "TORCH_LOGS": "graph_breaks,recompiles"}
         command = [sys.executable, __file__, "--run", *names]
@@ -95,7 +105,6 @@ def main(step: int) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
-        sys.path.insert(0, str(Path(__file__).parent))
         run_models(sys.argv[2:])
         sys.exit(0)
-    sys.exit(main(int(sys.argv[1]) if sys.argv[1:] else 25))
+    sys.exit(main(int(sys.argv[1]) if sys.argv[1:] else None))

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 ASSUMPTIONS: Mapping[str, str] = {
+    "takes-effect": (
+        "Code that was meant to be compiled and was not, is compiled: results may differ in their rounding, and the "
+        "first call takes as long as the compiling."
+    ),
+    "checkpoint-names": "Whoever reads a checkpoint expects the names of the module that was not compiled.",
     "branches-total": "Both branches can be evaluated on every input: neither raises nor has a side effect.",
     "condition-one-element": (
         "The tensor that decides has exactly one element; with more, another error is raised than before."

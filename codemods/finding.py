@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-Effect = Literal["break", "recompile", "sync", "slow"]
+Effect = Literal["break", "recompile", "sync", "slow", "none"]
+"""What a finding costs; `none`: no speed, but an error, or something that does not do what it seems to."""
 
 
 @dataclass(frozen=True, order=True)

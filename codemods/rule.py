@@ -100,13 +100,7 @@ class Scope:
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands, in code points."""
-        line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
-        return Span(
-            line,
-            _characters(self._lines[line - 1], node.col_offset),  # type: ignore[attr-defined]
-            end_line,
-            _characters(self._lines[end_line - 1], node.end_col_offset),  # type: ignore[attr-defined]
-        )
+        return span_of(node, self._lines)
 
     def edit(self, node: ast.AST, template: str, **parts: ast.AST) -> Edit:
         """Replace a node by a template whose placeholders stand for nodes of the original."""
@@ -116,6 +110,17 @@ class Scope:
             tuple((name, self.span(part)) for name, part in parts.items()),
             isinstance(node, ast.stmt),
         )
+
+
+def span_of(node: ast.AST, lines: Sequence[str]) -> Span:
+    """Where a node of a module with these lines stands, in code points."""
+    line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+    return Span(
+        line,
+        _characters(lines[line - 1], node.col_offset),  # type: ignore[attr-defined]
+        end_line,
+        _characters(lines[end_line - 1], node.end_col_offset),  # type: ignore[attr-defined]
+    )
 
 
 def _characters(line: str, offset: int) -> int:

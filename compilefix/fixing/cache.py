@@ -50,11 +50,19 @@ class Cache:
     def load(self, names: Sequence[str], entry: Entry) -> UnitResult | None:
         """The result of a unit in an earlier run; None where it has to be looked at."""
         kept = self._load(_known(entry), names)
-        return None if kept is None else UnitResult(_reached(kept["reached"]), _errors(kept["errors"]))
+        if kept is None:
+            return None
+        return UnitResult(
+            _reached(kept["reached"]), _errors(kept["errors"]), outside=tuple(map(_finding, kept["outside"]))
+        )
 
     def store(self, names: Sequence[str], entry: Entry, result: UnitResult) -> None:
         """Keep the result of a unit."""
-        content = {"reached": _plain(result.reached), "errors": _plain(result.errors)}
+        content = {
+            "reached": _plain(result.reached),
+            "errors": _plain(result.errors),
+            "outside": _plain(result.outside),
+        }
         self._store(_known(entry), names, result.used, content)
 
     def _load(self, kind: str, names: Sequence[str]) -> dict[str, Any] | None:
@@ -143,7 +151,7 @@ def _digest(content: object) -> str:
     return hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 
-def _plain(items: Sequence[Reached] | Sequence[SourceError]) -> list[dict[str, Any]]:
+def _plain(items: Sequence[Reached] | Sequence[SourceError] | Sequence[Finding]) -> list[dict[str, Any]]:
     return [dataclasses.asdict(item) for item in items]
 
 

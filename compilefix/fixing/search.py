@@ -22,6 +22,7 @@ from compilefix.analysis.regions import (
     library_functions,
 )
 from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Project, Used
@@ -56,11 +57,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class UnitResult:
-    """What was found from one unit."""
+    """What was found from one unit. `outside` are findings in code that does not run compiled."""
 
     reached: tuple[Reached, ...]
     errors: tuple[SourceError, ...]
     used: Used = NOTHING_USED
+    outside: tuple[Finding, ...] = ()
 
 
 class Search:
@@ -71,7 +73,9 @@ class Search:
         self.units = units(project)
         self.codes = tuple(rule.code for rule in rules)
         self.roots = tuple(roots)
-        self._rules = [rule() for rule in rules]
+        every = [rule() for rule in rules]
+        self._rules = [rule for rule in every if not isinstance(rule, ModuleRule)]
+        self._module_rules = [rule for rule in every if isinstance(rule, ModuleRule)]
 
     def entry(self) -> Entry:
         """Look at what `torch.compile` and the configured roots reach."""
@@ -89,8 +93,9 @@ class Search:
         """Look at one unit; `entry` is what `entry` gave."""
         modules = self.project.modules
         modules.begin()
+        outside, deep = self._outside(names)
         if not entry.library:
-            return UnitResult((), self._unreadable(names), modules.used)
+            return UnitResult((), (*self._unreadable(names), *deep), modules.used, outside)
         inference = Inference(self.project)
         judge = _Judge(inference, self._rules)
         own = {modules.files[name].path.as_posix() for name in names}
@@ -102,9 +107,27 @@ class Search:
             for compiled in library_functions(inference, names, known)
         )
         used = modules.used
-        errors = (*self._unreadable(names), *judge.errors)
+        errors = (*self._unreadable(names), *deep, *judge.errors)
         self.project.trim(KEPT_CHARACTERS, frozenset(names))
-        return UnitResult(found, errors, used)
+        return UnitResult(found, errors, used, outside)
+
+    def _outside(self, names: Sequence[str]) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
+        """What the rules about whole modules find, and what could not be looked at."""
+        found: list[Finding] = []
+        deep: list[SourceError] = []
+        inference = Inference(self.project)
+        for name in names:
+            text = self.project.modules.files[name].text
+            rules = [rule for rule in self._module_rules if any(hint in text for hint in rule.hints)]
+            if not rules:
+                continue
+            view = ModuleView(self.project.modules[name], inference)
+            try:
+                for rule in rules:
+                    found.extend(rule.find_in_module(view))
+            except RecursionError:
+                deep.append(_deep(view.path, "the module", 1))
+        return tuple(found), tuple(deep)
 
     def _unreadable(self, names: Sequence[str]) -> tuple[SourceError, ...]:
         """What is no Python. After the rest: what has been parsed is not parsed again."""
@@ -131,8 +154,10 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
     found: dict[FunctionKey, tuple[Finding, ...]] = {r.key: r.findings or () for r in entry.reached}
     ways: dict[FunctionKey, tuple[str, ...]] = {r.key: r.path for r in entry.reached}
     errors = dict.fromkeys(entry.errors)
+    outside: list[Finding] = []
     for result in results:
         errors.update(dict.fromkeys(result.errors))
+        outside.extend(result.outside)
         for reached in result.reached:
             if reached.key in known:
                 continue
@@ -142,7 +167,9 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
             if way is None or _order_of_way(reached.path) < _order_of_way(way):
                 ways[reached.key] = reached.path
     findings = {replace(f, reached_by=ways[key]): None for key, group in found.items() for f in group}
-    return tuple(sorted(findings, key=order)), tuple(sorted(errors, key=lambda e: (e.path, e.line or 0, e.message)))
+    return tuple(sorted((*findings, *outside), key=order)), tuple(
+        sorted(errors, key=lambda e: (e.path, e.line or 0, e.message))
+    )
 
 
 def order(finding: Finding) -> tuple[str, Span, str]:

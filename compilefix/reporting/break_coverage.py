@@ -119,10 +119,10 @@ def _offer(rule: type[Rule]) -> str:
 
 
 def _makes_fixes(rule: type[Rule]) -> bool:
-    """Whether a method of the rule makes findings with a fix, that is, calls `fixed`."""
+    """Whether a method of the rule makes findings with a fix, that is, calls `fixed` or `fixed_at`."""
     own = (base for base in rule.__mro__ if issubclass(base, Rule) and base is not Rule)
     codes = (f.__code__ for base in own for f in vars(base).values() if isinstance(f, FunctionType))
-    return any("fixed" in code.co_names for code in _all_code(codes))
+    return any({"fixed", "fixed_at"} & set(code.co_names) for code in _all_code(codes))
 
 
 def _all_code(codes: Iterable[CodeType]) -> Iterator[CodeType]:

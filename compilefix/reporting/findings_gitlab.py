@@ -10,7 +10,13 @@ from typing import Any
 from compilefix.reporting.report import Entry, Report, repository_path
 from compilefix.source.files import SourceError
 
-_SEVERITIES: Mapping[str, str] = {"break": "major", "sync": "major", "recompile": "minor", "slow": "minor"}
+_SEVERITIES: Mapping[str, str] = {
+    "break": "major",
+    "sync": "major",
+    "recompile": "minor",
+    "slow": "minor",
+    "none": "minor",
+}
 
 
 def document(report: Report) -> str:

@@ -16,7 +16,7 @@ from compilefix.reporting.rule_page import page
 from compilefix.source.files import SourceError
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {"break": "warning", "sync": "warning", "recompile": "warning", "slow": "note"}
+_LEVELS = {"break": "warning", "sync": "warning", "recompile": "warning", "slow": "note", "none": "warning"}
 
 
 def document(report: Report) -> str:

@@ -14,7 +14,8 @@ _COSTS: Mapping[str, str] = {
     "break": "a graph break",
     "recompile": "a recompile",
     "sync": "a wait for the device",
-    "slow": "a slower graph",
+    "slow": "a slower program",
+    "none": "no speed, but an error or a surprise",
 }
 
 

@@ -61,7 +61,7 @@ def check_schema() -> dict[str, Any]:
             "function": _TEXT,
             "reached_by": {**_TEXTS, "description": "From the compiled root to the function."},
             "gb": {"type": "array", "items": {"type": "string", "pattern": r"^GB\d{4}$"}},
-            "effect": {"enum": ["break", "recompile", "sync", "slow"]},
+            "effect": {"enum": ["break", "recompile", "sync", "slow", "none"]},
             "fix": _or_null(fix),
             "declined": {**_or_null(_TEXT), "description": "Why there is no fix."},
             "confirmed": {"type": ["boolean", "null"], "description": "Whether a real run showed it."},

@@ -1,0 +1,115 @@
+"""CF801: the result of torch.compile is not used.
+
+## What it does
+Finds `torch.compile(model)` as a statement of its own, and a compiled object under a name that nothing reads.
+
+## Why is this bad
+`torch.compile` changes nothing in what it is given: it returns another object, and only calls of that run compiled. The
+program runs as before, in eager, without a word.
+
+## Example
+```python
+torch.compile(model)
+for batch in loader:
+    loss = model(batch)
+```
+
+## Use instead
+```python
+model = torch.compile(model)
+for batch in loader:
+    loss = model(batch)
+```
+
+Or `model.compile()`, which compiles the calls of the module itself and keeps the names in its `state_dict`.
+
+## Fix safety
+The fix gives the result to the name or attribute that was compiled. It rests on `takes-effect`: what ran in eager runs
+compiled from now on. It is declined where that name belongs to another scope, and there is none for a result under a
+name that nothing reads: who was to call it is not known.
+
+Graph breaks: none. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.compile_calls.places import is_expected_to_fail
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.module_rule import CompileCall, ModuleRule, ModuleView
+from compilefix.source.snippets import snippet
+
+_REASON = "what ran in eager runs compiled from now on"
+
+
+class UnusedCompile(ModuleRule):
+    """The result of torch.compile is not used."""
+
+    code = "CF801"
+    name = "unused-compile"
+    summary = "result of torch.compile that nothing uses"
+    effect = "slow"
+    assumptions = ("takes-effect",)
+    hints = ("compile(",)
+
+    def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
+        """The compile calls whose result is dropped or never read."""
+        for call in view.calls:
+            parent = view.parents.get(call.node)
+            if call.target is None or is_expected_to_fail(call.node, view):
+                continue
+            if isinstance(parent, ast.Expr):
+                yield self._dropped(call, parent, view)
+            elif isinstance(parent, ast.Assign) and _is_never_read(parent, view):
+                name = ast.unparse(parent.targets[0])
+                message = f"`{name}` is compiled and never used; `{snippet(call.target)}` runs in eager"
+                yield self.declined_at(view, parent, message, f"call `{name}` where `{snippet(call.target)}` is called")
+
+    def _dropped(self, call: CompileCall, statement: ast.Expr, view: ModuleView) -> Finding:
+        assert call.target is not None
+        text = snippet(call.target)
+        message = f"`torch.compile` returns the compiled object and leaves `{text}` as it is: nothing is compiled here"
+        reason = _why_not_assigned(call.target, view)
+        if reason is not None:
+            return self.declined_at(view, statement, message, reason)
+        edit = view.edit(statement, "{target} = {call}", target=call.target, call=call.node)
+        return self.fixed_at(view, statement, message, Fix((edit,), (), self.assumptions, (_REASON,)))
+
+
+def _why_not_assigned(target: ast.expr, view: ModuleView) -> str | None:
+    """Why the result cannot be given to what was compiled; None where it can."""
+    first = target
+    while isinstance(first, ast.Attribute):
+        first = first.value
+    if not isinstance(first, ast.Name):
+        return "give the result a name, and call that"
+    if isinstance(target, ast.Attribute):
+        return None
+    holder = view.holder(target)
+    if isinstance(holder, ast.Module):
+        return None
+    if isinstance(holder, ast.Lambda):
+        return "give the result a name, and call that"
+    arguments = holder.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    own = target.id in (p.arg for p in parameters if p is not None) or any(  # type: ignore[attr-defined]
+        isinstance(n.ctx, ast.Store) and view.holder(n) is holder for n in view.names(holder, first.id)
+    )
+    return None if own else f"`{first.id}` belongs to another scope: give the result a name of its own, and call that"
+
+
+def _is_never_read(statement: ast.Assign, view: ModuleView) -> bool:
+    """Whether the result is given to a local name that nothing in its function reads."""
+    holder = view.holder(statement)
+    target = statement.targets[0]
+    if len(statement.targets) != 1 or not isinstance(target, ast.Name) or target.id.startswith("_"):
+        return False
+    if isinstance(holder, ast.Module | ast.Lambda):
+        return False
+    declared = any(isinstance(n, ast.Global | ast.Nonlocal) and target.id in n.names for n in ast.walk(holder))
+    whole = any(
+        name in ("locals", "exec", "eval") for name in (n.id for n in ast.walk(holder) if isinstance(n, ast.Name))
+    )
+    return not declared and not whole and all(isinstance(n.ctx, ast.Store) for n in view.names(holder, target.id))
