@@ -24,6 +24,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
     ),
+    "log-dropped": "A printed or logged line may be missing where the code runs compiled.",
+    "caller-place": "A warning or log line with `stacklevel` may name its own line as its place, not its caller's.",
+    "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
+    "progress-hidden": "A progress bar need not be shown.",
     "exception-late": "An exception is raised, with the same type and text, after the compiled call has finished.",
     "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",

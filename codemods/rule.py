@@ -14,6 +14,7 @@ from compilefix.analysis.regions import CompiledFunction, live_nodes
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
+from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceFile
 from compilefix.source.tree import children
 
@@ -21,14 +22,20 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 class Scope:
-    """A compiled function as a rule sees it: its live nodes, their values, and the text."""
+    """A compiled function as a rule sees it: its live nodes, their values, and the text.
 
-    def __init__(self, compiled: CompiledFunction, legality: Legality, path: str) -> None:
+    `logging` is what the user wants to become of prints and log lines, one of `LOGGING_STYLES`.
+    """
+
+    def __init__(
+        self, compiled: CompiledFunction, legality: Legality, path: str, logging: str = LOGGING_STYLES[0]
+    ) -> None:
         self.compiled = compiled
         self.function = compiled.function
         self.facts: FunctionFacts = compiled.facts
         self.legality = legality
         self.path = path
+        self.logging = logging
 
     @property
     def file(self) -> SourceFile:

@@ -95,7 +95,9 @@ def test_an_id_is_explained(asked: str) -> None:
 def test_the_json_says_the_same() -> None:
     document = json.loads(explain("GB0291", "--output-format", "json")[1])
     assert (document["version"], document["id"], document["remedy"]) == (1, "GB0291", "assumption")
-    assert [(rule["code"], rule["assumptions"]) for rule in document["rules"]] == [("CF302", ["log-late"])]
+    assert [(rule["code"], rule["assumptions"]) for rule in document["rules"]] == [
+        ("CF302", ["log-late", "log-dropped", "caller-place"])
+    ]
 
 
 def test_an_id_without_a_rule_says_so() -> None:

@@ -4,29 +4,85 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Literal
 
+from compilefix.analysis.values import Kind
+from compilefix.codemods.host_effects.once import LEVELS, named_like_a_logger, once_function
 from compilefix.codemods.rule import Scope
 
-LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "fatal", "log"})
+HostKind = Literal["print", "log", "warn", "write"]
+"""What a call does on the host: it prints, logs, warns, or writes to a file or a collector of metrics."""
+
+_MORE_LEVELS = frozenset({"trace", "success", "log_first_n", "log_every_n", "log_if", "warn_once"})
+_PRINTS = frozenset(
+    {"print", "builtins.print", "pprint.pprint", "pprint.pp", "rich.print", "click.echo", "click.secho"}
+)
+_STREAMS = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
+_STREAM_METHODS = frozenset({"write", "writelines", "flush"})
+_LOGGERS = ("logging.Logger", "logging", "loguru.logger", "absl.logging", "structlog")
+_WRITE_FUNCTIONS = frozenset(
+    {"wandb.log", "wandb.run.log", "mlflow.log_metric", "mlflow.log_metrics", "mlflow.log_param", "mlflow.log_params"}
+)
+_WRITER_METHODS = frozenset(
+    {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text", "add_figure", "add_video"}
+)
 
 
-def kind_of(node: ast.Call, scope: Scope) -> str | None:
-    """What a call does on the host: `print`, `log` or `warn`; None for every other call."""
+def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
+    """What a call does on the host; None for every call that is not known to do nothing else."""
+    callee = scope.facts.calls.get(node)
+    if callee is not None:
+        once = once_function(callee, scope.legality.inference)
+        return once if once is None or isinstance(scope.parents.get(node), ast.Expr) else None
     name = scope.callee(node) or ""
-    if name == "print":
+    owner, _, method = name.rpartition(".")
+    if name in _PRINTS or (owner in _STREAMS and method in _STREAM_METHODS):
+        return "print"
+    if owner.startswith("tqdm.") and method == "write":
         return "print"
     if name == "warnings.warn":
         return "warn"
-    owner, _, method = name.rpartition(".")
-    if owner in ("logging.Logger", "logging") and (
-        method in LEVELS or method == "exception" or method.endswith("_once")
-    ):
-        return "log"
-    return None
+    if name in _WRITE_FUNCTIONS or (owner == "open" and method in _STREAM_METHODS):
+        return "write"
+    if owner in _LOGGERS:
+        return "log" if _is_level(method) else None
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    return _kind_by_name(node.func, scope)
 
 
-def effects(scope: Scope, kind: str) -> Iterator[ast.Call]:
-    """The calls of one kind that the function itself makes; those in a lambda run when the lambda does."""
+def _kind_by_name(func: ast.Attribute, scope: Scope) -> HostKind | None:
+    """Loggers and writers of metrics of which only the names are known."""
+    receiver = scope.value(func.value)
+    if not receiver.is_unknown and not receiver.is_(Kind.OBJECT, Kind.NONE, Kind.CALLABLE):
+        return None
+    if func.attr in _WRITER_METHODS:
+        return "write"
+    return "log" if named_like_a_logger(func.value) and _is_level(func.attr) and func.attr != "log" else None
+
+
+def taken_by_name(node: ast.Call, scope: Scope) -> str | None:
+    """What a call is taken for because of its name alone, in words; None where more is known."""
+    owner = (scope.callee(node) or "").rpartition(".")[0]
+    if scope.facts.calls.get(node) is not None or not isinstance(node.func, ast.Attribute):
+        return None
+    if owner in _LOGGERS or not _kind_by_name(node.func, scope):
+        return None
+    what = "a writer of metrics" if node.func.attr in _WRITER_METHODS else "a logger"
+    return f"`{ast.unparse(node.func.value)}` is taken to be {what}, by its name"
+
+
+def _is_level(method: str) -> bool:
+    return method in LEVELS or method in _MORE_LEVELS or method == "exception" or method.endswith("_once")
+
+
+def effects(scope: Scope, kind: HostKind) -> Iterator[ast.Call]:
+    """The calls of one kind that the function itself makes; those in a lambda run when the lambda does.
+
+    None for a function that writes once: its calls are what is looked at.
+    """
+    if once_function(scope.function, scope.legality.inference) is not None:
+        return
     for node in scope.of(ast.Call):
         if kind_of(node, scope) != kind:
             continue

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Fix
-from compilefix.codemods.host_effects.calls import calls_with, kind_of
-from compilefix.codemods.host_effects.late import NUMERIC, conversions, inline_or_captured, late
+from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
+from compilefix.codemods.host_effects.calls import calls_with, kind_of, taken_by_name
+from compilefix.codemods.host_effects.late import inline_or_captured
 from compilefix.codemods.host_effects.levels import calls_under, level_guard
-from compilefix.codemods.host_effects.plan import Plan, Refused, is_global
+from compilefix.codemods.host_effects.once import is_cached, once_function
+from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import kept
 from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.rule import Scope
@@ -27,10 +28,8 @@ _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 def where_to_wrap(scope: Scope) -> str:
     """What the user has to add for the boundary to be there, as the end of a message; empty where the fix adds it."""
     root = scope.compiled.reached_by[0]
-    if root.startswith(("torch.compile(", "@torch.compile")):
+    if root.startswith(("torch.compile(", "@torch.compile")) or root.endswith(".compile()"):
         return ""
-    if root.endswith(".compile()"):
-        return f"; with the fix, add `boundary({root.removesuffix('.compile()')})` after `{root}`"
     return "; with the fix, wrap the compiled callable: `boundary(torch.compile(...))`"
 
 
@@ -40,15 +39,17 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     Raises:
         Refused: a part of the call cannot be moved.
     """
-    _check_function(scope)
+    check_function(scope)
     calls, texts = [call], {}
     edits: list[Edit] = []
     reasons = ["the text appears when the compiled call returns"]
+    assumptions = ["log-late"]
     reads: dict[str, ast.expr] = {}
     for item in calls:
         plan = Plan(scope)
         texts[item] = _emitted(item, plan)
         reasons.extend(plan.reasons)
+        assumptions.extend(plan.assumptions)
         related = calls_under(guard, scope) if (guard := level_guard(item, scope)) is not None else []
         for name, read in plan.reads.items():
             reads[name] = read
@@ -57,7 +58,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     for item, text in texts.items():
         guard = level_guard(item, scope)
         if guard is None:
-            edits.append(_edit(item, text, scope))
+            edits.append(edit_of(item, text, scope))
         elif item is calls_under(guard, scope)[0]:
             edits.append(scope.edit(guard, escaped("\n".join(texts[other] for other in calls_under(guard, scope)))))
     for read in reads.values():
@@ -66,7 +67,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
         f"`{call}` is taken not to run this function: under it, a line appears once instead of twice"
         for call in scope.legality.checkpoints.unresolved
     )
-    return Fix(tuple(edits), (), ("log-late",), tuple(dict.fromkeys(reasons)), boundary=True)
+    return Fix(tuple(edits), (), tuple(dict.fromkeys(assumptions)), tuple(dict.fromkeys(reasons)), boundary=True)
 
 
 def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope) -> tuple[str, list[str]]:
@@ -77,7 +78,7 @@ def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope)
     Raises:
         Refused: a part of the exception cannot be made later.
     """
-    _check_function(scope)
+    check_function(scope)
     exception = statement.exc if isinstance(statement, ast.Raise) else None
     if isinstance(statement, ast.Raise) and (exception is None or statement.cause is not None):
         raise Refused("`raise ... from` and a bare `raise` name another exception")
@@ -86,12 +87,10 @@ def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope)
             raise Refused("a handler in the function may catch the exception")
     plan = Plan(scope, lenient=True)
     if isinstance(statement, ast.Assert):
-        body = f"AssertionError({_argument(statement.msg, plan, raw=True) if statement.msg is not None else ''})"
+        body = f"AssertionError({argument(statement.msg, plan, raw=True) if statement.msg is not None else ''})"
     elif isinstance(exception, ast.Call):
-        function = _function(exception.func, plan)
-        arguments = [_argument(a, plan, raw=True) for a in exception.args]
-        arguments += [_keyword(k, None, plan) for k in exception.keywords]
-        body = f"{function}({', '.join(arguments)})"
+        function = receiver_text(exception.func, plan)
+        body = f"{function}({', '.join(arguments(exception, None, plan))})"
     else:
         assert exception is not None
         body = inline_or_captured(exception, plan)
@@ -109,27 +108,35 @@ def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], sc
     Raises:
         Refused: a part of the call cannot be made later.
     """
-    _check_function(scope)
+    check_function(scope)
     for parent in scope.ancestors(call):
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
     plan = Plan(scope, lenient=True)
     plan.inlined.update(name for _, name in flags.values())
-    function = _function(call.func, plan)
+    function = receiver_text(call.func, plan)
 
     def passed(node: ast.expr) -> str:
-        return f"bool({flags[node][1]})" if node in flags else _argument(node, plan, raw=True)
+        return f"bool({flags[node][1]})" if node in flags else argument(node, plan, raw=True)
 
-    arguments = [passed(a) for a in call.args]
-    arguments += [f"{k.arg}={passed(k.value)}" if k.value in flags else _keyword(k, None, plan) for k in call.keywords]
+    given: list[str | None] = [passed(a) for a in call.args]
+    given += [
+        f"{k.arg}={passed(k.value)}" if k.value in flags else keyword_argument(k, None, plan) for k in call.keywords
+    ]
+    listed = ", ".join(text for text in given if text is not None)
     names = ", ".join([*(name for _, name in flags.values()), *plan.captured.values()])
     body = f"lambda {names}: " if names else "lambda: "
     values = [*(code for code, _ in flags.values()), *map(escaped, plan.captured)]
-    code = f"emit({', '.join([escaped(f'{body}{function}(') + escaped(', '.join(arguments)) + ')', *values])})"
+    code = f"emit({', '.join([escaped(f'{body}{function}(') + escaped(listed) + ')', *values])})"
     return code, plan.gradient_texts
 
 
-def _check_function(scope: Scope) -> None:
+def check_function(scope: Scope) -> None:
+    """Whether a function may leave something to be carried out later.
+
+    Raises:
+        Refused: it may not, for the reason that is given.
+    """
     function = scope.function
     project = scope.legality.inference.project
     if function.cls is not None and project.is_autograd_function(function.cls):
@@ -137,6 +144,11 @@ def _check_function(scope: Scope) -> None:
     if function in scope.legality.checkpoints.functions:
         raise Refused(
             "the function runs under `torch.utils.checkpoint`, which runs it, and prints, again in the backward pass"
+        )
+    if once_function(function, scope.legality.inference) is not None or is_cached(function):
+        raise Refused(
+            f"`{function.qualname}` writes each text once, and Dynamo does not see that: "
+            "its calls are carried out as a whole"
         )
     module = function.module
     if _binds_emit(module, function) or (
@@ -164,6 +176,20 @@ def _is_helper(imported: str, module: Module, project: Project) -> bool:
 
 def _emitted(call: ast.Call, plan: Plan) -> str:
     scope = plan.scope
+    check_statement(call, scope)
+    if (taken := taken_by_name(call, scope)) is not None:
+        plan.reasons.append(taken)
+    body = f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
+    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
+    return f"emit({', '.join([head + body, *plan.captured])})"
+
+
+def check_statement(call: ast.Call, scope: Scope) -> None:
+    """Whether a call stands by itself, so that it may be carried out elsewhere or not at all.
+
+    Raises:
+        Refused: its result is used, it is redirected, or an argument does more than give a value.
+    """
     if not isinstance(scope.parents.get(call), ast.Expr):
         raise Refused("the result of the call is used")
     for parent in scope.ancestors(call):
@@ -174,60 +200,10 @@ def _emitted(call: ast.Call, plan: Plan) -> str:
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
-    kind = kind_of(call, scope)
-    function = _function(call.func, plan)
-    arguments = _log_arguments(call, plan) if kind == "log" else [_argument(a, plan, raw=True) for a in call.args]
-    arguments += [_keyword(k, kind, plan) for k in call.keywords]
-    body = f"{function}({', '.join(arguments)})"
-    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
-    return f"emit({', '.join([head + body, *plan.captured])})"
 
 
-def _function(func: ast.expr, plan: Plan) -> str:
-    """What is called: a name of the module stays, a logger of the object or of the function is passed on."""
-    if isinstance(func, ast.Attribute):
-        return f"{inline_or_captured(func.value, plan)}.{func.attr}"
-    return inline_or_captured(func, plan)
-
-
-def _argument(node: ast.expr, plan: Plan, *, raw: bool) -> str:
-    if isinstance(node, ast.Starred):
-        if not plan.scope.value(node.value).is_(Kind.CONTAINER):
-            raise Refused(f"`{ast.unparse(node)}` is not known to be a list or tuple")
-        return "*" + late(node.value, plan, raw=raw)
-    return late(node, plan, raw=raw)
-
-
-def _keyword(node: ast.keyword, kind: str | None, plan: Plan) -> str:
-    if node.arg is None:
-        raise Refused(f"`**{ast.unparse(node.value)}` cannot be judged")
-    if (
-        kind == "log"
-        and node.arg in ("exc_info", "stack_info")
-        and not (isinstance(node.value, ast.Constant) and not node.value.value)
-    ):
-        raise Refused(f"`{node.arg}` shows where the program is, which is elsewhere at the boundary")
-    if node.arg == "stacklevel" and not (isinstance(node.value, ast.Constant) and node.value.value == 1):
-        raise Refused("`stacklevel` names a caller, which is gone at the boundary")
-    if node.arg == "source":
-        raise Refused("`source` ties the warning to an object")
-    if node.arg == "file" and not isinstance(node.value, ast.Constant) and not is_global(node.value, plan.scope):
-        raise Refused(f"`{ast.unparse(node.value)}` is not known to be `sys.stdout` or `sys.stderr`")
-    return f"{node.arg}={late(node.value, plan, raw=node.arg not in ('file', 'flush', 'sep', 'end'))}"
-
-
-def _log_arguments(call: ast.Call, plan: Plan) -> list[str]:
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "exception":
-        raise Refused("`exception` shows the exception that is being handled, which is gone at the boundary")
-    first = 1 if isinstance(call.func, ast.Attribute) and call.func.attr == "log" else 0
-    arguments = [_argument(a, plan, raw=True) for a in call.args[: first + 1]]
-    values = call.args[first + 1 :]
-    message = call.args[first] if len(call.args) > first else None
-    types = conversions(message, len(values))
-    return arguments + [_argument(a, plan, raw=t not in NUMERIC) for a, t in zip(values, types, strict=True)]
-
-
-def _edit(call: ast.Call, text: str, scope: Scope) -> Edit:
+def edit_of(call: ast.Call, text: str, scope: Scope) -> Edit:
+    """The edit that puts code in the place of a call, of the whole line where the call stands alone on it."""
     statement = scope.statement(call)
     lines = scope.function.module.lines
     span = scope.span(statement)

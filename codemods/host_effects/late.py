@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check_text, is_global
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
@@ -71,10 +72,20 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
 
 def inline_or_captured(node: ast.expr, plan: Plan) -> str:
     """The text in the lambda of what is called or of a name of the module: passed on only where it must be."""
-    if is_global(node, plan.scope):
+    if is_global(node, plan.scope) or _is_logger_of_name(node, plan.scope):
         plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
         return source_of(node, plan.scope)
     return capture(node, plan, checked=False)
+
+
+def _is_logger_of_name(node: ast.expr, scope: Scope) -> bool:
+    """`logging.getLogger("name")`, which gives the same logger at any time."""
+    return (
+        isinstance(node, ast.Call)
+        and scope.callee(node) == "logging.getLogger"
+        and is_global(node.func, scope)
+        and all(isinstance(a, ast.Constant) or (isinstance(a, ast.Name) and a.id == "__name__") for a in node.args)
+    )
 
 
 def conversions(message: ast.expr | None, count: int) -> list[str]:
@@ -109,16 +120,13 @@ def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
         return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
     if isinstance(node, ast.Dict):
         return None if None in node.keys else [k for k in (*node.keys, *node.values) if k is not None]
-    if (
-        isinstance(node, ast.Call)
-        and not any(isinstance(a, ast.Starred) for a in node.args)
-        and all(k.arg for k in node.keywords)
-    ):
+    if isinstance(node, ast.Call) and all(k.arg for k in node.keywords):
         name = scope.callee(node) or ""
-        operands = [*node.args, *(k.value for k in node.keywords)]
+        operands = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
+        operands += [k.value for k in node.keywords]
         if name in _LATE_BUILTINS or name.startswith("math."):
             return operands
-        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr):
+        if isinstance(node.func, ast.Attribute) and _is_method_of_text(node, scope):
             return [node.func.value, *operands]
     return None
 
@@ -137,8 +145,17 @@ def _shown(node: ast.expr, children: Sequence[ast.expr], raw: bool, scope: Scope
 
 def _makes_text(node: ast.Call, scope: Scope) -> bool:
     name = scope.callee(node) or ""
-    method_of_text = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Constant | ast.JoinedStr)
-    return name in ("str", "repr", "format") or method_of_text
+    return name in ("str", "repr", "format") or _is_method_of_text(node, scope)
+
+
+def _is_method_of_text(node: ast.Call, scope: Scope) -> bool:
+    """`"...".format(x)`, `text.format(x)`, `", ".join(parts)`."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    text = node.func.value
+    if isinstance(text, ast.Constant | ast.JoinedStr):
+        return True
+    return node.func.attr == "format" and isinstance(text, ast.Name) and not scope.value(text).may_be(Kind.CALLABLE)
 
 
 def _needs_text(node: ast.expr, scope: Scope) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.codemods.host_effects.calls import LEVELS, kind_of
+from compilefix.codemods.host_effects.calls import kind_of
+from compilefix.codemods.host_effects.once import LEVELS
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.rule import Scope
 

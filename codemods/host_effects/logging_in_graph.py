@@ -1,10 +1,11 @@
 """CF302: a log line in compiled code.
 
 ## What it does
-Finds calls of a logger (`logger.info`, `self.logger.debug`, `logging.warning`, `logger.warning_once`) in a compiled
-function and carries them out at the compile boundary: the values are computed where the call stood, and the record is
-made when the compiled call returns. `if logger.isEnabledFor(logging.DEBUG):` round lines of that logger and level goes
-away: the level is asked at the boundary.
+Finds calls of a logger (`logger.info`, `self.logger.debug`, `logging.warning`, `logger.warning_once`; those of loguru,
+absl and structlog too, and of objects that are called like loggers) in a compiled function and carries them out at the
+compile boundary: the values are computed where the call stood, and the record is made when the compiled call returns.
+`if logger.isEnabledFor(logging.DEBUG):` round lines of that logger and level goes away: the level is asked at the
+boundary.
 
 ## Why is this bad
 Dynamo ends the graph at the call (GB0291; GB4841 for the functions of the `logging` module), also when the level is
@@ -32,8 +33,12 @@ computed on every call, whether or not the level is on. When the running graph i
 what it had noted is lost. A number that is only logged (`loss = total.item()`) becomes the tensor, and is read at the
 boundary.
 
-Declined: `logger.exception` and `exc_info` (the exception is gone at the boundary), `stack_info` and `stacklevel` (the
-callers are gone), and the cases that CF301 declines.
+`stacklevel` names a caller, which is gone at the boundary: it is left out under `caller-place`. A function that logs
+each text once (behind `functools.lru_cache`, which Dynamo ignores, or with a note of what was logged) is carried out as
+a whole. `logging = "guard"` and `"remove"` in the configuration work as for CF301.
+
+Declined: `logger.exception` and `exc_info` (the exception is gone at the boundary), `stack_info`, and the cases that
+CF301 declines.
 
 Graph breaks: GB0291, GB4841. torch: all supported versions.
 """
@@ -45,23 +50,22 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_effects.calls import effects
-from compilefix.codemods.host_effects.deferral import deferred, where_to_wrap
+from compilefix.codemods.host_effects.host_call import HostCallRule
 from compilefix.codemods.host_effects.levels import level_guard
-from compilefix.codemods.host_effects.plan import Refused
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.rule import Scope
 
 _LEVEL_TESTS = ("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel")
 
 
-class LoggingInGraph(Rule):
+class LoggingInGraph(HostCallRule):
     """Log line in compiled code."""
 
     code = "CF302"
     name = "logging-in-graph"
     summary = "log line in compiled code"
     gb = ("GB0291", "GB4841")
-    hints = ("log",)
-    assumptions = ("log-late",)
+    hints = ("log", "LOG", "warn")
+    assumptions = ("log-late", "log-dropped", "caller-place")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of loggers and of the functions of `logging`, and questions for a logger's level."""
@@ -82,17 +86,9 @@ class LoggingInGraph(Rule):
         first = guard.body[0]
         assert isinstance(first, ast.Expr)
         assert isinstance(first.value, ast.Call)
-        try:
-            fix = deferred(first.value, scope)
-        except Refused as refused:
-            return self.declined(scope, node, message, str(refused), gb=("GB0291",))
-        return self.fixed(scope, node, message + where_to_wrap(scope), fix, gb=("GB0291",))
+        return self.judge(node, first.value, scope, message, gb=("GB0291",))
 
     def _judge(self, call: ast.Call, scope: Scope) -> Finding:
         gb = ("GB4841",) if (scope.callee(call) or "").count(".") == 1 else ("GB0291",)
         message = f"`{ast.unparse(call.func)}` breaks the graph, even with its level switched off"
-        try:
-            fix = deferred(call, scope)
-        except Refused as reason:
-            return self.declined(scope, call, message, str(reason), gb=gb)
-        return self.fixed(scope, call, message + where_to_wrap(scope), fix, gb=gb)
+        return self.judge(call, call, scope, message, gb=gb)

@@ -28,6 +28,12 @@ class Plan:
     inlined: set[str] = field(default_factory=set)
     lenient: bool = False
     gradient_texts: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+
+    def assume(self, assumption: str, reason: str) -> None:
+        """Rest on an assumption, because of something that is not proved."""
+        self.assumptions.append(assumption)
+        self.reasons.append(reason)
 
 
 def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> str:
@@ -81,7 +87,7 @@ def check_text(node: ast.expr, value: Value, plan: Plan) -> None:
 
 
 def _parameter(node: ast.expr, plan: Plan) -> str:
-    words = [w for w in _words(node) if w not in ("self", "detach")]
+    words = [w for w in _words(node) if w not in ("self", "detach")] or _words(node)
     name = "_".join(words)
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"

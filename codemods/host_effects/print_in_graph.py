@@ -1,8 +1,10 @@
 """CF301: a `print` in compiled code.
 
 ## What it does
-Finds `print` in a compiled function and carries it out at the compile boundary: the values are computed where the call
-stood, and the line is printed when the compiled call returns.
+Finds `print` in a compiled function, and what writes to the standard streams like it (`sys.stdout.write`, `tqdm.write`,
+`pprint`), and carries it out at the compile boundary: the values are computed where the call stood, and the line is
+printed when the compiled call returns. A call of a function that prints each text once (behind `functools.lru_cache`,
+or with a note of what was printed) is carried out as a whole.
 
 ## Why is this bad
 Dynamo cannot put a print into a graph and ends the graph there (GB0059); in a loop it gives up on the whole function
@@ -32,7 +34,10 @@ Declined where the text could differ: the text of a tensor that may require a gr
 argument with a side effect, a comprehension over tensor values, a `with` block that redirects the output. Declined
 where nothing may be left behind: in an autograd function, and under `torch.utils.checkpoint`, which prints twice.
 
-Graph breaks: GB0059, GB7000. torch: all supported versions.
+With `logging = "guard"` in the configuration the line stands behind `if not torch.compiler.is_compiling():` instead,
+with `logging = "remove"` it goes; both under `log-dropped`.
+
+Graph breaks: GB0059, GB7000, GB0156. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -42,30 +47,26 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_effects.calls import effects
-from compilefix.codemods.host_effects.deferral import deferred, where_to_wrap
-from compilefix.codemods.host_effects.plan import Refused
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.host_effects.host_call import HostCallRule
+from compilefix.codemods.rule import Scope
 
 
-class PrintInGraph(Rule):
+class PrintInGraph(HostCallRule):
     """Print in compiled code."""
 
     code = "CF301"
     name = "print-in-graph"
     summary = "print in compiled code"
-    gb = ("GB0059", "GB7000")
-    hints = ("print",)
-    assumptions = ("log-late",)
+    gb = ("GB0059", "GB7000", "GB0156")
+    hints = ("print", "write", "flush", "echo", "once")
+    assumptions = ("log-late", "log-dropped")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """All calls of the builtin `print`."""
+        """Calls of `print` and of what writes to the standard streams like it."""
         for call in effects(scope, "print"):
-            yield self._judge(call, scope)
+            yield self.judge(call, call, scope, f"`{ast.unparse(call.func)}` breaks the graph", gb=_ids(call, scope))
 
-    def _judge(self, call: ast.Call, scope: Scope) -> Finding:
-        message = "`print` breaks the graph"
-        try:
-            fix = deferred(call, scope)
-        except Refused as reason:
-            return self.declined(scope, call, message, str(reason))
-        return self.fixed(scope, call, message + where_to_wrap(scope), fix)
+
+def _ids(call: ast.Call, scope: Scope) -> tuple[str, ...]:
+    name = scope.callee(call) or ""
+    return ("GB0156",) if name.startswith("sys.") else ("GB0059", "GB7000")

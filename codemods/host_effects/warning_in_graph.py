@@ -25,8 +25,10 @@ Under `log-late`: the warning appears after the compiled call has ended. It is g
 place that is shown and the filters that show a warning once per place stay the same. A filter that turns warnings into
 errors raises at the boundary, after the compiled call has finished.
 
-Declined with a `stacklevel` other than 1: it names a caller, which is gone at the boundary. Declined inside
-`warnings.catch_warnings`, and in the cases that CF301 declines.
+A `stacklevel` names a caller, which is gone at the boundary: it is left out under `caller-place`, and the warning then
+names its own line. `logging = "guard"` and `"remove"` in the configuration work as for CF301.
+
+Declined inside `warnings.catch_warnings`, with `source=`, and in the cases that CF301 declines.
 
 Graph breaks: GB0007. torch: all supported versions.
 """
@@ -38,12 +40,11 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_effects.calls import effects
-from compilefix.codemods.host_effects.deferral import deferred, where_to_wrap
-from compilefix.codemods.host_effects.plan import Refused
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.host_effects.host_call import HostCallRule
+from compilefix.codemods.rule import Scope
 
 
-class WarningInGraph(Rule):
+class WarningInGraph(HostCallRule):
     """Warning in compiled code."""
 
     code = "CF303"
@@ -51,17 +52,9 @@ class WarningInGraph(Rule):
     summary = "warning in compiled code"
     gb = ("GB0007",)
     hints = ("warn",)
-    assumptions = ("log-late",)
+    assumptions = ("log-late", "log-dropped", "caller-place")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """All calls of `warnings.warn`."""
         for call in effects(scope, "warn"):
-            yield self._judge(call, scope)
-
-    def _judge(self, call: ast.Call, scope: Scope) -> Finding:
-        message = "`warnings.warn` breaks the graph"
-        try:
-            fix = deferred(call, scope)
-        except Refused as reason:
-            return self.declined(scope, call, message, str(reason))
-        return self.fixed(scope, call, message + where_to_wrap(scope), fix)
+            yield self.judge(call, call, scope, f"`{ast.unparse(call.func)}` breaks the graph")

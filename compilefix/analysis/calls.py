@@ -286,6 +286,8 @@ class Calls(Binding):
             return made_module(name, node, args, self.place(node))
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
+        if name == "open":
+            return Value(frozenset({Kind.OBJECT}), ref="open")
         if name.endswith(".apply"):
             cls = self.project.resolve(name.removesuffix(".apply"))
             if isinstance(cls, Class) and self.project.is_autograd_function(cls):

@@ -18,7 +18,7 @@ from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
-from compilefix.source.tree import walk_block
+from compilefix.source.tree import walk, walk_block
 
 _LEAVES_REGION = (
     "torch.compiler.disable",
@@ -209,7 +209,7 @@ def reached_from(functions: Iterable[Function], inference: Inference) -> frozens
 
 
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
-    alive = set(live_nodes(facts))
+    alive = set(live_nodes(facts)) - _at_the_boundary(facts)
     for node, callee in facts.calls.items():
         if node in alive and callee.node.name != "__init__":
             yield callee
@@ -223,6 +223,16 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
                     method = inference.project.method(cls, node.attr)
                     if method is not None and method.is_property:
                         yield method
+
+
+def _at_the_boundary(facts: FunctionFacts) -> set[ast.AST]:
+    """What stands in `emit(lambda: ...)` of the boundary helper: it runs when the compiled call has returned."""
+    effects = (
+        node.args[0]
+        for node in live_nodes(facts)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args
+    )
+    return {part for effect in effects if isinstance(effect, ast.Lambda) for part in walk(effect)}
 
 
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:

@@ -152,7 +152,7 @@ def _unwrapped(files: Mapping[Path, SourceFile], helpers: frozenset[str]) -> dic
             continue
         for site in compile_sites(module, inference):
             # A target that is not known may lead there, and a boundary that nothing uses does nothing.
-            if site.in_place or (site.targets and not emitting & reached_from(site.targets, inference)):
+            if site.targets and not emitting & reached_from(site.targets, inference):
                 continue
             found.setdefault(module.file.path, []).extend(_insertions(site, module))
     return {path: places for path, places in found.items() if places}
@@ -182,6 +182,8 @@ def _insertions(site: CompileSite, module: Module) -> list[_Insertion]:
     if isinstance(node, ast.Call):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
+        if site.in_place:
+            return _line_after(node, name, module)
         if _is_wrapped(node, module):
             return []
         return [
@@ -195,6 +197,22 @@ def _insertions(site: CompileSite, module: Module) -> list[_Insertion]:
     line = module.lines[place.lineno - 1]
     indent = line[: len(line) - len(line.lstrip())]
     return [_Insertion(place.lineno, 0, f"{indent}@{name}\n")]
+
+
+def _line_after(call: ast.Call, name: str, module: Module) -> list[_Insertion]:
+    """`boundary(model)` on a line of its own after `model.compile()`, which returns nothing to wrap."""
+    assert isinstance(call.func, ast.Attribute)
+    receiver = ast.unparse(call.func.value)
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Call) or node.lineno < call.lineno or not _names_boundary(node.func):
+            continue
+        if [ast.unparse(argument) for argument in node.args] == [receiver]:
+            return []
+    line, last = module.lines[call.lineno - 1], module.lines[(call.end_lineno or call.lineno) - 1]
+    indent = line[: len(line) - len(line.lstrip())]
+    if line[len(indent) :].partition("(")[0] != ast.unparse(call.func):
+        return []
+    return [_Insertion(call.end_lineno or call.lineno, len(last.encode()), f"\n{indent}{name}({receiver})")]
 
 
 def _is_wrapped(call: ast.Call, module: Module) -> bool:

@@ -115,7 +115,7 @@ class Cache:
 
     @cached_property
     def _rules(self) -> Sequence[str]:
-        return [*self._search.codes, *self._search.roots]
+        return [*self._search.codes, *self._search.roots, self._search.logging]
 
     @cached_property
     def _project(self) -> str:

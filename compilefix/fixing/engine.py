@@ -52,7 +52,7 @@ def run(
     one fix alone); a finding that is not wanted is neither reported nor fixed. `jobs` is the most processes that share
     the work, and `cache` the folder where results of earlier runs are kept; neither changes what is found.
     """
-    everything, errors = _find(Search(Project(files), rules, config.roots), jobs, cache=cache)
+    everything, errors = _find(Search(Project(files), rules, config.roots, config.logging), jobs, cache=cache)
     findings = tuple(f for f in everything if wanted(f))
     if not rewrite:
         return Outcome(findings, PatchSet(()), errors)
@@ -73,7 +73,7 @@ def run(
                 changed.append(path)
         if not changed:
             continue
-        search = Search(Project(list(current.values())), rules, config.roots)
+        search = Search(Project(list(current.values())), rules, config.roots, config.logging)
         pending = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()

@@ -23,17 +23,38 @@ from typing import Any, TypeVar
 
 import torch
 
-HELPER_VERSION = 1
+HELPER_VERSION = 2
 """compilefix uses a file that is there already when it has the same version."""
 
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 
 
-class _Noted(threading.local):
-    """What this thread has noted, in order; None while it runs no compiled call."""
+class _Note:
+    """An effect that waits, with its values and the note before it."""
+
+    __slots__ = ("before", "effect", "values")
+
+    def __init__(self, effect: Any = None, values: Any = (), before: _Note | None = None) -> None:
+        self.effect, self.values, self.before = effect, values, before
+
+
+class _Call:
+    """A compiled call that is running, and what was noted last during it.
+
+    Not a list: where a graph break is left, Dynamo guards on a list's length and items and compiles again and again.
+    """
+
+    __slots__ = ("last",)
 
     def __init__(self) -> None:
-        self.effects: list[tuple[Callable[..., Any], list[Any]]] | None = None
+        self.last = _Note()  # not None, on which Dynamo guards too
+
+
+class _Noted(threading.local):
+    """The compiled call that this thread runs; None while it runs none."""
+
+    def __init__(self) -> None:
+        self.call: _Call | None = None
 
 
 _noted = _Noted()
@@ -48,10 +69,11 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
     if raise_if is not None:
         effect, values = _raise, (raise_if, effect, *values)
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
-    if _noted.effects is None:
+    call = _noted.call
+    if call is None:
         _named(effect)(*values)
     else:
-        _noted.effects.append((effect, [_snapshot(value) for value in values]))
+        call.last = _Note(effect, [_snapshot(value) for value in values], call.last)
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
@@ -78,20 +100,28 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _noted.effects is not None:
+        if _noted.call is not None:
             # The call stands in another compiled call: the outer boundary keeps the order.
             return function(*args, **kwargs)
-        # A fresh list each time: Dynamo guards on its length.
-        _noted.effects = []
+        running = _noted.call = _Call()
         try:
             return function(*args, **kwargs)
         finally:
-            effects, _noted.effects = _noted.effects, None
-            for effect, values in effects:
-                _named(effect)(*values)
+            _noted.call = None
+            _carry_out(running.last)
 
     call._is_boundary = True  # type: ignore[attr-defined]
     return call
+
+
+def _carry_out(note: _Note) -> None:
+    notes = []
+    while note.before is not None:
+        notes.append(note)
+        note = note.before
+    while notes:
+        note = notes.pop()
+        _named(note.effect)(*note.values)
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:

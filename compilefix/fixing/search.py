@@ -24,6 +24,7 @@ from compilefix.analysis.regions import (
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Project, Used
 
@@ -68,11 +69,14 @@ class UnitResult:
 class Search:
     """Looks for findings in a project."""
 
-    def __init__(self, project: Project, rules: Sequence[type[Rule]], roots: Sequence[str]) -> None:
+    def __init__(
+        self, project: Project, rules: Sequence[type[Rule]], roots: Sequence[str], logging: str = LOGGING_STYLES[0]
+    ) -> None:
         self.project = project
         self.units = units(project)
         self.codes = tuple(rule.code for rule in rules)
         self.roots = tuple(roots)
+        self.logging = logging
         every = [rule() for rule in rules]
         self._rules = [rule for rule in every if not isinstance(rule, ModuleRule)]
         self._module_rules = [rule for rule in every if isinstance(rule, ModuleRule)]
@@ -83,7 +87,7 @@ class Search:
         modules.begin()
         inference = Inference(self.project)
         found = entry_points(inference, self.roots)
-        judge = _Judge(inference, self._rules)
+        judge = _Judge(inference, self._rules, self.logging)
         reached = tuple(judge.look(compiled) for compiled in compiled_from(found, inference))
         used = modules.used
         self.project.trim(KEPT_CHARACTERS)
@@ -97,7 +101,7 @@ class Search:
         if not entry.library:
             return UnitResult((), (*self._unreadable(names), *deep), modules.used, outside)
         inference = Inference(self.project)
-        judge = _Judge(inference, self._rules)
+        judge = _Judge(inference, self._rules, self.logging)
         own = {modules.files[name].path.as_posix() for name in names}
         known = {reached.key for reached in entry.reached}
         found = tuple(
@@ -185,10 +189,11 @@ def _order_of_way(path: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
 class _Judge:
     """Runs the rules over functions."""
 
-    def __init__(self, inference: Inference, rules: Sequence[Rule]) -> None:
+    def __init__(self, inference: Inference, rules: Sequence[Rule], logging: str) -> None:
         self._inference = inference
         self._legality = Legality(inference)
         self._rules = rules
+        self._logging = logging
         self._too_deep: list[SourceError] = []
 
     @property
@@ -209,7 +214,7 @@ class _Judge:
     def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
         node = compiled.function.node
         text = "\n".join(compiled.function.module.lines[node.lineno - 1 : node.end_lineno])
-        scope = Scope(compiled, self._legality, path)
+        scope = Scope(compiled, self._legality, path, self._logging)
         for rule in self._rules:
             if not rule.hints or any(hint in text for hint in rule.hints):
                 yield from rule.find(scope)

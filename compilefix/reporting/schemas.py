@@ -6,7 +6,7 @@ from typing import Any
 
 from compilefix.reporting import trace_json
 from compilefix.reporting.findings_json import VERSION
-from compilefix.source.config import KEYS
+from compilefix.source.config import KEYS, LOGGING_STYLES
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -23,6 +23,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "per-file-ignores": {"type": "object", "additionalProperties": _RULES},
     "target-torch": {"type": "string", "pattern": r"^\d+\.\d+"},
     "helper-module": {"type": "string", "pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"},
+    "logging": {"enum": list(LOGGING_STYLES)},
     "line-length": _NUMBER,
 }
 

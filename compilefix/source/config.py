@@ -23,6 +23,9 @@ else:
 OLDEST_TORCH = "2.6"
 """The oldest torch that is supported."""
 
+LOGGING_STYLES = ("boundary", "guard", "remove")
+"""What may become of prints, log lines and warnings in compiled code; the first is the default."""
+
 NEWEST_TORCH = "2.13"
 """The newest torch that the rules were measured on; the target where nothing else says."""
 
@@ -41,7 +44,8 @@ class Config:
     `root` is the folder of the file it was read from, or the folder that stands in for it; patterns and
     `helper_module` are relative to it. `select` and its like hold rule codes or prefixes of them as written; an empty
     `select` means all rules. `target_torch` is `"major.minor"`. `roots` names functions or classes
-    (`package.module:qualname`) that are compiled though no call in the code shows it. `file` is the file that was read,
+    (`package.module:qualname`) that are compiled though no call in the code shows it. `logging` is one of
+    `LOGGING_STYLES`. `file` is the file that was read,
     None where the defaults stand alone.
     """
 
@@ -56,6 +60,7 @@ class Config:
     target_torch: str = NEWEST_TORCH
     helper_module: str | None = None
     workloads: tuple[str, ...] = ()
+    logging: str = "boundary"
     line_length: int | None = None
     file: Path | None = field(default=None, compare=False)
 
@@ -201,6 +206,12 @@ def _dotted_name(value: object) -> str:
     return value
 
 
+def _style(value: object) -> str:
+    if value not in LOGGING_STYLES:
+        raise _Wrong("")
+    return str(value)
+
+
 def _length(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise _Wrong("")
@@ -247,6 +258,13 @@ KEYS: Mapping[str, Key] = {
         _dotted_name,
         "a dotted module name in quotes",
         "The module that carries host effects to the compile boundary, where a fix needs one.",
+    ),
+    "logging": Key(
+        "logging",
+        _style,
+        "'boundary', 'guard' or 'remove'",
+        "What becomes of prints, log lines and warnings: carried out when the compiled call returns, left to code that "
+        "runs without compiling, or removed.",
     ),
     "workloads": Key("workloads", _strings, _LIST, "Workloads (path/to/file.py:function) that prove the fixes."),
     "line-length": Key(

@@ -27,7 +27,7 @@ from compilefix.source.files import SourceFile
 torch = pytest.importorskip("torch")
 testing = pytest.importorskip("torch._dynamo.testing")
 
-RULES = [rule for code, rule in registry.load().items() if code in ("CF301", "CF302", "CF303")]
+RULES = [rule for code, rule in registry.load().items() if code in ("CF301", "CF302", "CF303", "CF304")]
 MODELS = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "models").glob("*.py"))
 HEAD = """\
 import logging
@@ -57,12 +57,18 @@ _numbers = itertools.count()
 
 
 def rewritten(
-    body: str, *, head: str = HEAD, allowed: frozenset[str] | None = frozenset({"log-late"})
+    body: str,
+    *,
+    head: str = HEAD,
+    allowed: frozenset[str] | None = frozenset({"log-late"}),
+    style: str = "boundary",
 ) -> tuple[str, Outcome]:
     """What the body of `forward` becomes, as it is written between its first lines and its end."""
     text = head + "".join(f"        {line}\n" for line in body.splitlines()) + "        return x.relu()\n"
     path = Path("/nowhere/program.py")
-    outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=RULES, allowed=allowed)
+    outcome = run(
+        [SourceFile(path, "program", text)], Config(root=path.parent, logging=style), rules=RULES, allowed=allowed
+    )
     new = next((change.after for change in outcome.patchset if change.path == path), text)
     _, _, rest = new.partition("        total = x.sum()\n")
     lines = rest.removesuffix("        return x.relu()\n").splitlines()
@@ -131,6 +137,15 @@ def only(outcome: Outcome) -> Finding:
             "emit(lambda: logger.debug('a'))\nemit(lambda x_mean: logger.debug('%.3f', x_mean.item()), x.mean())",
         ),
         ("warnings.warn('x')", "emit(lambda: warnings.warn('x'))"),
+        ("warnings.warn('x', None, 1)", "emit(lambda: warnings.warn('x', None))"),
+        ("sys.stdout.write(f'{total}')", "emit(lambda total: sys.stdout.write(f'{total}'), total)"),
+        ("sys.stderr.flush()", "emit(lambda: sys.stderr.flush())"),
+        ("logging.getLogger('a').info('b')", "emit(lambda: logging.getLogger('a').info('b'))"),
+        ("self.unknown_logger.info('b')", "emit(lambda unknown_logger: unknown_logger.info('b'), self.unknown_logger)"),
+        (
+            "self.writer.add_scalar('a', total, self.index)",
+            "emit(lambda writer, total, index: writer.add_scalar('a', total, index), self.writer, total, self.index)",
+        ),
         (
             "warnings.warn(f'{x.dim()}', FutureWarning, stacklevel=1)",
             "emit(lambda x_dim: warnings.warn(f'{x_dim}', FutureWarning, stacklevel=1), x.dim())",
@@ -178,9 +193,9 @@ def test_becomes(before: str, after: str) -> None:
         ("logger.exception('a')", "exception that is being handled"),
         ("logger.error('a', exc_info=True)", "shows where the program is"),
         ("logger.error('a', stack_info=True)", "shows where the program is"),
-        ("logger.error('a', stacklevel=2)", "names a caller"),
+        ("logger.error('a', stacklevel=self.index + 1)", "names a caller"),
         ("if logger.isEnabledFor(logging.DEBUG):\n    x = x + 1", "guards more than lines of its own"),
-        ("warnings.warn('a', stacklevel=2)", "names a caller"),
+        ("warnings.warn('a', None, 1, self)", "ties the warning to an object"),
         ("with warnings.catch_warnings():\n    warnings.warn('a')", "redirects it"),
     ],
 )
@@ -201,6 +216,71 @@ def test_what_is_taken_on_trust_is_said() -> None:
     fix = only(outcome).fix
     assert fix is not None
     assert any("`self.unknown` is not known" in reason for reason in fix.reasons)
+
+
+@pytest.mark.parametrize(
+    "body", ["warnings.warn('a', stacklevel=2)", "warnings.warn('a', None, 2)", "logger.error('a', stacklevel=3)"]
+)
+def test_a_place_that_a_caller_had_is_an_assumption(body: str) -> None:
+    text, outcome = rewritten(body)
+    assert text == body
+    fix = only(outcome).fix
+    assert fix is not None
+    assert fix.assumptions == ("log-late", "caller-place")
+    assert any("names a caller" in reason for reason in fix.reasons)
+    text, _ = rewritten(body, allowed=None)
+    assert "emit(lambda" in text
+    assert "stacklevel" not in text
+    assert "2" not in text
+
+
+@pytest.mark.parametrize(
+    ("style", "before", "after"),
+    [
+        ("guard", "print('a')", "if not torch.compiler.is_compiling():\n    print('a')"),
+        (
+            "guard",
+            "n = total.item()\nlogger.info('%s', n)\nprint(n)",
+            "if not torch.compiler.is_compiling():\n    n = total.item()\n"
+            "if not torch.compiler.is_compiling():\n    logger.info('%s', n)\n"
+            "if not torch.compiler.is_compiling():\n    print(n)",
+        ),
+        (
+            "guard",
+            "if logger.isEnabledFor(logging.DEBUG):\n    logger.debug('%.3f', x.mean().item())",
+            "if not torch.compiler.is_compiling():\n    if logger.isEnabledFor(logging.DEBUG):\n"
+            "        logger.debug('%.3f', x.mean().item())",
+        ),
+        ("guard", "if verbose: warnings.warn('v')", "if verbose: torch.compiler.is_compiling() or warnings.warn('v')"),
+        ("remove", "x = x + 1\nprint('a', x)", "x = x + 1"),
+        ("remove", "n = total.item()\nprint(n)", ""),
+        ("remove", "if verbose:\n    print('v')", "if verbose:\n    pass"),
+        ("remove", "if verbose: print('v')", "if verbose: None"),
+    ],
+)
+def test_what_the_configuration_may_want_instead(style: str, before: str, after: str) -> None:
+    text, outcome = rewritten(before, allowed=frozenset({"log-dropped"}), style=style)
+    assert ast.unparse(ast.parse(text)) == ast.unparse(ast.parse(after))
+    assert outcome.patchset.boundary is None
+    again, _ = rewritten(text, allowed=frozenset({"log-dropped"}), style=style)
+    assert again == text
+
+
+@pytest.mark.parametrize("style", ["guard", "remove"])
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("print(self.count.add_(1))", "writes in place"),
+        ("print(torch.rand(3))", "draws random numbers"),
+        ("print(self.unknown())", "is not known"),
+        ("a, b = x.min().item(), x.max().item()\nprint(a, b)", "together with other names"),
+        ("y = print('a')", "the result of the call is used"),
+    ],
+)
+def test_what_may_not_be_dropped(style: str, body: str, reason: str) -> None:
+    text, outcome = rewritten(body, allowed=frozenset({"log-dropped"}), style=style)
+    assert text == body
+    assert reason in (only(outcome).declined or "")
 
 
 def test_is_off_by_default() -> None:
@@ -234,6 +314,7 @@ def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
         "logger.isEnabledFor(10)": "CF302",
         "logging.info('a')": "CF302",
         "warnings.warn('a')": "CF303",
+        "sys.stdout.flush()": "CF301",
     }
     for number, (call, code) in enumerate(calls.items()):
         _, outcome = rewritten(call)

@@ -147,6 +147,37 @@ def test_sizes_that_change_do_not_add_graphs_of_their_own(helper: ModuleType, lo
     assert counter.frame_count == 2, "one for the first size and one for all"
 
 
+def test_notes_add_no_recompile_where_a_graph_break_is_left(helper: ModuleType) -> None:
+    """Neither how much was noted before the break nor the integers in it may decide whether a graph fits."""
+    emit = helper.emit
+
+    class Block(torch.nn.Module):
+        def __init__(self, noisy: bool) -> None:
+            super().__init__()
+            self.noisy = noisy
+
+        def forward(self, x: Any) -> Any:
+            if self.noisy:
+                emit(lambda rows: print("rows", rows), x.size(0))
+            x = x + 1
+            torch._dynamo.graph_break()
+            if self.noisy:
+                emit(lambda twice, total: print(twice, total.item()), x.size(0) * 2, x.sum())
+            return x * 2
+
+    graphs: dict[bool, int] = {}
+    for noisy in (False, True):
+        torch._dynamo.reset()
+        blocks = torch.nn.Sequential(*[Block(noisy) for _ in range(4)])
+        counter = testing.CompileCounter()
+        compiled = helper.boundary(torch.compile(blocks, backend=counter))
+        for rows in (2, 3, 5, 7, 9, 4):
+            x = torch.ones(rows, 3)
+            assert printed(compiled, x) == printed(blocks, x)
+        graphs[noisy] = counter.frame_count
+    assert graphs[True] == graphs[False]
+
+
 def test_what_was_noted_before_an_exception_is_carried_out(helper: ModuleType, logger: logging.Logger) -> None:
     plain, deferred = model(helper, logger)
     compiled = helper.boundary(torch.compile(deferred, backend="eager"))
@@ -273,7 +304,7 @@ def test_a_compiled_module_stays_the_module_that_it_is(helper: ModuleType) -> No
     assert torch.equal(copy.deepcopy(wrapped)(torch.ones(1, 2)), layer(torch.ones(1, 2)))
 
 
-def test_a_module_compiled_in_place(helper: ModuleType, logger: logging.Logger) -> None:
+def test_the_boundary_of_a_module_compiled_in_place(helper: ModuleType, logger: logging.Logger) -> None:
     plain, deferred = model(helper, logger)
     counter = testing.CompileCounter()
     deferred.compile(backend=counter)
@@ -409,7 +440,7 @@ def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
 
 
 def test_an_older_helper_is_replaced_and_a_stranger_left_alone(tmp_path: Path) -> None:
-    old = helper_text().replace("HELPER_VERSION = 1", "HELPER_VERSION = 0")
+    old = helper_text().replace("HELPER_VERSION = 2", "HELPER_VERSION = 1")
     (tmp_path / "script.py").write_text(LAYER, encoding="utf-8")
     helper = tmp_path / "_compile_boundary.py"
     for text, expected in ((old, "_compile_boundary"), ("mine = 1\n", "_compile_boundary_2")):
@@ -478,14 +509,29 @@ def test_compile_calls(end: str, after: str, message: str, tmp_path: Path) -> No
     ast.parse(new)
 
 
-def test_a_module_compiled_in_place_is_the_users_to_wrap(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "after"),
+    [
+        ("model.compile()\n", "model.compile()\nboundary(model)\n"),
+        ("model.compile()", "model.compile()\nboundary(model)"),
+        (
+            "if True:\n    model.compile(\n        dynamic=False\n    )  # é\nprint()\n",
+            "    )  # é\n    boundary(model)\nprint()\n",
+        ),
+        ("if True:\n    model.compile()\nprint()\n", "    model.compile()\n    boundary(model)\nprint()\n"),
+        ("model.compile()\nhelped.boundary(model)\n", "model.compile()\nhelped.boundary(model)\n"),
+    ],
+)
+def test_a_module_compiled_in_place(end: str, after: str, tmp_path: Path) -> None:
     text = (
         "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
-        "        print(x.sum().item())\n        return x\n\n\nmodel = Model()\nmodel.compile()\n"
+        "        print(x.sum().item())\n        return x\n\n\nmodel = Model()\n"
     )
-    outcome = fixed(project(tmp_path, {"script.py": text}), tmp_path)
-    assert "add `boundary(model)` after `model.compile()`" in outcome.findings[0].message
-    assert changes(outcome, tmp_path)["script.py"].endswith("model = Model()\nmodel.compile()\n")
+    outcome = fixed(project(tmp_path, {"script.py": text + end}), tmp_path)
+    new = changes(outcome, tmp_path)["script.py"]
+    assert new.endswith(after)
+    assert "emit(lambda" in new
+    ast.parse(new)
 
 
 def test_newlines_stay(tmp_path: Path) -> None:

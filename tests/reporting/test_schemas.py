@@ -34,6 +34,8 @@ def test_the_published_schema_is_the_one_in_the_code(name: str) -> None:
         ({"per-file-ignores": ["CF1"]}, False),
         ({"target-torch": 2}, False),
         ({"helper-module": "a-b"}, False),
+        ({"logging": "remove"}, True),
+        ({"logging": "late"}, False),
         ({"line-length": 0}, False),
         ({"exclude": [1]}, False),
     ],

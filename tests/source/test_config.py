@@ -34,6 +34,7 @@ def test_every_key_is_read(project: Path) -> None:
         roots = ["pkg.model:Model.forward"]
         target-torch = "2.11.0"
         helper-module = "pkg._boundary"
+        logging = "guard"
         workloads = ["bench.py:workload"]
         line-length = 100
         """,
@@ -49,6 +50,7 @@ def test_every_key_is_read(project: Path) -> None:
         roots=("pkg.model:Model.forward",),
         target_torch="2.11",
         helper_module="pkg._boundary",
+        logging="guard",
         workloads=("bench.py:workload",),
         line_length=100,
     )
@@ -83,6 +85,8 @@ def test_without_a_table_the_project_folder_is_the_root(project: Path) -> None:
         ("target-torch = '2.4'", ["'target-torch' must be at least '2.6'"]),
         ("helper-module = 'a-b'", ["'helper-module' must be a dotted module name"]),
         ("roots = ['a/b.py:f']", ["'roots' must be a list of names such as 'package.module:Class.forward'"]),
+        ("logging = 'late'", ["'logging' must be 'boundary', 'guard' or 'remove', not \"late\""]),
+        ("logging = ['guard']", ["'logging' must be"]),
         ("line-length = true", ["'line-length' must be a positive number"]),
         ("select = }", ["is not valid TOML", "line 2"]),
     ],

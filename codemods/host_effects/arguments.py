@@ -1,0 +1,107 @@
+"""What a call is given, as it stands in the lambda that carries it out."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.host_effects.calls import HostKind
+from compilefix.codemods.host_effects.late import NUMERIC, conversions, inline_or_captured, late
+from compilefix.codemods.host_effects.plan import Plan, Refused, is_global
+
+_POSITIONAL_STACKLEVEL = 2
+"""Where `warnings.warn` takes `stacklevel` without its name."""
+
+
+def receiver_text(func: ast.expr, plan: Plan) -> str:
+    """What is called: a name of the module stays, a logger of the object or of the function is passed on."""
+    if isinstance(func, ast.Attribute):
+        return f"{inline_or_captured(func.value, plan)}.{func.attr}"
+    return inline_or_captured(func, plan)
+
+
+def arguments(call: ast.Call, kind: HostKind | None, plan: Plan) -> list[str]:
+    """All arguments of a call.
+
+    Raises:
+        Refused: one of them cannot be carried to the boundary.
+    """
+    given = call.args
+    if kind == "warn" and len(given) > _POSITIONAL_STACKLEVEL:
+        if len(given) > _POSITIONAL_STACKLEVEL + 1 or any(isinstance(a, ast.Starred) for a in given):
+            raise Refused("`source` ties the warning to an object")
+        _check_stacklevel(given[_POSITIONAL_STACKLEVEL], plan)
+        given = given[:_POSITIONAL_STACKLEVEL]
+    found = _log_arguments(call, plan) if kind == "log" else [argument(a, plan, raw=kind != "write") for a in given]
+    named = (keyword_argument(k, kind, plan) for k in call.keywords)
+    return found + [text for text in named if text is not None]
+
+
+def argument(node: ast.expr, plan: Plan, *, raw: bool) -> str:
+    """An argument without a name; `raw` says that it is shown by `str` or `repr`."""
+    if isinstance(node, ast.Starred):
+        if not plan.scope.value(node.value).is_(Kind.CONTAINER) and not _is_rest(node.value, plan):
+            raise Refused(f"`{ast.unparse(node)}` is not known to be a list or tuple")
+        return "*" + late(node.value, plan, raw=raw)
+    return late(node, plan, raw=raw)
+
+
+def _is_rest(node: ast.expr, plan: Plan) -> bool:
+    rest = plan.scope.function.node.args.vararg
+    return isinstance(node, ast.Name) and rest is not None and node.id == rest.arg and not _stored(node, plan)
+
+
+def _is_rest_by_name(node: ast.expr, plan: Plan) -> bool:
+    rest = plan.scope.function.node.args.kwarg
+    return isinstance(node, ast.Name) and rest is not None and node.id == rest.arg and not _stored(node, plan)
+
+
+def _stored(node: ast.Name, plan: Plan) -> bool:
+    return bool(plan.scope.names(node.id, stores=True))
+
+
+def keyword_argument(node: ast.keyword, kind: HostKind | None, plan: Plan) -> str | None:
+    """An argument with a name; None for one that is left out."""
+    if node.arg is None:
+        if not _is_rest_by_name(node.value, plan):
+            raise Refused(f"`**{ast.unparse(node.value)}` cannot be judged")
+        plan.reasons.append(f"`**{ast.unparse(node.value)}` is taken to hold no `exc_info`, `stacklevel` or `file`")
+        return "**" + late(node.value, plan, raw=True)
+    if (
+        kind == "log"
+        and node.arg in ("exc_info", "stack_info")
+        and not (isinstance(node.value, ast.Constant) and not node.value.value)
+    ):
+        raise Refused(f"`{node.arg}` shows where the program is, which is elsewhere at the boundary")
+    if node.arg == "stacklevel" and kind in ("log", "warn") and not _is_one(node.value):
+        _check_stacklevel(node.value, plan)
+        return None
+    if node.arg == "source" and kind == "warn":
+        raise Refused("`source` ties the warning to an object")
+    if node.arg == "file" and not isinstance(node.value, ast.Constant) and not is_global(node.value, plan.scope):
+        raise Refused(f"`{ast.unparse(node.value)}` is not known to be `sys.stdout` or `sys.stderr`")
+    return f"{node.arg}={late(node.value, plan, raw=node.arg not in ('file', 'flush', 'sep', 'end'))}"
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 1
+
+
+def _check_stacklevel(node: ast.expr, plan: Plan) -> None:
+    """A `stacklevel` is left out: the frames that it counts are gone at the boundary."""
+    if _is_one(node):
+        return
+    if not isinstance(node, ast.Constant | ast.Name | ast.Attribute):
+        raise Refused("`stacklevel` names a caller, which is gone at the boundary")
+    plan.assume("caller-place", "`stacklevel` names a caller, which is gone at the boundary")
+
+
+def _log_arguments(call: ast.Call, plan: Plan) -> list[str]:
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "exception":
+        raise Refused("`exception` shows the exception that is being handled, which is gone at the boundary")
+    first = 1 if isinstance(call.func, ast.Attribute) and call.func.attr == "log" else 0
+    found = [argument(a, plan, raw=True) for a in call.args[: first + 1]]
+    values = call.args[first + 1 :]
+    message = call.args[first] if len(call.args) > first else None
+    types = conversions(message, len(values))
+    return found + [argument(a, plan, raw=t not in NUMERIC) for a, t in zip(values, types, strict=True)]

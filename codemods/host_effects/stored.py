@@ -1,0 +1,128 @@
+"""Numbers read from tensors that are stored on a module: `self.metrics["loss"] = loss.item()`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.regions import live_nodes, reached_from
+from compilefix.codemods.finding import Fix
+from compilefix.codemods.host_effects.deferral import check_function
+from compilefix.codemods.host_effects.late import late
+from compilefix.codemods.host_effects.plan import Plan, Refused
+from compilefix.codemods.host_effects.reads import read_of
+from compilefix.codemods.host_effects.texts import escaped
+from compilefix.codemods.rule import Scope
+
+_COLLECTS = frozenset({"append", "update"})
+Store = ast.Assign | ast.Expr
+
+
+def stores(scope: Scope) -> Iterator[Store]:
+    """Statements that do nothing but store a number read from a tensor on `self` or in a container of `self`."""
+    for node in scope.nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            if _attribute(node.targets[0], scope) is not None and _reads(node.value, scope):
+                yield node
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call = node.value
+            if (
+                isinstance(call.func, ast.Attribute)
+                and call.func.attr in _COLLECTS
+                and isinstance(call.func.value, ast.Attribute)
+                and _attribute(call.func.value, scope) is not None
+                and not call.keywords
+                and len(call.args) == 1
+                and _reads(call.args[0], scope)
+            ):
+                yield node
+
+
+def deferred_store(statement: Store, scope: Scope) -> Fix:
+    """The fix that stores the number when the compiled call returns.
+
+    Raises:
+        Refused: the attribute may be read before, or a part of the value cannot be carried to the boundary.
+    """
+    check_function(scope)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.value
+    assert isinstance(target, ast.Attribute | ast.Subscript | ast.Call)
+    name = _attribute(target.func.value if _is_method(target) else target, scope)  # type: ignore[union-attr]
+    assert name is not None
+    reader = _reader(name, scope)
+    if reader is not None:
+        raise Refused(f"`{reader}` reads `self.{name}`, which would not be stored yet")
+    plan = Plan(scope)
+    owner = scope.function.node.args.args[0].arg
+    plan.captured[owner] = owner
+    if isinstance(target, ast.Call):
+        assert isinstance(target.func, ast.Attribute)
+        body = f"{owner}.{name}.{target.func.attr}({late(target.args[0], plan, raw=False)})"
+    elif isinstance(target, ast.Subscript):
+        key = late(target.slice, plan, raw=False)
+        body = f"{owner}.{name}.__setitem__({key}, {late(_value(statement), plan, raw=False)})"
+    else:
+        body = f"setattr({owner}, {name!r}, {late(_value(statement), plan, raw=False)})".replace("'", '"')
+    code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
+    reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
+    return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)
+
+
+def _is_method(target: ast.AST) -> bool:
+    return isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute)
+
+
+def _value(statement: Store) -> ast.expr:
+    return statement.value
+
+
+def _attribute(target: ast.expr, scope: Scope) -> str | None:
+    """The attribute of `self` that is stored to: `a` in `self.a`, and in `self.a[key]` with a plain key."""
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant | ast.Name | ast.Attribute):
+        target = target.value
+    function = scope.function
+    if function.cls is None or function.parent is not None or function.is_static or not function.node.args.args:
+        return None
+    owner = function.node.args.args[0].arg
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == owner:
+        return target.attr
+    return None
+
+
+def _reads(node: ast.expr, scope: Scope) -> bool:
+    """Whether a value is made of numbers that are read from tensors, and of nothing else that must happen now."""
+    return any(isinstance(part, ast.Call) and read_of(part, scope) is not None for part in ast.walk(node)) and not any(
+        isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom | ast.Lambda | ast.comprehension)
+        for part in ast.walk(node)
+    )
+
+
+def _reader(name: str, scope: Scope) -> str | None:
+    """A function that runs in the same compiled call and reads the attribute."""
+    inference = scope.legality.inference
+    functions = {scope.function}
+    cls = scope.function.cls
+    assert cls is not None
+    for entry in ("forward", "__call__"):
+        method = inference.project.method(cls, entry)
+        if method is not None:
+            functions.add(method)
+    for function in sorted(reached_from(functions, inference) | functions, key=lambda f: f.full_name):
+        facts = inference.facts(function)
+        written = {id(part) for node in live_nodes(facts) for part in _bases(node)}
+        for node in live_nodes(facts):
+            is_read = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+            if is_read and id(node) not in written:
+                return function.qualname
+    return None
+
+
+def _bases(node: ast.AST) -> list[ast.expr]:
+    """The containers that a statement only stores into."""
+    if isinstance(node, ast.Assign):
+        return [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        func = node.value.func
+        if isinstance(func, ast.Attribute) and func.attr in _COLLECTS:
+            return [func.value]
+    return []
