@@ -160,7 +160,7 @@ def _generic(node: ast.Subscript, module: Module, project: Project, within: froz
             return values.container(annotated(args[0], module, project, within))
         return values.container(elements=tuple(annotated(a, module, project, within) for a in args))
     if last in ("Callable", "type", "Type"):
-        return Value(frozenset({Kind.CALLABLE}))
+        return values.FUNCTION
     if last in _JAXTYPING_DTYPES and len(args) == 2 and is_tensor_type(module.qualified(args[0]) or ""):
         dims = args[1].value.split() if isinstance(args[1], ast.Constant) and isinstance(args[1].value, str) else None
         rank = None if dims is None or any(d.startswith(("*", "...")) for d in dims) else len(dims)

@@ -36,7 +36,7 @@ class Calls(Binding):
         super_method = self._super_call(node)
         receiver: Value | None = None
         if super_method is not None:
-            callee = Value(frozenset({Kind.CALLABLE}), ref=super_method.full_name)
+            callee = replace(values.FUNCTION, ref=super_method.full_name)
         else:
             callee = self.eval(node.func, env)
             if isinstance(node.func, ast.Attribute):

@@ -18,7 +18,8 @@ class Evidence:
     def __init__(self, function: Function) -> None:
         self._proof: set[str] = set()
         self._hint: set[str] = set()
-        names = {a.arg for a in function.parameters if a.annotation is None}
+        method = function.cls is not None and function.parent is None and not function.is_static
+        names = {a.arg for a in function.parameters[int(method) :] if a.annotation is None}
         if not names:
             return
         module = function.module

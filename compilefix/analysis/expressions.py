@@ -20,7 +20,7 @@ class Expressions(Calls):
 
     def eval(self, node: ast.expr, env: Env) -> Value:
         """The value of an expression, which is also kept for the rules."""
-        handler = _EXPRESSIONS.get(type(node))
+        handler = _EXPRESSIONS.get(node.__class__)
         if handler is not None:
             value = handler(self, node, env)
         else:
@@ -31,11 +31,12 @@ class Expressions(Calls):
         if self.grad_modes and value.leaves and self._computes(node):
             # Whether gradients are recorded here is not the same as outside.
             value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
-        if isinstance(node, _MAKES_CONTAINER) and value.is_(Kind.CONTAINER):
+        if node.__class__ in _MAKES_CONTAINER and value.is_(Kind.CONTAINER):
             # The list itself: under another name it is the same one.
             value = replace(value, storage=value.storage | {self.place(node)})
-        old = self.facts.values.get(node)
-        self.facts.values[node] = value if old is None else revisited(old, value)
+        known = self.facts.values
+        old = known.get(node)
+        known[node] = value if old is None else revisited(old, value)
         return value
 
     def _computes(self, node: ast.expr) -> bool:
@@ -63,9 +64,9 @@ class Expressions(Calls):
     def _named(self, name: str) -> Value:
         found = self.project.resolve(name)
         if isinstance(found, Function | Class):
-            return Value(frozenset({Kind.CALLABLE}), ref=found.full_name)
+            return replace(values.FUNCTION, ref=found.full_name)
         if isinstance(found, Module):
-            return Value(frozenset({Kind.CALLABLE}), ref=found.name)
+            return replace(values.FUNCTION, ref=found.name)
         head, _, last = found.rpartition(".")
         if head in self.project.modules:
             value = self.inference.module_global(self.project.modules[head], last)
@@ -82,7 +83,7 @@ class Expressions(Calls):
             "torch.pi",
         ):
             return replace(values.STATIC, ref=found)
-        return Value(frozenset({Kind.CALLABLE}), ref=found)
+        return replace(values.FUNCTION, ref=found)
 
     def _attribute(self, node: ast.Attribute, env: Env) -> Value:
         key = self.key(node)
@@ -135,7 +136,7 @@ class Expressions(Calls):
                     value = self.inference.summary(method)
                     leaves = value.leaves and value.leaves | {ANY_LEAF}
                     return replace(value, shape_id=None, dtype_id=None, const=None, leaves=leaves)
-                return Value(frozenset({Kind.CALLABLE}), ref=method.full_name)
+                return replace(values.FUNCTION, ref=method.full_name)
             attribute = self.inference.attribute(cls, attr)
             if attribute is not None:
                 return attribute
@@ -143,7 +144,7 @@ class Expressions(Calls):
                 return Value(frozenset({Kind.STATIC}), dtype="bool")
             return values.UNKNOWN
         if ref == "logging.Logger":
-            return Value(frozenset({Kind.CALLABLE}), ref=f"logging.Logger.{attr}")
+            return replace(values.FUNCTION, ref=f"logging.Logger.{attr}")
         if ref == "torch.finfo":
             return Value(frozenset({Kind.STATIC}), dtype="int" if attr == "bits" else "float")
         if ref == "torch.iinfo":
@@ -155,7 +156,7 @@ class Expressions(Calls):
             if attr == "training":
                 return Value(frozenset({Kind.STATIC}), dtype="bool")
             return values.UNKNOWN if attr not in ("forward", "__call__") else Value(frozenset({Kind.OBJECT}), ref=ref)
-        return Value(frozenset({Kind.CALLABLE}), ref=f"{ref}.{attr}")
+        return replace(values.FUNCTION, ref=f"{ref}.{attr}")
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:
         base = self.eval(node.value, env)
@@ -345,7 +346,7 @@ class Expressions(Calls):
         for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             inner[arg.arg] = values.UNKNOWN
         self.eval(node.body, inner)
-        return Value(frozenset({Kind.CALLABLE}))
+        return values.FUNCTION
 
     def _joined_str(self, node: ast.JoinedStr, env: Env) -> Value:
         for part in node.values:
@@ -354,7 +355,9 @@ class Expressions(Calls):
         return values.STATIC
 
 
-_MAKES_CONTAINER = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Call, ast.BinOp)
+_MAKES_CONTAINER = frozenset(
+    {ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Call, ast.BinOp}
+)
 _EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Constant: Expressions._constant,
     ast.Name: Expressions._name,

@@ -192,7 +192,7 @@ def _table(node: ast.Dict, module: Module, inference: Inference) -> Value | None
     """A dict of classes of the project: an item is one of them, or what other code puts in."""
     names = [module.qualified(value) for value in node.values]
     found = [inference.project.resolve(name) if name is not None else None for name in names]
-    classes = [Value(frozenset({Kind.CALLABLE}), ref=cls.full_name) for cls in found if isinstance(cls, Class)]
+    classes = [replace(values.FUNCTION, ref=cls.full_name) for cls in found if isinstance(cls, Class)]
     if not classes or len(classes) < len(found):
         return None
     item = values.replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))

@@ -116,7 +116,7 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
                 kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds,
             )
         return values.STATIC
-    return Value(frozenset({Kind.CALLABLE}), ref=f"Tensor.{attr}")
+    return replace(values.FUNCTION, ref=f"Tensor.{attr}")
 
 
 def element_of(value: Value) -> Value:

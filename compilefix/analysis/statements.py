@@ -10,7 +10,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.operators import binary, element_of
-from compilefix.analysis.values import Kind, Value, join_all, replace
+from compilefix.analysis.values import Kind, join_all, replace
 
 
 class Interpreter(Expressions):
@@ -205,12 +205,12 @@ class Interpreter(Expressions):
     def _function_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Env | None:
         for inner in self.module.all_functions:
             if inner.node is node:
-                env[node.name] = Value(frozenset({Kind.CALLABLE}), ref=f"{inner.full_name}")
+                env[node.name] = replace(values.FUNCTION, ref=f"{inner.full_name}")
                 break
         return env
 
     def _class_def(self, node: ast.ClassDef, env: Env) -> Env | None:
-        env[node.name] = Value(frozenset({Kind.CALLABLE}))
+        env[node.name] = values.FUNCTION
         return env
 
     def _delete(self, node: ast.Delete, env: Env) -> Env | None:

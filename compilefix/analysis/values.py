@@ -41,7 +41,7 @@ def replace(value: Value, **changes: Any) -> Value:
     return new
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Value:
     """An abstract value: the kinds it may have and, for a tensor, what is proved of it.
 
@@ -73,9 +73,17 @@ class Value:
     storage: frozenset[str] = frozenset()
     leaves: frozenset[str] = frozenset()
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return self.__dict__ == other.__dict__ if other.__class__ is Value else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kinds, self.dtype, self.rank, self.ref))
+
     def is_(self, *kinds: Kind) -> bool:
         """Whether the value is proved to have one of these kinds."""
-        return bool(self.kinds) and self.kinds <= frozenset(kinds)
+        return bool(self.kinds) and self.kinds.issubset(kinds)
 
     def may_be(self, kind: Kind) -> bool:
         """Whether the value may have this kind; an unknown value may have any."""
@@ -132,6 +140,10 @@ STATIC = Value(frozenset({Kind.STATIC}))
 SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
 SHAPE = Value(frozenset({Kind.CONTAINER}), element=SIZE, ref="torch.Size")
 NDARRAY = Value(frozenset({Kind.NDARRAY}))
+FUNCTION = Value(frozenset({Kind.CALLABLE}))
+_ANY_TENSOR = Value(_TENSOR)
+_NUMBER = Value(frozenset({Kind.NUMBER}))
+_CONTAINER = Value(frozenset({Kind.CONTAINER}))
 
 
 def tensor(
@@ -147,8 +159,8 @@ def tensor(
     ref: str | None = None,
 ) -> Value:
     """A tensor. A tensor without dimensions has the one shape id of all of them."""
-    return Value(
-        _TENSOR,
+    return replace(
+        _ANY_TENSOR,
         dtype=dtype,
         dtype_id=dtype_id,
         rank=rank,
@@ -163,7 +175,7 @@ def tensor(
 
 def number(dtype: str | None, certain: bool = True) -> Value:
     """A Python number that was read from a tensor."""
-    return Value(frozenset({Kind.NUMBER}), dtype=dtype, certain=certain)
+    return replace(_NUMBER, dtype=dtype, certain=certain)
 
 
 _NUMBERS = {bool: "bool", int: "int", float: "float", complex: "complex"}
@@ -182,7 +194,7 @@ def container(element: Value | None = None, elements: tuple[Value, ...] | None =
         element = join_all(elements) if elements else None
         if element is not None and any(part.leaves != element.leaves for part in elements):
             element = replace(element, leaves=element.leaves | {ANY_LEAF})
-    return Value(frozenset({Kind.CONTAINER}), element=element, elements=elements, ref=ref)
+    return replace(_CONTAINER, element=element, elements=elements, ref=ref)
 
 
 def may_share(a: frozenset[str], b: frozenset[str]) -> bool:
@@ -210,8 +222,9 @@ def join(a: Value, b: Value) -> Value:
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
     if (a.ref == "dict") != (b.ref == "dict"):
         element = None  # one gives its keys where the other gives its items
-    return Value(
-        a.kinds | b.kinds,
+    return replace(
+        a,
+        kinds=a.kinds | b.kinds,
         dtype=a.dtype if a.dtype == b.dtype else None,
         dtype_id=a.dtype_id if a.dtype_id == b.dtype_id else None,
         rank=a.rank if a.rank == b.rank else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import OrderedDict
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -257,7 +257,8 @@ class Modules(Mapping[str, Module]):
         self._asked: set[str] = set()
         self._searched: set[str] = set()
         self._places: dict[str, tuple[str, ...]] = {}
-        self._parsed: OrderedDict[str, Module] = OrderedDict()
+        self._parsed: dict[str, Module] = {}
+        self._uses: Counter[str] = Counter()
 
     def __getitem__(self, name: str) -> Module:
         module = self._parsed.get(name)
@@ -277,6 +278,7 @@ class Modules(Mapping[str, Module]):
 
     def begin(self) -> None:
         """Start to note anew what is used."""
+        self._uses.update(self._asked)
         self._asked.clear()
         self._searched.clear()
 
@@ -303,15 +305,15 @@ class Modules(Mapping[str, Module]):
     def trim(self, characters: int, done: Container[str] = ()) -> None:
         """Forget modules until the kept sources have that length at most.
 
-        First go those that were not used since `begin`, then those in `done`, which are not likely to be used again.
-        A module that is asked for again is another object: nothing that was found out about the old one may be used
-        with it.
+        First go those in `done`, which are not likely to be used again, then those that were used the least often, by
+        how many times `begin` was called before they were asked for. A module that is asked for again is another
+        object: nothing that was found out about the old one may be used with it.
         """
-        for name in sorted(self._asked & self._parsed.keys(), key=lambda name: (name not in done, name)):
-            self._parsed.move_to_end(name)
         kept = sum(len(module.file.text) for module in self._parsed.values())
-        while kept > characters:
-            _, module = self._parsed.popitem(last=False)
+        for name in sorted(self._parsed, key=lambda name: (name not in done, self._uses[name], name)):
+            if kept <= characters:
+                break
+            module = self._parsed.pop(name)
             kept -= len(module.file.text)
             # Functions and their module hold each other; while the collector is off, only this frees them.
             module.forget()
