@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from compilefix.cli import options
-from compilefix.cli.inputs import Inputs, Request, gather, print_errors
-from compilefix.codemods.finding import Finding
-from compilefix.fixing.patchset import PatchSet
-from compilefix.measuring.git import GitError, patchset_between
+from compilefix.cli.inputs import Request
+from compilefix.cli.progress import progress
+from compilefix.cli.verdicts import Reports, against, with_base, write
+from compilefix.cli.workloads import Changes, Chosen, changes, chosen
+from compilefix.measuring.git import GitError
+from compilefix.measuring.ranks import rank
 from compilefix.measuring.request import Options, WorkloadError, split_spec
 from compilefix.measuring.verdict import Progress
 from compilefix.measuring.verdict import verify as measure
-from compilefix.measuring.verdict_model import Verdict
-from compilefix.reporting import verdict_json, verdict_text
+from compilefix.reporting import verdict_baseline
 from compilefix.reporting.summary import count
+from compilefix.reporting.verified import Verified, exit_code
 from compilefix.source.errors import InputError
 
 Mode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 
 
 def verify(
-    workload: Annotated[str, typer.Argument(help="path/to/file.py:function or package.module:function.")],
+    workload: Annotated[
+        str | None,
+        typer.Argument(
+            help="path/to/file.py:function, package.module:function, or a name in the configuration; all of those by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(help="Fix these files; the workload's own file when none is given.", show_default=False),
@@ -66,6 +72,18 @@ def verify(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the verdict here; - for stdout.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the sources, the diff and plots.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write a text for a pull request; - for stdout.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline", metavar="FILE", help="Fail on what became worse since this file, which --json wrote."
+        ),
+    ] = None,
     select: options.Select = None,
     ignore: options.Ignore = None,
     assume: options.Assume = None,
@@ -75,12 +93,19 @@ def verify(
 ) -> None:
     """Measure the fixes on a workload: graph breaks, results and time before and after. Nothing is written.
 
-    Exit codes: 0 proved, 1 not proved, 2 could not run.
+    Without a WORKLOAD, all that the configuration names under `workloads` are run.
+
+    Exit codes: 0 proved, 1 not proved, 2 could not run. With --baseline, code without a change passes unless it became
+    worse.
     """
     if importlib.util.find_spec("torch") is None:
         raise InputError("verify needs torch: install compilefix[verify]")
+    if html is not None and importlib.util.find_spec("jinja2") is None:
+        raise InputError("--html needs jinja2: install compilefix[verify]")
+    if [json_file, markdown].count(Path("-")) > 1:
+        raise InputError("only one of --json and --markdown can be written to stdout")
+    given = paths or []
     try:
-        place, _ = split_spec(workload)
         settings = Options(
             device=device,
             mode=mode,
@@ -91,98 +116,44 @@ def verify(
             processes=processes,
             timeout_s=timeout,
         )
-        singles: list[tuple[Finding, PatchSet]] = []
-        if base is not None:
-            patchset = patchset_between(Path.cwd(), base, paths or ())
-        else:
-            if place.endswith(".py") and not Path(place).is_file():
-                raise WorkloadError(f"{place}: no such file")
-            inputs = gather(_request(place, paths, select, ignore, assume, unsafe_fixes, config))
-            if inputs.errors and not inputs.files:
-                raise InputError(str(inputs.errors[0]))
-            outcome = inputs.run(rewrite=True)
-            print_errors([*inputs.errors, *outcome.errors])
-            patchset = outcome.patchset
-            singles = _one_by_one(inputs, patchset) if each else []
-        with _progress(quiet) as say:
-            say(f"{count(len(patchset.fixes), 'fix', 'fixes')} in {count(len(patchset.changes), 'file')}")
-            verdict = measure(patchset, workload, settings, say, singles, compare_with)
-    except (WorkloadError, GitError, ValueError) as error:
+        if compare_with is not None:
+            split_spec(compare_with)
+    except (WorkloadError, ValueError) as error:
         raise InputError(str(error)) from error
-    if json_file is not None and str(json_file) == "-":
-        print(json.dumps(verdict_json.document(verdict), indent=2, allow_nan=False))
-    else:
-        from rich.console import Console
-
-        # A pipe has no width; 120 columns keep a place and its source line on one line.
-        verdict_text.show(verdict, Console() if sys.stdout.isatty() else Console(width=120))
-        if json_file is not None:
-            _write(verdict, json_file)
-    if verdict.verdict != "proved":
-        raise typer.Exit(1)
-
-
-def _request(
-    place: str,
-    paths: list[Path] | None,
-    select: list[str] | None,
-    ignore: list[str] | None,
-    assume: list[str] | None,
-    unsafe_fixes: bool,
-    config: Path | None,
-) -> Request:
-    chosen = paths or ([Path(place)] if place.endswith(".py") else [_module_file(place)])
-    return Request(
-        paths=chosen,
+    request = Request(
+        paths=given,
         select=options.split(select),
         ignore=options.split(ignore),
         assume=options.split(assume),
         unsafe_fixes=unsafe_fixes,
         config=config,
     )
+    known = None if baseline is None else verdict_baseline.load(baseline)
+    wanted = chosen(workload, given, config)
+    results = []
+    with progress(quiet or rank() > 0) as say:
+        for one in wanted:
+            note = f"{one.name}: " if len(wanted) > 1 else ""
+            try:
+                measured = _measured(one, changes(one.spec, request, base, each), settings, say, note, compare_with)
+            except (WorkloadError, GitError, InputError, ValueError) as error:
+                if len(wanted) == 1:
+                    raise InputError(str(error)) from error
+                print(f"compilefix: {one.name}: {error}", file=sys.stderr)
+                results.append(Verified(one.name, None, error=str(error)))
+                continue
+            if base is not None and measured.verdict is not None:
+                measured = with_base(measured, base)
+            results.append(measured if known is None else against(known, one, measured))
+    write(results, Reports(json_file, html, markdown))
+    if code := exit_code(results):
+        raise typer.Exit(code)
 
 
-def _module_file(name: str) -> Path:
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"the module {name} cannot be found: {error}") from error
-    finally:
-        sys.path.pop(0)
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        raise InputError(f"the module {name} cannot be found: name the files to fix after the workload")
-    return Path(spec.origin)
-
-
-def _one_by_one(inputs: Inputs, patchset: PatchSet) -> list[tuple[Finding, PatchSet]]:
-    """For each fix the patch set that has only this one. A fix that only another one made possible is left out."""
-    alone = ((fix, inputs.run(rewrite=True, only=fix).patchset) for fix in patchset.fixes)
-    return [(fix, single) for fix, single in alone if single]
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Progress]:
-    """Say on stderr what is being measured: a spinner on a terminal, lines elsewhere."""
-    from rich.console import Console
-
-    console = Console(stderr=True, quiet=quiet)
-    if not console.is_terminal:
-        yield lambda message: None if quiet else print(f"compilefix: {message}", file=sys.stderr, flush=True)
-        return
-    from rich.progress import Progress as Bar
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    with Bar(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
-    ) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda message: bar.update(task, description=message)
-
-
-def _write(verdict: Verdict, path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        verdict_json.write(verdict, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+def _measured(
+    one: Chosen, found: Changes, settings: Options, say: Progress, note: str, compare_with: str | None
+) -> Verified:
+    patchset = found.patchset
+    say(f"{note}{count(len(patchset.fixes), 'fix', 'fixes')} in {count(len(patchset.changes), 'file')}")
+    verdict = measure(patchset, one.spec, settings, lambda text: say(note + text), found.singles, compare_with)
+    return Verified(one.name, verdict, patchset)

@@ -24,6 +24,12 @@ _TYPES: dict[str, dict[str, Any]] = {
     "target-torch": {"type": "string", "pattern": r"^\d+\.\d+"},
     "helper-module": {"type": "string", "pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"},
     "logging": {"enum": list(LOGGING_STYLES)},
+    "workloads": {
+        "anyOf": [
+            {"type": "object", "additionalProperties": {"type": "string", "pattern": r"^.+:[^\W\d]\w*$"}},
+            {"type": "array", "items": {"type": "string", "pattern": r"^.+:[^\W\d]\w*$"}},
+        ]
+    },
     "line-length": _NUMBER,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.table import Table
 from compilefix.measuring.interval import Latency, Speedup
 from compilefix.measuring.request import BreakSite, FrameEvent
 from compilefix.measuring.verdict_model import Arm, Aspect, Speedups, Verdict
+from compilefix.reporting.verified import Verified
 
 _JUDGED = {"proved": "bold green", "unverified": "bold yellow", "not-proved": "bold red"}
 _REASONS = 3
@@ -55,6 +56,49 @@ def show(verdict: Verdict, console: Console) -> None:
     console.print(f"[{style}]{verdict.verdict}[/]", highlight=False)
     for reason in verdict.reasons:
         console.print(f"  {reason}", markup=False, highlight=False, soft_wrap=True)
+
+
+def show_all(results: Sequence[Verified], console: Console) -> None:
+    """Prints each workload's verdict with what became worse since the baseline; of several, a table comes last."""
+    for item in results:
+        if len(results) > 1:
+            console.print(f"== {item.name}", markup=False, highlight=False)
+        if item.verdict is None:
+            console.print(f"could not run: {item.error}", markup=False, highlight=False, soft_wrap=True)
+        else:
+            show(item.verdict, console)
+        _show_baseline(item, console)
+        if len(results) > 1:
+            console.print()
+    if len(results) > 1:
+        table = _table("Workloads", not console.is_terminal, ("workload", "verdict", "break sites", "inference"))
+        for item in results:
+            table.add_row(escape(item.name), *_summary(item))
+        console.print(table)
+
+
+def _show_baseline(item: Verified, console: Console) -> None:
+    if item.regressions is None:
+        return
+    if not item.regressions:
+        console.print(f"nothing is worse than in {item.baseline}", markup=False, highlight=False, soft_wrap=True)
+        return
+    console.print(f"worse than in {item.baseline}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    for reason in item.regressions:
+        console.print(f"  {reason}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _summary(item: Verified) -> tuple[str, str, str]:
+    verdict = item.verdict
+    if verdict is None:
+        return "[bold red]could not run[/]", "-", "-"
+    worse = ", worse than the baseline" if item.regressions else ""
+    sites = str(len(verdict.before.break_sites))
+    if verdict.after.first_call_s is not None:
+        sites += f" -> {len(verdict.after.break_sites)}"
+    ratio = verdict.speedup.inference
+    style = _JUDGED[verdict.verdict]
+    return f"[{style}]{verdict.verdict}[/]{worse}", sites, "-" if ratio is None else speedup_text(ratio)
 
 
 def _by_place(events: Iterable[FrameEvent]) -> dict[tuple[str, str, int], list[str]]:

@@ -45,8 +45,8 @@ class Config:
     `helper_module` are relative to it. `select` and its like hold rule codes or prefixes of them as written; an empty
     `select` means all rules. `target_torch` is `"major.minor"`. `roots` names functions or classes
     (`package.module:qualname`) that are compiled though no call in the code shows it. `logging` is one of
-    `LOGGING_STYLES`. `file` is the file that was read,
-    None where the defaults stand alone.
+    `LOGGING_STYLES`. `workloads` are by name; those of a list have no other name than themselves. `file` is the file
+    that was read, None where the defaults stand alone.
     """
 
     root: Path
@@ -59,8 +59,8 @@ class Config:
     roots: tuple[str, ...] = ()
     target_torch: str = NEWEST_TORCH
     helper_module: str | None = None
-    workloads: tuple[str, ...] = ()
     logging: str = "boundary"
+    workloads: Mapping[str, str] = field(default_factory=dict)
     line_length: int | None = None
     file: Path | None = field(default=None, compare=False)
 
@@ -191,6 +191,18 @@ def _codes_by_pattern(value: object) -> dict[str, tuple[str, ...]]:
     return {pattern: _strings(codes) for pattern, codes in value.items()}
 
 
+def _workloads(value: object) -> dict[str, str]:
+    table = dict.fromkeys(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
+    if not isinstance(table, dict):
+        raise _Wrong("")
+    found = {name: name if spec is None else spec for name, spec in table.items()}
+    for spec in found.values():
+        place, colon, function = spec.rpartition(":") if isinstance(spec, str) else ("", "", "")
+        if not colon or not place or not function.isidentifier():
+            raise _Wrong("")
+    return found
+
+
 def _torch_version(value: object) -> str:
     match = _VERSION.fullmatch(value) if isinstance(value, str) else None
     if match is None:
@@ -266,7 +278,12 @@ KEYS: Mapping[str, Key] = {
         "What becomes of prints, log lines and warnings: carried out when the compiled call returns, left to code that "
         "runs without compiling, or removed.",
     ),
-    "workloads": Key("workloads", _strings, _LIST, "Workloads (path/to/file.py:function) that prove the fixes."),
+    "workloads": Key(
+        "workloads",
+        _workloads,
+        "a table of names, each with a workload such as 'path/to/file.py:function', or a list of workloads",
+        "What verify runs, by name: path/to/file.py:function (from this folder) or package.module:function.",
+    ),
     "line-length": Key(
         "line_length", _length, "a positive number", "How long rewritten lines may be; as in the file by default."
     ),

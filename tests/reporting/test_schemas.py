@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compilefix.codemods.finding import Finding, Fix, Span
-from compilefix.reporting import findings_json, schemas
+from compilefix.reporting import findings_json, schemas, verdict_schema
 from compilefix.reporting.report import Report, UnusedSuppression, entries
 from compilefix.reporting.summary import RuleCount
 from compilefix.source.config import KEYS, ConfigError, load
@@ -17,10 +18,13 @@ jsonschema = pytest.importorskip("jsonschema")
 FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
 
 
-@pytest.mark.parametrize("name", ["config", "check", "trace"])
-def test_the_published_schema_is_the_one_in_the_code(name: str) -> None:
+@pytest.mark.parametrize(
+    "schema", [schemas.config_schema, schemas.check_schema, schemas.trace_schema, verdict_schema.verify_schema]
+)
+def test_the_published_schema_is_the_one_in_the_code(schema: Callable[[], dict[str, Any]]) -> None:
+    name = schema.__name__.removesuffix("_schema")
     published = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    assert published == getattr(schemas, f"{name}_schema")(), "run scripts/write_schemas.py"
+    assert published == schema(), "run scripts/write_schemas.py"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,9 @@ def test_the_published_schema_is_the_one_in_the_code(name: str) -> None:
         ({"select": ["ALL", "CF1"], "ignore": ["CF101"], "line-length": 100}, True),
         ({"per-file-ignores": {"tests/**": ["CF3"]}, "target-torch": "2.11.0", "helper-module": "pkg._b"}, True),
         ({"assume": ["log-late"], "roots": ["a.b:C.forward"], "workloads": ["w.py:f"], "exclude": ["gen"]}, True),
+        ({"workloads": {"small": "w.py:f", "other": "package.bench:g"}}, True),
+        ({"workloads": ["w.py"]}, False),
+        ({"workloads": {"small": ["w.py:f"]}}, False),
         ({"selct": []}, False),
         ({"select": "CF1"}, False),
         ({"per-file-ignores": ["CF1"]}, False),

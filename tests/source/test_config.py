@@ -35,7 +35,7 @@ def test_every_key_is_read(project: Path) -> None:
         target-torch = "2.11.0"
         helper-module = "pkg._boundary"
         logging = "guard"
-        workloads = ["bench.py:workload"]
+        workloads = { main = "bench.py:workload" }
         line-length = 100
         """,
     )
@@ -51,9 +51,14 @@ def test_every_key_is_read(project: Path) -> None:
         target_torch="2.11",
         helper_module="pkg._boundary",
         logging="guard",
-        workloads=("bench.py:workload",),
+        workloads={"main": "bench.py:workload"},
         line_length=100,
     )
+
+
+def test_workloads_of_a_list_have_no_other_name(project: Path) -> None:
+    write(project, '[tool.compilefix]\nworkloads = ["bench.py:f", "pkg.bench:g"]\n')
+    assert config.load([project]).workloads == {"bench.py:f": "bench.py:f", "pkg.bench:g": "pkg.bench:g"}
 
 
 def test_the_nearest_file_with_the_table_counts(project: Path) -> None:
@@ -87,6 +92,8 @@ def test_without_a_table_the_project_folder_is_the_root(project: Path) -> None:
         ("roots = ['a/b.py:f']", ["'roots' must be a list of names such as 'package.module:Class.forward'"]),
         ("logging = 'late'", ["'logging' must be 'boundary', 'guard' or 'remove', not \"late\""]),
         ("logging = ['guard']", ["'logging' must be"]),
+        ("workloads = ['bench.py']", ["'workloads' must be a table of names", "or a list of workloads"]),
+        ("workloads = { a = 1 }", ["'workloads' must be a table of names"]),
         ("line-length = true", ["'line-length' must be a positive number"]),
         ("select = }", ["is not valid TOML", "line 2"]),
     ],
