@@ -1,57 +1,145 @@
-"""Loss functions of masked elements, over all elements with the others made to count for nothing."""
+"""Loss functions and modules on masked elements, over all elements with the others made to count for nothing."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
+_FUNCTIONAL = "torch.nn.functional."
 # Losses of two tensors that are zero, with a gradient of zero, where both are zero.
 _ZERO_AT_ZERO = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
-_OPTIONS = frozenset({"reduction", "beta", "delta"})
-_CLASS_OPTIONS = frozenset({"reduction", "ignore_index", "label_smoothing", "weight"})
+# Losses that are not: by the number for which their derivative is finite, whatever the target.
+_HARMLESS = {"binary_cross_entropy": "0.5", "binary_cross_entropy_with_logits": "0"}
+_CLASSES = frozenset({"cross_entropy", "nll_loss"})
+_OPTIONS = {
+    **dict.fromkeys(_ZERO_AT_ZERO, frozenset({"reduction", "beta", "delta"})),
+    **dict.fromkeys(_HARMLESS, frozenset({"reduction"})),
+    **dict.fromkeys(_CLASSES, frozenset({"reduction", "ignore_index", "label_smoothing", "weight"})),
+}
+_MODULES = {
+    "torch.nn.MSELoss": "mse_loss",
+    "torch.nn.L1Loss": "l1_loss",
+    "torch.nn.SmoothL1Loss": "smooth_l1_loss",
+    "torch.nn.HuberLoss": "huber_loss",
+    "torch.nn.BCELoss": "binary_cross_entropy",
+    "torch.nn.BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+    "torch.nn.CrossEntropyLoss": "cross_entropy",
+    "torch.nn.NLLLoss": "nll_loss",
+}
 _IGNORED = -100
 
 
-def loss_of(node: ast.Call, scope: Scope) -> str | None:
-    """The name of a loss function of `torch.nn.functional` that is called with an input and a target."""
+@dataclass(frozen=True)
+class Loss:
+    """A call of a loss function or module.
+
+    kind: the name in `torch.nn.functional`. source, target: the two tensors. options: the other arguments, of a module
+    those that it was made with. module: whether a module is called, and not a function.
+    """
+
+    node: ast.Call
+    kind: str
+    source: ast.expr
+    target: ast.expr
+    options: Mapping[str, ast.expr]
+    module: bool
+
+
+def loss_of(node: ast.Call, scope: Scope) -> Loss | None:
+    """The loss that a call computes; None for another call, and for one whose options are not in sight."""
     name = scope.callee(node) or ""
-    if not name.startswith("torch.nn.functional.") or len(node.args) != 2:
+    kind, made = name.removeprefix(_FUNCTIONAL), None
+    if name in _MODULES and scope.value(node.func).is_(Kind.OBJECT):
+        kind = _MODULES[name]
+        made = _maker(node.func, name, scope)
+        if made is None or made.args or any(k.arg is None for k in made.keywords):
+            return None
+    elif not name.startswith(_FUNCTIONAL) or kind not in _OPTIONS:
         return None
-    short = name.rpartition(".")[2]
-    return short if short in _ZERO_AT_ZERO or short == "cross_entropy" else None
+    given = dict(zip(("input", "target"), node.args, strict=False)) | {k.arg or "": k.value for k in node.keywords}
+    source, target = given.pop("input", None), given.pop("target", None)
+    if source is None or target is None or len(node.args) > 2 or (made is not None and given):
+        return None
+    if made is not None:
+        given = {k.arg or "": k.value for k in made.keywords}
+    return Loss(node, kind, source, target, given, made is not None)
 
 
-def loss_code(node: ast.Call, kind: str, elements: Elements, template: Template) -> str | None:
+def _maker(func: ast.expr, name: str, scope: Scope) -> ast.Call | None:
+    """The call that made a module, where it is in sight and no other one can have."""
+    if isinstance(func, ast.Name):
+        stores = scope.names(func.id, stores=True)
+        statements = [scope.parents.get(s) for s in stores]
+        if len(statements) != 1 or any(p.arg == func.id for p in scope.function.parameters):
+            return None
+        made = statements[0].value if isinstance(statements[0], ast.Assign) else None
+    elif isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self" and scope.function.cls is not None:
+        assigned = list(_assignments(scope.function.cls, func.attr, scope))
+        made = assigned[0].value if len(assigned) == 1 else None
+    else:
+        made = func
+    if not isinstance(made, ast.Call) or name.rpartition(".")[2] != ast.unparse(made.func).rpartition(".")[2]:
+        return None
+    return made
+
+
+def _assignments(cls: Class, attribute: str, scope: Scope) -> Iterator[ast.Assign | ast.AugAssign | ast.AnnAssign]:
+    """Where the methods of a class and of those that it is made of assign an attribute of `self`."""
+    project = scope.legality.inference.project
+    for owner in dict.fromkeys((cls, *project.ancestors(cls))):
+        for method in owner.methods.values() if isinstance(owner, Class) else ():
+            yield from _assigned(method, attribute)
+
+
+def _assigned(method: Function, attribute: str) -> Iterator[ast.Assign | ast.AugAssign | ast.AnnAssign]:
+    for node in method.nodes:
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
+                yield node
+
+
+def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
     """Code for the loss; None, with an obstacle noted, where there is none."""
-    options = {k.arg or "": k.value for k in node.keywords}
-    allowed = _CLASS_OPTIONS if kind == "cross_entropy" else _OPTIONS
-    unknown = [name for name in options if name not in allowed]
-    reduction = options.get("reduction")
+    unknown = [name for name, value in loss.options.items() if not _allowed(loss, name, value)]
+    reduction = loss.options.get("reduction")
     mode = reduction.value if isinstance(reduction, ast.Constant) else "mean" if reduction is None else None
     if unknown or mode not in ("mean", "sum"):
         what = f"`{unknown[0]}=`" if unknown else "this `reduction`"
         elements.obstacles.append(Obstacle(f"with {what} the loss over all elements is another"))
         return None
-    trees = [elements.take(argument) for argument in node.args]
+    trees = [elements.take(argument) for argument in (loss.source, loss.target)]
     if not all(isinstance(tree, ast.Name) and tree.id in elements.bases for tree in trees):
-        elements.obstacles.append(Obstacle(f"the arguments of `{snippet(node.func)}` are not both selected elements"))
+        reason = f"the arguments of `{snippet(loss.node.func)}` are not both selected elements"
+        elements.obstacles.append(Obstacle(reason))
         return None
     first, second = (elements.atoms[tree.id] for tree in trees if isinstance(tree, ast.Name))
     elements.obstacles.append(
         Obstacle("the elements are added in another order, which changes the rounding", "summation-order")
     )
-    if kind == "cross_entropy":
-        return _classes(node, first, second, elements, template)
-    return _distances(node, mode, first, second, elements, template)
+    if loss.kind in _CLASSES:
+        return _classes(loss, first, second, elements, template)
+    return _distances(loss, mode, first, second, elements, template)
+
+
+def _allowed(loss: Loss, name: str, value: ast.expr) -> bool:
+    # What a module was made with stands elsewhere: only a constant can be written here again, and a module of class
+    # numbers is called itself.
+    elsewhere = loss.module and loss.kind not in _CLASSES and not isinstance(value, ast.Constant)
+    return name in _OPTIONS[loss.kind] and not elsewhere
 
 
 def _distances(
-    node: ast.Call, mode: object, first: ast.expr, second: ast.expr, elements: Elements, template: Template
+    loss: Loss, mode: object, first: ast.expr, second: ast.expr, elements: Elements, template: Template
 ) -> str:
     scope = elements.scope
     one, other = scope.value(first), scope.value(second)
@@ -62,10 +150,22 @@ def _distances(
         reason = f"`{snippet(first)}` is not proved to be floating"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     over = elements.over(first, template)
-    filled = [f"{where(scope)}({over}, {template.use(tensor)}, 0)" for tensor in (first, second)]
-    options = [f"{k.arg}={template.use(k.value)}" for k in node.keywords if k.arg != "reduction"]
-    arguments = ", ".join([*filled, *options, 'reduction="sum"'])
-    code = f"{template.use(node.func)}({arguments})"
+    fills = (_HARMLESS.get(loss.kind, "0"), "0")
+    filled = [
+        f"{where(scope)}({over}, {template.use(tensor)}, {fill})"
+        for tensor, fill in zip((first, second), fills, strict=True)
+    ]
+    options = [
+        f"{name}={ast.unparse(value) if loss.module else template.use(value)}"
+        for name, value in loss.options.items()
+        if name != "reduction"
+    ]
+    function = f"{torch_name(scope)}.nn.functional.{loss.kind}" if loss.module else template.use(loss.node.func)
+    single = loss.kind in _HARMLESS
+    arguments = ", ".join([*filled, *options, 'reduction="none"' if single else 'reduction="sum"'])
+    code = f"{function}({arguments})"
+    if single:
+        code = f"{where(scope)}({over}, {code}, 0).sum()"
     if mode == "sum":
         return code
     mask = scope.value(elements.mask.node)
@@ -76,20 +176,26 @@ def _distances(
     return f"{code} / {counted}.sum()" if whole else f"{code} / {counted}.expand_as({template.use(first)}).sum()"
 
 
-def _classes(node: ast.Call, logits: ast.expr, target: ast.expr, elements: Elements, template: Template) -> str | None:
+def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements, template: Template) -> str | None:
     """The rows that do not count get a target that is ignored, and logits of zero, which have a gradient of zero."""
     scope = elements.scope
-    options = {k.arg: k.value for k in node.keywords}
-    ignored = scope.value(options["ignore_index"]).const if "ignore_index" in options else None
-    if "ignore_index" in options and (ignored is None or not isinstance(ignored.value, int)):
+    given = loss.options.get("ignore_index")
+    number = given.value if isinstance(given, ast.Constant) else None
+    if isinstance(given, ast.UnaryOp | ast.Name | ast.Attribute) and not loss.module:
+        const = scope.value(given).const
+        number = const.value if const is not None else None
+    elif isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub) and isinstance(given.operand, ast.Constant):
+        inner = given.operand.value
+        number = -inner if isinstance(inner, int) else None
+    if given is not None and not isinstance(number, int):
         elements.obstacles.append(Obstacle("the `ignore_index` is not a constant"))
         return None
-    index = _IGNORED if ignored is None else int(str(ignored.value))
+    index = _IGNORED if given is None else number
     if scope.value(target).dtype == "float":
         elements.obstacles.append(Obstacle("the targets are probabilities"))
         return None
-    if scope.value(target).dtype is None:
-        reason = f"`{snippet(target)}` is not proved to hold class numbers"
+    if scope.value(target).dtype_id != "int64":
+        reason = f"`{snippet(target)}` is not proved to be int64"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     mask = scope.value(elements.mask.node)
     if elements.mask.leading or elements.mask.last:
@@ -103,5 +209,5 @@ def _classes(node: ast.Call, logits: ast.expr, target: ast.expr, elements: Eleme
     scores = f"{where(scope)}({token}[..., None], {template.use(logits)}, 0)"
     if mask.rank != 1:
         scores, labels = f"{scores}.flatten(0, -2)", f"{labels}.flatten()"
-    kept = [f"{k.arg}={template.use(k.value)}" for k in node.keywords]
-    return f"{template.use(node.func)}({', '.join([scores, labels, *kept])})"
+    kept = [] if loss.module else [f"{name}={template.use(value)}" for name, value in loss.options.items()]
+    return f"{template.use(loss.node.func)}({', '.join([scores, labels, *kept])})"

@@ -39,13 +39,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.dynamic_shapes.counts import count_uses, indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, unused_then
-from compilefix.codemods.dynamic_shapes.losses import loss_code, loss_of
+from compilefix.codemods.dynamic_shapes.losses import Loss, loss_code, loss_of
 from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -64,7 +64,7 @@ class Reduction:
 
     node: the whole expression. kind: "sum", "len", "mse_loss", ... source: the masked elements (of a loss, the first
     argument), or for a count the mask itself where it stands in `nonzero`. rows: whether it reduces over the selected
-    rows only: `x[m].mean(0)`.
+    rows only: `x[m].mean(0)`. loss: the loss that it computes, if it does.
     """
 
     node: ast.expr
@@ -73,6 +73,7 @@ class Reduction:
     mask: Mask
     counted: bool = False
     rows: bool = False
+    loss: Loss | None = None
 
 
 class MaskedReduction(Rule):
@@ -154,9 +155,10 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
             return _of(node, "shape", shape.value, scope)
         return None
     name = scope.callee(node) or ""
-    kind = loss_of(node, scope)
-    if kind is not None:
-        return _of(node, kind, node.args[0], scope)
+    loss = loss_of(node, scope)
+    if loss is not None:
+        found = _of(node, loss.kind, loss.source, scope)
+        return None if found is None else replace(found, loss=loss)
     if name == "len" and len(node.args) == 1 and not node.keywords:
         return _of(node, "len", node.args[0], scope)
     if (
@@ -239,9 +241,8 @@ def _code(found: Reduction, elements: Elements, template: Template) -> str | Non
             if not found.counted and elements.take(found.source) is None:
                 return None
             return f"{template.use(found.mask.node, operand=True)}.sum()"
-    if found.kind not in _REDUCTIONS | _COUNTS:
-        assert isinstance(found.node, ast.Call)
-        return loss_code(found.node, found.kind, elements, template)
+    if found.loss is not None:
+        return loss_code(found.loss, elements, template)
     tree = elements.take(found.source)
     if tree is None:
         return None
