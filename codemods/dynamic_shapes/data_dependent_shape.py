@@ -23,7 +23,8 @@ loss = torch.where(mask, per_token, 0).sum() / mask.sum()
 ## Fix safety
 This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where
 the shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the
-graph (not `one_hot`, and not `bincount` with `minlength`).
+graph (not `one_hot`, and not `bincount` with `minlength`); where that is set nothing is reported, and CF506 writes it
+where the code is compiled.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -35,6 +36,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured, switched_on
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
@@ -71,13 +73,14 @@ class DataDependentShape(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the API table, and indexing with a boolean mask."""
         claimed = [span for finding in _others(scope) for span in _spans(finding)]
+        captured = switched_on(scope)
         for node in scope.nodes:
             if not isinstance(node, ast.Call | ast.Subscript) or any(_within(scope.span(node), s) for s in claimed):
                 continue
-            if isinstance(node, ast.Call):
-                yield from self._call(node, scope)
-            else:
-                yield from self._index(node, scope)
+            found = self._call(node, scope) if isinstance(node, ast.Call) else self._index(node, scope)
+            for finding in found:
+                if not captured or "GB0033" in finding.gb or not_captured(node, scope) is not None:
+                    yield finding
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""

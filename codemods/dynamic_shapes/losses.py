@@ -180,17 +180,10 @@ def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements,
     """The rows that do not count get a target that is ignored, and logits of zero, which have a gradient of zero."""
     scope = elements.scope
     given = loss.options.get("ignore_index")
-    number = given.value if isinstance(given, ast.Constant) else None
-    if isinstance(given, ast.UnaryOp | ast.Name | ast.Attribute) and not loss.module:
-        const = scope.value(given).const
-        number = const.value if const is not None else None
-    elif isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub) and isinstance(given.operand, ast.Constant):
-        inner = given.operand.value
-        number = -inner if isinstance(inner, int) else None
-    if given is not None and not isinstance(number, int):
+    index = _IGNORED if given is None else _integer(given, loss, scope)
+    if index is None:
         elements.obstacles.append(Obstacle("the `ignore_index` is not a constant"))
         return None
-    index = _IGNORED if given is None else number
     if scope.value(target).dtype == "float":
         elements.obstacles.append(Obstacle("the targets are probabilities"))
         return None
@@ -211,3 +204,15 @@ def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements,
         scores, labels = f"{scores}.flatten(0, -2)", f"{labels}.flatten()"
     kept = [] if loss.module else [f"{name}={template.use(value)}" for name, value in loss.options.items()]
     return f"{template.use(loss.node.func)}({', '.join([scores, labels, *kept])})"
+
+
+def _integer(node: ast.expr, loss: Loss, scope: Scope) -> int | None:
+    """The constant integer that an expression is; what a module was made with stands in another function."""
+    if not loss.module:
+        const = scope.value(node).const
+        return const.value if const is not None and isinstance(const.value, int) else None
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if isinstance(value, int) else None

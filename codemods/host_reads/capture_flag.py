@@ -88,12 +88,12 @@ class CaptureFlag(Rule):
                 wanted.append(snippet(node))
         if not wanted:
             return
-        place = _span(module, site.node)
+        place = place_of(module, site.node)
         message = f"`{site.label}` reads {_count(wanted)}, which only `{SCALARS}` keeps in the graph"
         if refused is not None:
             finding = self.declined(scope, scope.function.node, message, f"the flag is not enough: {refused}")
         else:
-            edit = _edit(module, site.node)
+            edit = switch_on(SCALARS, module, site.node)
             if edit is None:
                 reason = f"write `torch._dynamo.config.{SCALARS} = True` where it is compiled"
                 finding = self.declined(scope, scope.function.node, message, reason)
@@ -123,26 +123,26 @@ def _count(wanted: list[str]) -> str:
     return f"`{wanted[0]}`" if len(wanted) == 1 else f"`{wanted[0]}` and {len(wanted) - 1} more numbers"
 
 
-def _edit(module: Module, node: ast.AST) -> Edit | None:
+def switch_on(name: str, module: Module, node: ast.AST) -> Edit | None:
     """The flag in front of the statement that compiles, or behind the imports where a decorator compiles."""
     torch = module.top_level_imports.get("torch") or "torch"
-    flag = f"{torch}._dynamo.config.{SCALARS} = True"
+    flag = f"{torch}._dynamo.config.{name} = True"
     tree = module.file.tree
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
         text = module.file.segment(imports[-1]) if imports else None
-        return None if text is None else Edit(_span(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
+        return None if text is None else Edit(place_of(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
     simple = (ast.Assign, ast.Expr, ast.Return)
     around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]
     if not around or around[-1].value is None:
         return None
     statement = around[-1]
-    parts = [("value", _span(module, around[-1].value))]
+    parts = [("value", place_of(module, around[-1].value))]
     left = "return " if isinstance(statement, ast.Return) else ""
     for index, target in enumerate(statement.targets if isinstance(statement, ast.Assign) else ()):
-        parts.append((f"target{index}", _span(module, target)))
+        parts.append((f"target{index}", place_of(module, target)))
         left += f"{{target{index}}} = "
-    return Edit(_span(module, statement), f"{flag}\n{left}{{value}}", tuple(parts), statement=True)
+    return Edit(place_of(module, statement), f"{flag}\n{left}{{value}}", tuple(parts), statement=True)
 
 
 def _encloses(statement: ast.stmt, node: ast.AST) -> bool:
@@ -151,7 +151,7 @@ def _encloses(statement: ast.stmt, node: ast.AST) -> bool:
     return start <= place < end
 
 
-def _span(module: Module, node: ast.expr | ast.stmt) -> Span:
+def place_of(module: Module, node: ast.expr | ast.stmt) -> Span:
     """Where a node stands; of a function only its first line."""
     line, column, end_line, end_column = module.file.span(node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,0 +1,79 @@
+"""Whether a result of unknown size can stay in the graph, with `capture_dynamic_output_shape_ops`.
+
+Measured on torch 2.13 with inductor, forward and backward.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+SHAPES = "capture_dynamic_output_shape_ops"
+_SWITCHED_ON = re.compile(rf"\b{SHAPES}\s*=\s*True\b")
+_NOT_HELPED = frozenset({"one_hot", "lstsq"})
+_SIZES = frozenset({"shape", "size", "numel", "nelement"})
+_FAILING = frozenset({"std", "var", "std_mean", "var_mean", "cumsum"})  # in the backward pass
+_LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
+
+
+def switched_on(scope: Scope) -> bool:
+    """Whether the flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
+    if _SWITCHED_ON.search(scope.file.text):
+        return True
+    modules = scope.legality.inference.project.modules
+    names = modules.mentioning(SHAPES) if "compile" in scope.compiled.reached_by[0] else ()
+    return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
+
+
+def not_captured(node: ast.expr, scope: Scope) -> str | None:
+    """Why the flag does not keep an operation in the graph; None where it does."""
+    short = (scope.callee(node) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    if short in _NOT_HELPED:
+        return "it needs a size that is known"
+    if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
+        return "the flag does not help `bincount` with `minlength`"
+    for use in (node, *_loads(node, scope)):
+        reason = _use(use, scope)
+        if reason is not None:
+            return f"line {use.lineno}: {reason}"
+    return None
+
+
+def _loads(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The places that read a name which the statement of an operation gives a value."""
+    statement = scope.statement(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    for target in targets:
+        for name in ast.walk(target):
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                yield from (n for n in scope.names(name.id) if n.lineno >= node.lineno)
+
+
+def _use(node: ast.expr, scope: Scope) -> str | None:
+    """Why a use of a tensor of unknown size cannot stay in the graph; None where it can."""
+    asked: ast.AST = node
+    sized = False
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.Attribute):
+            sized = sized or parent.attr in _SIZES
+            if parent.attr in _FAILING | _LISTING:
+                return f"`{snippet(parent)}` fails where the size is a symbol"
+        elif isinstance(parent, ast.Call):
+            short = (scope.callee(parent) or "").rpartition(".")[2]
+            sized = sized or short == "len"
+            if short in _FAILING | _LISTING:
+                return f"`{snippet(parent)}` fails where the size is a symbol"
+            if not sized and parent.func is not asked and not isinstance(asked, ast.Attribute):
+                return None  # another operation, whose result is another tensor
+        elif isinstance(parent, ast.For | ast.comprehension) and parent.iter is asked:
+            return "a loop goes through it"
+        elif isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
+            return f"`{snippet(asked)}` decides on its size" if sized else None
+        elif isinstance(parent, ast.stmt):
+            return None
+        asked = parent
+    return None
