@@ -24,7 +24,7 @@ model = DistributedDataParallel(model)
 ## Fix safety
 This rule has no fix: what reads `model.module` or a checkpoint's names sees another order of wrappers.
 
-Graph breaks: GB0007, GB0156. torch: all supported versions.
+Graph breaks: in torch's own code. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class CompiledWrapper(ModuleRule):
     code = "CF807"
     name = "compiled-wrapper"
     summary = "DistributedDataParallel given to torch.compile"
-    gb = ("GB0007", "GB0156")
     hints = ("DistributedDataParallel",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:

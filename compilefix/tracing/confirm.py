@@ -10,12 +10,14 @@ from typing import Any
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule
+from compilefix.fixing.search import order
 from compilefix.source.errors import InputError
 from compilefix.source.files import SourceFile, display_path
 from compilefix.tracing.collect import find_logs, read_logs
 from compilefix.tracing.functions import folded, functions_by_line
 from compilefix.tracing.match import located, match
 from compilefix.tracing.model import Place, Trace, TracedBreak, TracedRecompile
+from compilefix.tracing.unfound import unfound
 
 
 def load_trace(path: Path, ids: Mapping[str, str]) -> Trace:
@@ -37,9 +39,14 @@ def confirmed(
     files: Collection[SourceFile],
     rules: Mapping[str, type[Rule]],
     folder: Path,
+    *,
+    left_out: Collection[str] | None = None,
 ) -> tuple[Finding, ...]:
     """The findings with `confirmed` set: True where the run met it, False where the run compiled its function and did
-    not, None where it did not compile the function by itself, so that nothing is known."""
+    not, None where it did not compile the function by itself, so that nothing is known.
+
+    With `left_out`, the codes of rules that were not asked, what the run met without a finding is added as findings.
+    """
     by_path = {str(file.path.resolve()): file for file in files}
 
     def tree(path: str) -> Any:
@@ -57,7 +64,11 @@ def confirmed(
         first = lines.get(path, {}).get(finding.span.line, (0, ""))[0]
         return True if id(finding) in met else False if (path, first) in compiled else None
 
-    return tuple(replace(finding, confirmed=mark(finding)) for finding in findings)
+    marked = [replace(finding, confirmed=mark(finding)) for finding in findings]
+    if left_out is not None:
+        ids = frozenset(gb for code in left_out for gb in rules[code].gb)
+        marked += unfound(matched, by_path, ids)
+    return tuple(sorted(marked, key=order))
 
 
 def _first_lines(functions: Sequence[Place], by_path: Mapping[str, SourceFile]) -> set[tuple[str, int]]:

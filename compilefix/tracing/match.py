@@ -156,9 +156,14 @@ def _match_break(
     return Match(None, f"no rule covers {site.gb or 'this reason'}")
 
 
+def is_handed_over(recompile: TracedRecompile) -> bool:
+    """Whether the guard is on a value that a graph break handed to the rest of the function."""
+    return _HANDED_OVER.match(recompile.reason) is not None
+
+
 def _fallout(recompile: TracedRecompile, trace: Trace, breaks: Sequence[Match]) -> Match | None:
     """What takes care of a guard on a value that a graph break handed to the rest of the function: what fixes that."""
-    if not _HANDED_OVER.match(recompile.reason):
+    if not is_handed_over(recompile):
         return None
     for site, found in zip(trace.breaks, breaks, strict=True):
         if (site.place.path, site.place.line) == (recompile.place.path, recompile.part):

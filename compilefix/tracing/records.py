@@ -68,7 +68,7 @@ def read_records(path: Path, damage: Damage, progress: Callable[[int], None] = l
             header, payload, size = None, [], 0
             if _HEADER.match(line):
                 damage.records += 1
-                header = line if _is_wanted(line) else None
+                header = line if is_wanted(line) else None
         if header is not None:
             yield from _record(header, payload, damage)
 
@@ -100,7 +100,8 @@ def _lines(
         yield line
 
 
-def _is_wanted(line: bytes) -> bool:
+def is_wanted(line: bytes) -> bool:
+    """Whether a header line begins a record of a kind that matters."""
     start = line.find(b'{"', 0, 400)
     kind = line[start + 2 : line.find(b'"', start + 2)] if start >= 0 else b""
     return kind in _WANTED and (kind != b"artifact" or any(name in line[start : start + 100] for name in _ARTIFACTS))

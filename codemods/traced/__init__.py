@@ -1,0 +1,1 @@
+"""CF0xx: what only a real run shows."""
