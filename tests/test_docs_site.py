@@ -1,10 +1,15 @@
-"""The documentation site is built as CI builds it, and every link in it leads somewhere."""
+"""The documentation site is built as CI builds it, every link in it leads somewhere, and a real browser shows it."""
 
 from __future__ import annotations
 
+import functools
+import http.server
 import importlib.util
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -12,6 +17,9 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 from compilefix.codemods import registry
+
+sys.path.insert(0, str(Path(__file__).parent / "reporting"))
+import browser
 
 pytestmark = [
     pytest.mark.slow,
@@ -84,3 +92,62 @@ def test_a_graph_break_id_leads_to_its_rules(site: Path) -> None:
     page = Page(site / "graph-breaks" / "index.html")
     named = {name.lower() for rule in registry.load().values() for name in rule.gb}
     assert named <= page.anchors
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing of each request."""
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
+    program = browser.find()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    with browser.page(program, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+def _wait_for(page: browser.Page, expression: str) -> object:
+    deadline = time.monotonic() + 30
+    while not (found := page.evaluate(expression)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize("place", ["/", "/rules/CF101/", "/graph-breaks/"])
+def test_a_browser_shows_the_page_without_complaints(served: str, shown: browser.Page, place: str) -> None:
+    shown.look(width=1200, dark=False)
+    shown.open(served + place)
+    assert shown.evaluate("document.querySelector('h1').getBoundingClientRect().height > 0")
+    assert shown.evaluate("getComputedStyle(document.querySelector('h1')).fontSize") != "16px"
+    assert not shown.complaints()
+    assert all(address.startswith((served, "data:")) for address in shown.requested())
+
+
+def test_the_search_finds_a_rule_by_its_code(served: str, shown: browser.Page) -> None:
+    shown.look(width=1200, dark=False)
+    shown.open(served + "/")
+    shown.evaluate(
+        "const box = document.querySelector('input[name=query]');"
+        "document.querySelector('#__search').click(); box.focus(); box.value = 'CF201';"
+        "box.dispatchEvent(new KeyboardEvent('keyup', {bubbles: true})); true"
+    )
+    links = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)"
+    assert _wait_for(shown, f"{links}.some(link => link.includes('/rules/CF201/'))"), shown.evaluate(links)
+    assert not shown.complaints()
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(served: str, shown: browser.Page) -> None:
+    shown.look(width=400, dark=True)
+    for place in ("/", "/rules/CF101/"):
+        shown.open(served + place)
+        assert shown.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")

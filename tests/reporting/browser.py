@@ -63,10 +63,10 @@ class Page:
                 return result
             self.events.append(answer)
 
-    def open(self, file: Path) -> None:
-        """Loads a file and waits until all of it is there."""
+    def open(self, place: Path | str) -> None:
+        """Loads a file or an address and waits until all of it is there."""
         self.events.clear()
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=place.as_uri() if isinstance(place, Path) else place)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._receive())
 
