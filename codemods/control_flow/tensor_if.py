@@ -51,6 +51,7 @@ from compilefix.codemods.control_flow.early_return import returns_early, selecte
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
 from compilefix.codemods.control_flow.masked_loop import ends_loop
+from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
@@ -86,12 +87,17 @@ class TensorIf(Rule):
         "no-aliasing",
         "number-to-tensor",
         "float32-rounding",
+        "rng-stream",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test is a tensor; an `elif` belongs to its `if`."""
         for node in scope.of(ast.If):
             if _is_elif(node, scope):
+                continue
+            turn = skipped_turn(node, scope)
+            if turn is not None:
+                yield self._judge_turn(node, turn, scope)
                 continue
             chain = _chain(node)
             tests = [link.test for link in chain if is_tensor_test(link.test, scope)]
@@ -118,6 +124,15 @@ class TensorIf(Rule):
         return self.fixed(
             scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
         )
+
+    def _judge_turn(self, node: ast.If, turn: Turn, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(turn.test)}` is a tensor: the `if` that skips on it breaks the graph"
+        template = Template()
+        edits = always_run(turn, scope, template)
+        if not edits or template.broken is not None:
+            return self.declined(scope, node, message, template.broken or "the turn cannot always run")
+        fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix)
 
     def _best(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
         """The block without its `if`, else the selected values, else each statement selected."""
