@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -17,12 +17,23 @@ from compilefix.source.snippets import snippet
 
 @dataclass(frozen=True)
 class _Exit:
-    """The ways out of a function: the tests with what each returns, what is returned else, and what runs between."""
+    """The ways out of a function: the tests with what each returns, what is returned else, and what runs between.
+
+    lasts: the returns on the way on, one for each way through fixed `if`s; none where an `else` returns. returned: what
+    the tests return, and what `else` does.
+    """
 
     tests: tuple[ast.expr, ...]
     returned: tuple[ast.expr, ...]
-    last: ast.Return | None
+    lasts: tuple[ast.Return, ...]
     between: tuple[ast.stmt, ...]
+
+    @property
+    def ends(self) -> list[tuple[ast.expr, ...]]:
+        """What is returned on each way: by the tests, and at its end."""
+        if not self.lasts:
+            return [self.returned]
+        return [(*self.returned, last.value) for last in self.lasts if last.value is not None]
 
 
 def returns_early(node: ast.If) -> bool:
@@ -61,35 +72,49 @@ def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, templat
 def _edits(
     node: ast.If, found: _Exit, tests: Sequence[str], heads: Template, scope: Scope, template: Template
 ) -> tuple[Edit, ...]:
-    elements = _elements(found.returned)
-    if elements is None:
+    ends = [_elements(returned) for returned in found.ends]
+    if any(elements is None for elements in ends):
         template.refuse([Obstacle("the returned tuples differ in length")])
         return ()
-    comments = found.last is not None and "#" in "\n".join(
-        scope.function.module.lines[node.lineno - 1 : found.last.end_lineno]
+    elements = next(e for e in ends if e is not None)
+    comments = found.lasts and "#" in "\n".join(
+        scope.function.module.lines[node.lineno - 1 : found.lasts[-1].end_lineno]
     )
     named = found.between or comments or len(elements) > 1
     if named and len(tests) > 1:
         template.refuse([Obstacle("a chain of returns is followed by other statements, or returns several values")])
         return ()
-    name = free_name("condition", scope) if named else ""
-    body = Template(dict(heads.parts)) if not named else Template()
-    selections = [_selection(sides, [name] if named else tests, node, scope, body) for sides in elements]
-    template.refuse(body.obstacles)
-    if template.broken is not None:
-        return ()
-    line = f"return {', '.join(selections)}"
     if not named:
+        body = Template(dict(heads.parts))
+        line = _line(elements, tests, node, scope, body, template)
         first = scope.edit(node, line, **body.parts)
-        return (first,) if found.last is None else (first, scope.edit(found.last, ""))
+        return (first, *(scope.edit(last, "") for last in found.lasts))
+    name = free_name("condition", scope)
     head = f"{name} = {tests[0]}"
-    if found.last is None:
-        if any(part in heads.parts for part in body.parts):
-            renamed = Template(dict(heads.parts))
-            selections = [_selection(sides, [name], node, scope, renamed) for sides in elements]
-            line, body = f"return {', '.join(selections)}", renamed
-        return (scope.edit(node, f"{head}\n{line}", **{**heads.parts, **body.parts}),)
-    return (scope.edit(node, head, **heads.parts), scope.edit(found.last, line, **body.parts))
+    if not found.lasts:
+        body = Template(dict(heads.parts))
+        line = _line(elements, [name], node, scope, body, template)
+        return (scope.edit(node, f"{head}\n{line}", **body.parts),)
+    edits = [scope.edit(node, head, **heads.parts)]
+    for last, sides in zip(found.lasts, ends, strict=True):
+        body = Template()
+        line = _line(sides or [], [name], node, scope, body, template)
+        edits.append(scope.edit(last, line, **body.parts))
+    return tuple(edits)
+
+
+def _line(
+    elements: Sequence[tuple[ast.expr, ...]],
+    tests: Sequence[str],
+    node: ast.If,
+    scope: Scope,
+    body: Template,
+    template: Template,
+) -> str:
+    """The `return` of the selected values; what stands in the way is noted in `template`."""
+    selections = [_selection(sides, tests, node, scope, body) for sides in elements]
+    template.refuse(body.obstacles)
+    return f"return {', '.join(selections)}"
 
 
 def _exit(node: ast.If, chain: Sequence[ast.If], scope: Scope) -> _Exit | str:
@@ -103,17 +128,40 @@ def _exit(node: ast.If, chain: Sequence[ast.If], scope: Scope) -> _Exit | str:
     if orelse:
         if len(orelse) != 1 or not isinstance(orelse[0], ast.Return) or orelse[0].value is None:
             return "a branch returns, and another one does more than return a value"
-        return _Exit(tests, (*returned, orelse[0].value), None, ())
+        return _Exit(tests, (*returned, orelse[0].value), (), ())
     block = scope.block(node)
     following = block[block.index(node) + 1 :]
-    if not following or not isinstance(following[-1], ast.Return) or following[-1].value is None:
-        return "a branch returns, and the way on does not end in one `return` of a value"
-    return _Exit(tests, (*returned, following[-1].value), following[-1], tuple(following[:-1]))
+    lasts = tuple(n for statement in following for n in _statements(statement) if isinstance(n, ast.Return))
+    if not _ends(following) or any(last.value is None for last in lasts):
+        return "a branch returns, and the way on does not end in a `return` of a value"
+    between = following[:-1] if isinstance(following[-1], ast.Return) else following
+    return _Exit(tests, tuple(returned), lasts, tuple(between))
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends in a return, on each way through its `if`s."""
+    last = body[-1] if body else None
+    return isinstance(last, ast.Return) or (isinstance(last, ast.If) and _ends(last.body) and _ends(last.orelse))
+
+
+def _statements(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and, for an `if`, those in it."""
+    yield statement
+    if isinstance(statement, ast.If):
+        for inner in (*statement.body, *statement.orelse):
+            yield from _statements(inner)
 
 
 def _runs_always(statement: ast.stmt, found: _Exit, scope: Scope, template: Template) -> str | None:
     """Note what stands in the way of running a statement on the way to the last return always."""
-    if isinstance(statement, ast.Pass):
+    if isinstance(statement, ast.Pass | ast.Return):
+        return None
+    if isinstance(statement, ast.If) and not is_tensor_test(statement.test, scope):
+        template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
+        inner = (_runs_always(s, found, scope, template) for s in (*statement.body, *statement.orelse))
+        return next((reason for reason in inner if reason is not None), None)
+    if isinstance(statement, ast.Raise):
+        template.refuse([Obstacle(f"`{snippet(statement)}` may be reached on the other side too", "branches-total")])
         return None
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or target is None:
@@ -121,7 +169,7 @@ def _runs_always(statement: ast.stmt, found: _Exit, scope: Scope, template: Temp
     names = [t for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
     if len(names) != (len(target.elts) if isinstance(target, ast.Tuple) else 1):
         return f"a branch returns before `{snippet(statement)}`, which would always run"
-    read = {n.id for early in found.returned[:-1] for n in ast.walk(early) if isinstance(n, ast.Name)}
+    read = {n.id for early in found.returned for n in ast.walk(early) if isinstance(n, ast.Name)}
     again = next((n.id for n in names if n.id in read), None)
     if again is not None:
         return f"a branch returns with `{again}`, which is given another value on the way on"
