@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import UNKNOWN, Kind, Value
+from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
 from compilefix.source.snippets import snippet
@@ -21,10 +22,16 @@ _FITS_ANY_DTYPE = frozenset({"masked_fill_", "nan_to_num_", "neg_", "relu_", "ab
 
 @dataclass
 class Branch:
-    """What a block assigns: by name, in order; `together` holds the names that one tuple assignment binds at once."""
+    """What a block assigns: by name, in order; an attribute by `self.name`.
+
+    together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls before
+    anything is selected. own: names that such a line binds, and nobody reads after the block.
+    """
 
     assigns: dict[str, Given] = field(default_factory=dict)
     together: tuple[str, ...] = ()
+    unpacked: list[str] = field(default_factory=list)
+    own: list[str] = field(default_factory=list)
 
 
 def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template) -> Branch | None:
@@ -54,6 +61,10 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             return _bind(target.id, Given(statement.value), branch)
         if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
             return _bind_tuple(target, statement.value, branch)
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Call):
+            return _bind_results(target, statement.value, branch, around, scope, template)
+        if isinstance(target, ast.Attribute) and _is_self(target.value, scope):
+            return _bind_attribute(target, statement.value, branch, scope, template)
         return f"`{snippet(statement)}` assigns to more than a local name"
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
@@ -96,6 +107,54 @@ def _bind_tuple(target: ast.Tuple, value: ast.Tuple, branch: Branch) -> str | No
     if at_once:
         branch.together = tuple(names)
     return None
+
+
+def _bind_results(
+    target: ast.Tuple, call: ast.Call, branch: Branch, around: ast.stmt, scope: Scope, template: Template
+) -> str | None:
+    """`a, b = f(x)`: the results get names of their own, from which the selection takes them."""
+    names = [t.id for t in target.elts if isinstance(t, ast.Name)]
+    if len(names) != len(target.elts) or any(_reads(name, [call]) for name in branch.assigns):
+        return f"`{snippet(target)} = {snippet(call)}` unpacks"
+    elements = scope.value(call).elements
+    parts = elements if elements is not None and len(elements) == len(names) else [UNKNOWN] * len(names)
+    targets: list[str] = []
+    for name, value in zip(names, parts, strict=True):
+        if not live_after(name, around, scope):
+            branch.own.append(name)
+            targets.append(name)
+            continue
+        fresh = ast.copy_location(ast.Name(free_name(f"new_{name}", scope), ast.Load()), call)
+        scope.facts.values[fresh] = value
+        targets.append(fresh.id)
+        reason = _bind(name, Given(fresh, built=True), branch)
+        if reason is not None:
+            return reason
+    template.refuse(scope.legality.both_evaluated([call], scope.facts))
+    template.refuse(scope.legality.finite([call], scope.facts))
+    template.refuse(scope.legality.saved([call], around, scope.facts))
+    branch.unpacked.append(f"{', '.join(targets)} = {template.use(call)}")
+    return None
+
+
+def _is_self(node: ast.expr, scope: Scope) -> bool:
+    function = scope.function
+    own = function.cls is not None and not function.is_static and function.parameters and function.parent is None
+    return bool(own) and isinstance(node, ast.Name) and node.id == function.parameters[0].arg
+
+
+def _bind_attribute(
+    target: ast.Attribute, value: ast.expr, branch: Branch, scope: Scope, template: Template
+) -> str | None:
+    """`self.x = value`, where `self.x` is a tensor before."""
+    name = ast.unparse(target)
+    known = scope.value(value)
+    if not known.may_be(Kind.TENSOR):
+        return f"`{name}` is given something that is not a tensor"
+    template.refuse(
+        [Obstacle(f"`{name}` is a new tensor after every run, and who holds the old one keeps that", "no-aliasing")]
+    )
+    return _bind(name, Given(value), branch)
 
 
 def _reads(name: str, nodes: Sequence[ast.expr]) -> list[ast.Name]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -54,7 +54,7 @@ def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, templat
         template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
         return ()
     for statement in found.between:
-        reason = _runs_always(statement, found, scope, template)
+        reason = _runs_always(statement, scope, template)
         if reason is not None:
             template.refuse([Obstacle(reason)])
             return ()
@@ -86,19 +86,23 @@ def _edits(
         return ()
     if not named:
         body = Template(dict(heads.parts))
-        line = _line(elements, tests, node, scope, body, template)
+        line = _line(elements, tests, {}, node, scope, body, template)
         first = scope.edit(node, line, **body.parts)
         return (first, *(scope.edit(last, "") for last in found.lasts))
     name = free_name("condition", scope)
-    head = f"{name} = {tests[0]}"
+    early = _early_values(elements, found, scope)
+    if early:
+        # The names on both sides are the same, and what they stand for is not.
+        template.refuse(scope.legality.finite(_computed(found.between), scope.facts))
+    head = "\n".join([f"{name} = {tests[0]}", *(f"{n} = {heads.use(value)}" for value, n in early.items())])
     if not found.lasts:
         body = Template(dict(heads.parts))
-        line = _line(elements, [name], node, scope, body, template)
+        line = _line(elements, [name], early, node, scope, body, template)
         return (scope.edit(node, f"{head}\n{line}", **body.parts),)
     edits = [scope.edit(node, head, **heads.parts)]
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
-        line = _line(sides or [], [name], node, scope, body, template)
+        line = _line(sides or [], [name], early, node, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
 
@@ -106,15 +110,41 @@ def _edits(
 def _line(
     elements: Sequence[tuple[ast.expr, ...]],
     tests: Sequence[str],
+    early: Mapping[ast.expr, str],
     node: ast.If,
     scope: Scope,
     body: Template,
     template: Template,
 ) -> str:
     """The `return` of the selected values; what stands in the way is noted in `template`."""
-    selections = [_selection(sides, tests, node, scope, body) for sides in elements]
+    selections = [_selection(sides, tests, early, node, scope, body) for sides in elements]
     template.refuse(body.obstacles)
     return f"return {', '.join(selections)}"
+
+
+def _computed(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    for statement in body:
+        for inner in _statements(statement):
+            if isinstance(inner, ast.Assign):
+                yield inner.value
+
+
+def _early_values(elements: Sequence[tuple[ast.expr, ...]], found: _Exit, scope: Scope) -> dict[ast.expr, str]:
+    """Names for the values that are returned early and read a name which is given another value on the way on."""
+    stored = {
+        n.id
+        for statement in found.between
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    early: dict[ast.expr, str] = {}
+    for value in (side for sides in elements for side in sides[: len(found.returned)]):
+        if found.lasts and any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value)):
+            name, count = free_name("early", scope), 2
+            while name in early.values():
+                name, count = free_name(f"early_{count}", scope), count + 1
+            early[value] = name
+    return early
 
 
 def _exit(node: ast.If, chain: Sequence[ast.If], scope: Scope) -> _Exit | str:
@@ -152,13 +182,13 @@ def _statements(statement: ast.stmt) -> Iterator[ast.stmt]:
             yield from _statements(inner)
 
 
-def _runs_always(statement: ast.stmt, found: _Exit, scope: Scope, template: Template) -> str | None:
+def _runs_always(statement: ast.stmt, scope: Scope, template: Template) -> str | None:
     """Note what stands in the way of running a statement on the way to the last return always."""
     if isinstance(statement, ast.Pass | ast.Return):
         return None
     if isinstance(statement, ast.If) and not is_tensor_test(statement.test, scope):
         template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
-        inner = (_runs_always(s, found, scope, template) for s in (*statement.body, *statement.orelse))
+        inner = (_runs_always(s, scope, template) for s in (*statement.body, *statement.orelse))
         return next((reason for reason in inner if reason is not None), None)
     if isinstance(statement, ast.Raise):
         template.refuse([Obstacle(f"`{snippet(statement)}` may be reached on the other side too", "branches-total")])
@@ -169,10 +199,6 @@ def _runs_always(statement: ast.stmt, found: _Exit, scope: Scope, template: Temp
     names = [t for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
     if len(names) != (len(target.elts) if isinstance(target, ast.Tuple) else 1):
         return f"a branch returns before `{snippet(statement)}`, which would always run"
-    read = {n.id for early in found.returned for n in ast.walk(early) if isinstance(n, ast.Name)}
-    again = next((n.id for n in names if n.id in read), None)
-    if again is not None:
-        return f"a branch returns with `{again}`, which is given another value on the way on"
     template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))
     return None
 
@@ -189,12 +215,20 @@ def _elements(returned: Sequence[ast.expr]) -> list[tuple[ast.expr, ...]] | None
     return list(zip(*tuples, strict=True))
 
 
-def _selection(sides: Sequence[ast.expr], tests: Sequence[str], node: ast.If, scope: Scope, template: Template) -> str:
-    if all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides):
+def _selection(
+    sides: Sequence[ast.expr],
+    tests: Sequence[str],
+    early: Mapping[ast.expr, str],
+    node: ast.If,
+    scope: Scope,
+    template: Template,
+) -> str:
+    same = all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
+    if same and not any(side in early for side in sides):
         return template.use(sides[-1])
     givens = [Given(side) for side in sides]
     suffix = judge_selection([], givens, [scope.value(side) for side in sides], [], scope, node, template)
     code = template.use(sides[-1])
     for test, side in zip(reversed(tests), reversed(sides[:-1]), strict=True):
-        code = f"{where(scope)}({test}, {template.use(side)}, {code})"
+        code = f"{where(scope)}({test}, {early[side] if side in early else template.use(side)}, {code})"
     return code + suffix

@@ -1,8 +1,9 @@
 """CF101: an `if` statement on a tensor that selects values.
 
 ## What it does
-Finds `if`/`elif`/`else` on a tensor whose branches give values to local names or buffers, write in place, or return,
-and selects with `torch.where`. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the
+Finds `if`/`elif`/`else` on a tensor whose branches give values to local names or attributes, write in place, or return,
+and selects with `torch.where`. A turn of a loop that a tensor skips (`if probability < layerdrop: continue`) always
+runs, and its results are selected. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the
 selection, and one inside a branch stays inside. `if mask.any():` around statements that change only what the mask
 selects goes away.
 
@@ -32,7 +33,8 @@ Both branches are computed. The fix is safe only where that is proved to change 
 which are the same. What runs behind an early return, or is no longer guarded, runs always: it must not be able to fail,
 draw random numbers or write. A write in place in a branch becomes a new tensor only where nothing else holds the memory
 and no backward pass needs it, and a write that is always made must not be one that the backward pass of other code
-notices (`no-aliasing`). A branch that does more than that is declined, and the reason says what it does. A gradient of
+notices (`no-aliasing`). A skipped turn that draws random numbers, as dropout does, draws them always (`rng-stream`). A
+branch that does more than that is declined, and the reason says what it does. A gradient of
 `-0.0` may become `0.0`.
 
 Graph breaks: GB0170. torch: all supported versions.
@@ -45,6 +47,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Value
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
@@ -187,7 +190,7 @@ class TensorIf(Rule):
         order = _targets(arms, template)
         if order is None:
             return None
-        results = [name for name in order if live_after(name, node, scope)]
+        results = [name for name in order if "." in name or live_after(name, node, scope)]
         temporaries = [name for name in order if name not in results]
         if not results:
             template.refuse([Obstacle("no branch assigns a name that is read later")])
@@ -228,11 +231,12 @@ class TensorIf(Rule):
         """The lines that select each result; None, with the obstacle noted, where one cannot be."""
         if any(c is None for c in codes):
             return None
-        lines: list[str] = []
+        lines = [line for arm in arms for line in arm.branch.unpacked]
         if len(results) > 1:
             name = free_name("condition", scope)
             lines.append(f"{name} = {codes[0]}")
             codes = [name]
+        template.refuse(_own_names_read(arms))
         together = [name for arm in arms for name in arm.branch.together]
         if together and (len(arms) > 1 or set(together) != set(order) or len(results) != len(order)):
             template.refuse([Obstacle(f"`{', '.join(together)}` are exchanged, and another name or branch is there")])
@@ -257,7 +261,7 @@ class TensorIf(Rule):
         self, name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template
     ) -> str | None:
         # A fixed conjunct stays around the selection, so what it says of the name holds there.
-        before = scope.facts.env_before.get(node.body[0] if split_static(node.test, scope)[0] else node, {}).get(name)
+        before = _before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
         sides = [arm.assigns.get(name) for arm in arms]
         if arms[-1].test is not None:
             sides.append(None)
@@ -275,6 +279,24 @@ class TensorIf(Rule):
 
     def _side(self, side: Given | None, name: str, template: Template) -> str:
         return name if side is None else template.code(side)
+
+
+def _before(name: str, statement: ast.stmt, scope: Scope) -> Value | None:
+    """The value of a name, or of an attribute of `self`, before a statement."""
+    known = scope.facts.env_before.get(statement, {}).get(name)
+    if known is not None or "." not in name or scope.function.cls is None:
+        return known
+    return scope.legality.inference.attribute(scope.function.cls, name.partition(".")[2])
+
+
+def _own_names_read(arms: Sequence[Arm]) -> Iterator[Obstacle]:
+    """Whether a name that one branch unpacks for itself means something else in another one, or in a test."""
+    for arm in arms:
+        others = [step for other in arms if other is not arm for g in other.assigns.values() for step in g.steps]
+        tests = [other.test for other in arms if other.test is not None]
+        for name in arm.branch.own:
+            if any(isinstance(n, ast.Name) and n.id == name for e in (*others, *tests) for n in ast.walk(e)):
+                yield Obstacle(f"another branch reads `{name}`, which one branch overwrites")
 
 
 def _chain(node: ast.If) -> list[ast.If]:

@@ -81,9 +81,12 @@ class Legality:
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
         for side in (then, orelse):
-            if not side.is_tensor:
+            if not side.may_be(Kind.TENSOR):
                 yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
                 return
+        if not (then.is_tensor and orelse.is_tensor):
+            yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
+            return
         if then.dtype is not None and orelse.dtype is not None and then.dtype != orelse.dtype:
             yield Obstacle(f"the sides differ in dtype: {then.dtype} and {orelse.dtype}")
             return

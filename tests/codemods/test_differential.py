@@ -32,6 +32,10 @@ def helper(t: torch.Tensor):
     return t * 0.5 + 1.0
 
 
+def pair(t: torch.Tensor):
+    return t * 0.5, t + 1.0
+
+
 def bump(first: torch.Tensor, second: torch.Tensor):
     second.add_(1)
     return first
@@ -47,6 +51,7 @@ class Program(nn.Module):
         self.act = nn.ReLU(inplace=True)
         self.register_buffer("b", torch.tensor(2.0))
         self.register_buffer("on", torch.tensor(True))
+        self.register_buffer("c", torch.tensor(0.25))
 
     def forward(self, x: torch.Tensor, y: torch.Tensor, n: torch.Tensor, flag: bool):
 """
@@ -263,7 +268,11 @@ class Writer:
             "guard",
             "structured",
             "exit",
+            "ways",
             "truth",
+            "skipped",
+            "unpacked",
+            "attribute",
         )
         getattr(self, f"_{kind}")(level)
 
@@ -365,6 +374,51 @@ class Writer:
             self.put(f"if {self.condition()}:")
             self.put(f"    return {self.same_sort(a)}")
             self.ends = [self.same_sort(a)]
+
+    def _ways(self, level: int) -> None:
+        """An early return before several ways on, which fixed conditions choose."""
+        if level == 0 and not self.ends:
+            a = self.name()
+            self.put(f"if {self.condition()}:")
+            self.put(f"    return {self.same_sort(a)}")
+            self.put(f"if {self.pick('flag', 'x.dim() > 1', 'self.training')}:")
+            self.put(f"    w = {self.same_sort(a)}")
+            self.put(f"    return {self.pick('w', self.same_sort('w'))}")
+            self.put(f"w = {self.same_sort(a)}")
+            self.put("if flag:")
+            self.put(f"    w = {self.same_sort('w')}")
+            self.ends = [self.pick("w", self.same_sort("w"), self.same_sort(a))]
+
+    def _skipped(self, level: int) -> None:
+        """A turn of a loop, or a block, that a tensor skips."""
+        a = self.name()
+        guard = self.pick("self.training", "flag", "len(x) > 1")
+        if self.pick("loop", "block") == "loop":
+            self.put("for i in range(2):")
+            self.put(f"    if {self.condition()}:")
+            self.put("        continue")
+            self.put(f"    {a} = {self.same_sort(a)}")
+            return
+        self.put("skip = False")
+        self.put(f"if {guard}:")
+        self.put(f"    skip = {self.pick(f'{a}.sum() > 0', f'torch.isnan({a}).any()', f'({a} <= 1).all()')}")
+        self.put(f"if not skip{self.pick('', ' or len(y) > 2')}:")
+        self.put(f"    {a} = {self.same_sort(a)}")
+
+    def _unpacked(self, level: int) -> None:
+        a = self.name()
+        self.put(f"{(b := self.fresh())} = {self.same_sort(a)}")
+        self.put(f"if {self.condition()}:")
+        self.put(f"    {a}, {b} = pair({a})")
+        self.names.append(b)
+
+    def _attribute(self, level: int) -> None:
+        a = self.name()
+        self.put(f"if {self.condition()}:")
+        self.put(f"    self.c = {self.pick('self.c * 2', f'{a}.detach().sum()', 'self.b')}")
+        if self.pick("if", "else") == "else":
+            self.put("else:")
+            self.put("    self.c = self.c + 1")
 
     def _truth(self, level: int) -> None:
         a, name = self.name(), self.fresh()
