@@ -3,8 +3,8 @@
 ## What it does
 Finds `if`/`elif`/`else` on a tensor whose branches give values to local names or attributes, write in place, or return,
 and selects with `torch.where`. A turn of a loop that a tensor skips (`if probability < layerdrop: continue`) always
-runs, and its results are selected. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the
-selection, and one inside a branch stays inside. `if mask.any():` around statements that change only what the mask
+runs, and its results are selected. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around
+the selection, and one inside a branch stays inside. `if mask.any():` around statements that change only what the mask
 selects goes away.
 
 ## Why is this bad
