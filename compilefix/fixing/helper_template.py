@@ -32,22 +32,15 @@ _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 class _Note:
     """An effect that waits, with its values and the note before it."""
 
-    __slots__ = ("before", "effect", "values")
-
     def __init__(self, effect: Any = None, values: Any = (), before: _Note | None = None) -> None:
         self.effect, self.values, self.before = effect, values, before
 
 
 class _Call:
-    """A compiled call that is running, and what was noted last during it.
-
-    Not a list: where a graph break is left, Dynamo guards on a list's length and items and compiles again and again.
-    """
-
-    __slots__ = ("last",)
+    """A compiled call that is running: its last note. Where a graph break is left, Dynamo would guard on a list."""
 
     def __init__(self) -> None:
-        self.last = _Note()  # not None, on which Dynamo guards too
+        self.last = _Note()
 
 
 class _Noted(threading.local):
@@ -79,10 +72,9 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
 def boundary(compiled: _Compiled) -> _Compiled:
     """Make a compiled function or module carry out, after each call, what was noted during it.
 
-    A module is changed in place and stays the object that it is; one that is not compiled stays as it is. A copy of a
-    compiled module, or one that was pickled, needs a `boundary` of its own. An effect that raises ends the rest, as it
-    would have ended the function. When an error comes from the running graph itself (an index out of range), what
-    that graph had noted is lost with it.
+    A module is changed in place and stays the object that it is; one that is not compiled stays as it is. A copy or
+    pickle of a compiled module needs a `boundary` of its own. An effect that raises ends the rest, as it would have
+    ended the function. When the running graph itself fails (an index out of range), what it had noted is lost.
     """
     if isinstance(compiled, torch.nn.Module):
         module: Any = compiled
@@ -119,6 +111,12 @@ def _carry_out(note: _Note) -> None:
     while note.before is not None:
         notes.append(note)
         note = note.before
+    # Asked together, the checks wait for the device once.
+    checks = [n for n in notes if n.effect is _raise and isinstance(n.values[0], torch.Tensor)]
+    checks = [n for n in checks if n.values[0].numel() == 1 and n.values[0].device == checks[0].values[0].device]
+    if len(checks) > 1 and not torch.stack([n.values[0].reshape(()) != 0 for n in checks]).any():
+        for n in checks:
+            n.values[0] = False
     while notes:
         note = notes.pop()
         _named(note.effect)(*note.values)
