@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,14 @@ def _flags_as_they_were() -> Iterator[None]:
         capture_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
     ):
         yield
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Gives for a program's text the module, the rewritten module, and `boundary` of the helper module."""
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import boundary_programs
+
+    yield from boundary_programs.projects(tmp_path)

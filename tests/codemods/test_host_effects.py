@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import importlib
-import importlib.util
 import io
-import itertools
-import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,6 +21,9 @@ from compilefix.source.files import SourceFile
 
 torch = pytest.importorskip("torch")
 testing = pytest.importorskip("torch._dynamo.testing")
+
+sys.path.insert(0, str(Path(__file__).parent))
+from boundary_programs import load, shown, written  # noqa: E402
 
 RULES = [rule for code, rule in registry.load().items() if code in ("CF301", "CF302", "CF303", "CF304")]
 MODELS = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "models").glob("*.py"))
@@ -52,8 +50,6 @@ class Model(nn.Module):
         x = x * 2.0
         total = x.sum()
 """
-
-_numbers = itertools.count()
 
 
 def rewritten(
@@ -319,7 +315,7 @@ def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
     for number, (call, code) in enumerate(calls.items()):
         _, outcome = rewritten(call)
         text = HEAD + f"        {call}\n        return x.relu()\n"
-        module = load(_written(tmp_path / f"ids{number}.py", text))
+        module = load(written(tmp_path / f"ids{number}.py", text))
         torch._dynamo.reset()
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), BreakCollector() as collector:
             warnings.simplefilter("ignore")
@@ -329,68 +325,6 @@ def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
 
 
 # -- at run time
-
-
-def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def load(path: Path) -> ModuleType:
-    name = f"host_effects_{next(_numbers)}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-class Records(logging.Handler):
-    def handle(self, record: logging.LogRecord) -> bool:
-        print(record.name, record.levelname, record.funcName, record.filename, record.getMessage())
-        return True
-
-
-@pytest.fixture
-def project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], tuple[ModuleType, ModuleType, Any]]]:
-    """Gives for a program's text the module, the rewritten module, and `boundary`."""
-    monkeypatch.syspath_prepend(tmp_path)
-    handler = Records()
-    logging.getLogger().addHandler(handler)
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-
-    def make(text: str) -> tuple[ModuleType, ModuleType, Any]:
-        number = next(_numbers)
-        old = _written(tmp_path / "program.py", text)
-        # Dynamo remembers modules by their names: each program has a helper of its own.
-        config = Config(root=tmp_path, helper_module=f"helper_{number}")
-        rules = list(registry.load().values())
-        outcome = run([SourceFile(old, "program", text)], config, rules=rules, allowed=frozenset({"log-late"}))
-        original = load(old)
-        for change in outcome.patchset:
-            _written(change.path, change.after)
-        importlib.invalidate_caches()
-        return original, load(old), importlib.import_module(f"helper_{number}").boundary
-
-    yield make
-    logging.getLogger().removeHandler(handler)
-    torch._dynamo.reset()
-
-
-def shown(function: Callable[..., Any], inputs: list[tuple[Any, ...]]) -> tuple[str, list[Any]]:
-    """What is printed and logged, and the results, of three rounds of calls."""
-    with contextlib.redirect_stdout(io.StringIO()) as stream:
-        results = [
-            function(*[a.clone() if isinstance(a, torch.Tensor) else a for a in args])
-            for _ in range(3)
-            for args in inputs
-        ]
-    return stream.getvalue(), results
 
 
 BODY = """\

@@ -11,6 +11,7 @@ import itertools
 import logging
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -242,6 +243,49 @@ def test_with_inductor(helper: ModuleType, logger: logging.Logger) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             compiled(x).sum().backward()
     assert not torch._dynamo.utils.counters["graph_break"]
+
+
+def test_checks_raise_in_order_and_only_where_they_fail(helper: ModuleType) -> None:
+    emit = helper.emit
+
+    def checked(x: Any) -> Any:
+        emit(lambda: print("first"))
+        emit(lambda: ValueError("negative"), raise_if=(x < 0).any())
+        emit(lambda total: print("second", total.item()), x.sum())
+        emit(lambda total: TypeError(f"large {total.item()}"), x.sum(), raise_if=x.amax().reshape(1) > 5)
+        emit(lambda: print("third"))
+        return x * 2
+
+    compiled = helper.boundary(torch.compile(checked, backend="eager", fullgraph=True))
+    for values in ([1.0, 2.0], [-1.0, 2.0], [1.0, 7.0], [-1.0, 7.0], [float("nan"), 1.0]):
+        seen = []
+        for called in (checked, compiled):
+            with contextlib.redirect_stdout(io.StringIO()) as stream:
+                try:
+                    called(torch.tensor(values))
+                    seen.append((None, stream.getvalue()))
+                except (ValueError, TypeError) as error:
+                    seen.append((repr(error), stream.getvalue()))
+        assert seen[0] == seen[1]
+
+
+def test_nothing_is_kept_longer_than_the_call(helper: ModuleType) -> None:
+    emit = helper.emit
+
+    class Held:
+        pass
+
+    kept: list[weakref.ref[Any]] = []
+
+    def notes(x: Any) -> Any:
+        held = Held()
+        kept.append(weakref.ref(held))
+        emit(lambda held, x: None, held, [x])
+        return x
+
+    helper.boundary(notes)(INPUTS[1])
+    assert kept[0]() is None
+    assert helper._noted.call is None
 
 
 def test_each_thread_has_its_own_lines(helper: ModuleType) -> None:
