@@ -32,9 +32,10 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         chained = len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)
         if chained or _is_membership(test, scope) or any(read_of(o, scope) for o in operands):
             return [test]
-    if _is_whole(test, scope) or _is_builtin_truth(test, scope):
+    if _is_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
-    if scope.value(test).is_tensor or read_of(test, scope) is not None:
+    value = scope.value(test)
+    if value.is_tensor or value.sometimes_tensor or read_of(test, scope) is not None:
         return [test]
     return [test] if named_read(test, scope) is not None else []
 
@@ -101,7 +102,7 @@ def _pair(call: ast.Call) -> list[ast.expr | None]:
     return [tensors[0], tensors[1]] if len(tensors) > 1 else [None, None]
 
 
-def _is_builtin_truth(test: ast.expr, scope: Scope) -> bool:
+def is_builtin_truth(test: ast.expr, scope: Scope) -> bool:
     """Python's `any` and `all` over tensors."""
     if not isinstance(test, ast.Call) or scope.callee(test) not in ("any", "all") or len(test.args) != 1:
         return False
@@ -109,7 +110,7 @@ def _is_builtin_truth(test: ast.expr, scope: Scope) -> bool:
     if isinstance(argument, ast.Tuple | ast.List):
         return any(is_tensor_test(item, scope) for item in argument.elts)
     if isinstance(argument, ast.GeneratorExp | ast.ListComp):
-        return scope.value(argument.elt).is_tensor
+        return is_tensor_test(argument.elt, scope)
     return scope.value(argument).is_tensor
 
 
@@ -206,7 +207,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return _opposite(test.operand, scope, template)
     if isinstance(test, ast.Call) and _is_whole(test, scope):
         return _whole(test, scope, template)
-    if isinstance(test, ast.Call) and _is_builtin_truth(test, scope):
+    if isinstance(test, ast.Call) and is_builtin_truth(test, scope):
         return _builtin_truth(test, scope, template, operand=operand)
     value = scope.value(test)
     source = read_of(test, scope)

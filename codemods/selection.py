@@ -15,7 +15,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
-_CASTS = ("float", "int", "bool")
+CASTS = ("float", "int", "bool")
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
 _PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -123,7 +123,7 @@ def read_of(node: ast.AST, scope: Scope) -> ast.expr | None:
         return node.func.value if scope.value(node.func.value).is_tensor else None
     if (
         isinstance(node.func, ast.Name)
-        and node.func.id in _CASTS
+        and node.func.id in CASTS
         and scope.callee(node) == node.func.id
         and len(node.args) == 1
     ):

@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.codemods.conditions import condition, tensor_tests
+from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
@@ -52,7 +52,7 @@ class TensorTruth(Rule):
     name = "tensor-truth"
     summary = "truth of a tensor in assert, and, or, not, in"
     gb = ("GB0170",)
-    hints = ("assert", " and ", " or ", "not ", " < ", " <= ", " > ", " >= ")
+    hints = ("assert", "any(", "all(", " and ", " or ", "not ", " < ", " <= ", " > ", " >= ")
     assumptions = (
         "branches-total",
         "condition-one-element",
@@ -70,6 +70,9 @@ class TensorTruth(Rule):
                 yield from self._assert(node, scope)
             elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare) and not self._inside_test(node, scope):
                 yield from self._expression(node, scope)
+            elif isinstance(node, ast.Call) and is_builtin_truth(node, scope) and not self._inside_test(node, scope):
+                message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
+                yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
 
     def _assert(self, node: ast.Assert, scope: Scope) -> Iterator[Finding]:
         tests = tensor_tests(node.test, scope)
@@ -94,9 +97,10 @@ class TensorTruth(Rule):
 
     def _expression(self, node: ast.BoolOp | ast.UnaryOp | ast.Compare, scope: Scope) -> Iterator[Finding]:
         if isinstance(node, ast.BoolOp):
-            tested = [v for v in node.values[:-1] if scope.value(v).is_tensor]
+            tested = [v for v in node.values[:-1] if scope.value(v).is_tensor or scope.value(v).sometimes_tensor]
         elif isinstance(node, ast.UnaryOp):
-            negates = isinstance(node.op, ast.Not) and scope.value(node.operand).is_tensor
+            operand = scope.value(node.operand)
+            negates = isinstance(node.op, ast.Not) and (operand.is_tensor or operand.sometimes_tensor)
             tested = [node.operand] if negates else []
         else:
             tested = [node] if len(node.ops) > 1 and tensor_tests(node, scope) else []

@@ -89,7 +89,7 @@ class DataDependentShape(Rule):
         short = name.rpartition(".")[2]
         if api is None or short == "index" or not (api.dynamic or _in_form(api.dynamic_form, node, method, scope)):
             return
-        if method and isinstance(node.func, ast.Attribute) and not scope.value(node.func.value).is_tensor:
+        if method and isinstance(node.func, ast.Attribute) and Kind.TENSOR not in scope.value(node.func.value).kinds:
             return
         gb = ("GB0246",) if short == "one_hot" else ("GB0036",)
         reason = _ADVICE.get(short, "the number of results depends on values")
@@ -166,7 +166,7 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
         const = scope.value(classes).const if classes is not None else None
         return classes is None or (const is not None and const.value == -1)
     if form == "tensor_repeats":
-        if "output_size" in keywords:
+        if "output_size" in keywords and Kind.NONE not in scope.value(keywords["output_size"]).kinds:
             return False
         position = 0 if method else 1
         repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")

@@ -55,7 +55,7 @@ from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import decides, read_of
+from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
 
 
@@ -83,19 +83,15 @@ class NumberArithmetic(Rule):
             yield finding
 
     def _unproved(self, scope: Scope) -> Iterator[Finding]:
-        """`x.item()` where the kind of `x` is not known: a tensor, or an array, which breaks the graph as well."""
-        for node in scope.nodes:
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "item"
-                and not node.args
-                and not node.keywords
-                and scope.value(node.func.value).is_unknown
-                and scope.callee(node) is None
-            ):
+        """`x.item()` where the kind of `x` is not known: a tensor, or an array, which breaks the graph as well.
+
+        And `float(x)` where `x` is a tensor only in some calls.
+        """
+        for node in scope.of(ast.Call):
+            source = _apparent(node, scope)
+            if source is not None:
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
-                yield self.declined(scope, node, message, f"`{snippet(node.func.value)}` is not proved to be a tensor")
+                yield self.declined(scope, node, message, f"`{snippet(source)}` is not proved to be a tensor")
 
     def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
         """The finding for one read of a tensor's value."""
@@ -105,6 +101,17 @@ class NumberArithmetic(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
+    """What a call reads that may be a tensor and is not proved to be one."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args and not node.keywords:
+        source = node.func.value
+        return source if scope.value(source).is_unknown and scope.callee(node) is None else None
+    if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:
+        source = node.args[0]
+        return source if scope.value(source).sometimes_tensor and not decides(node, scope) else None
+    return None
 
 
 def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:

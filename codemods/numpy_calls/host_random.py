@@ -1,14 +1,15 @@
 """CF403: random numbers drawn on the host.
 
 ## What it does
-Finds draws of NumPy and of Python's `random` in compiled code that break the graph.
+Finds draws of NumPy and of Python's `random` in compiled code that break the graph, and `torch.manual_seed` and reads
+or writes of the state of torch's generator. A draw that breaks nothing by itself is reported where its number decides.
 
 ## Why is this bad
 `np.random.rand()` and other draws of one number are needed as a Python number (GB0033); `np.random.beta`,
 `permutation` and other distributions are unknown to torch (GB0294), as are NumPy's generators (GB0156). Python's
 `random.random`, `choice`, `shuffle`, `gauss` are not traced (GB0007). `random.uniform`, `randint` and `randrange`
-are, unless the number decides a branch or bounds a slice (GB0170, GB0124). Draws of whole arrays (`np.random.rand(4,
-6)`) do not break and are not reported; when compiled they come from torch's generator.
+are, unless the number decides a branch or bounds a slice or loop (GB0170, GB0124, GB4841). Draws of whole arrays
+(`np.random.rand(4, 6)`) do not break and are not reported; when compiled they come from torch's generator.
 
 ## Example
 ```python
@@ -26,7 +27,7 @@ torch's generator gives other numbers of the same distribution, so this needs `r
 Python no longer decide it. Where the number decides a branch, is an index or goes elsewhere there is no fix: a tensor
 would break the graph there as well, and only the caller can draw the number before the compiled code.
 
-Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294. torch: all supported versions.
+Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294, GB4841. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -54,7 +55,18 @@ _TRACED = {
     "choice": 1,
 }
 _NOT_DRAWS = frozenset({"seed", "get_state", "set_state"})
-_PYTHON_TRACED = frozenset({"random.uniform", "random.randint", "random.randrange"})
+_PYTHON_TRACED = frozenset(
+    {
+        *(f"random.{name}" for name in ("uniform", "randint", "randrange")),
+        *(f"random.Random.{name}" for name in ("random", "uniform", "randint", "randrange")),
+    }
+)
+_STATE = frozenset(
+    f"{module}.{name}"
+    for module in ("torch", "torch.random")
+    for name in ("get_rng_state", "set_rng_state", "manual_seed")
+)
+"""Reads and writes of the state of torch's generator."""
 _PYTHON = frozenset(
     f"random.{name}"
     for name in (
@@ -78,7 +90,20 @@ _PYTHON = frozenset(
         "seed",
     )
 )
-_GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"})
+_GENERATORS = frozenset(
+    f"numpy.random.{name}"
+    for name in (
+        "default_rng",
+        "RandomState",
+        "Generator",
+        "SeedSequence",
+        "PCG64",
+        "PCG64DXSM",
+        "Philox",
+        "MT19937",
+        "SFC64",
+    )
+)
 _ADVICE = (
     "draw it where the compiled function is called and pass it as an argument, "
     "or draw a tensor with `torch.rand` (another stream)"
@@ -91,37 +116,43 @@ class HostRandom(Rule):
     code = "CF403"
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
-    gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294")
+    gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841")
     assumptions = ("rng-stream", "number-to-tensor")
-    hints = ("rand", "shuffle", "choice", "sample", "gauss", "beta", "permutation", "normal")
+    hints = ("rand", "Rand", "shuffle", "choice", "sample", "gauss", "beta", "permutation", "normal", "rng_", "seed")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Draws that Dynamo does not trace, or whose number it needs while it traces."""
         for node in scope.of(ast.Call):
-            gb = _broken_by(node, scope.callee(node) or "", scope)
-            if gb is not None:
-                yield self._judge(node, gb, scope)
+            name = scope.callee(node) or ""
+            if name in _PYTHON_TRACED:
+                needed = _needed(node, scope)
+                if needed is not None:
+                    yield self._judge(node, *needed, scope)
+            elif (gb := _broken_by(node, name)) is not None:
+                yield self._judge(node, node, gb, scope)
 
-    def _judge(self, node: ast.Call, gb: str, scope: Scope) -> Finding:
+    def _judge(self, node: ast.Call, place: ast.expr, gb: str, scope: Scope) -> Finding:
+        """The finding for a draw. `place` is where the graph breaks."""
+        if scope.callee(node) in _STATE:
+            message = f"`{snippet(node)}` is not traced: the graph breaks"
+            return self.declined(scope, node, message, "set or read the generator outside the compiled code", gb=(gb,))
         message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
         template = Template()
         code = torch_draw(node, scope.callee(node) or "", scope, template)
         template.refuse(arithmetic_only(node, scope))
         if code is None or template.broken is not None:
             reason = _ADVICE if code is None else f"{template.broken}: {_ADVICE}"
-            return self.declined(scope, node, message, reason, gb=(gb,))
+            return self.declined(scope, place, message, reason, gb=(gb,))
         template.refuse([Obstacle("torch's generator gives other numbers of the same distribution", "rng-stream")])
         edit = scope.edit(node, code, **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
-        return self.fixed(scope, node, message, fix, gb=(gb,))
+        return self.fixed(scope, place, message, fix, gb=(gb,))
 
 
-def _broken_by(node: ast.Call, name: str, scope: Scope) -> str | None:
+def _broken_by(node: ast.Call, name: str) -> str | None:
     """The graph-break id of a draw; None where it is traced."""
-    if name in _PYTHON:
+    if name in _PYTHON or name in _STATE:
         return "GB0007"
-    if name in _PYTHON_TRACED:
-        return _needed(node, scope)
     if name in _GENERATORS:
         return "GB0156"
     if not name.startswith("numpy.random."):
@@ -135,8 +166,8 @@ def _broken_by(node: ast.Call, name: str, scope: Scope) -> str | None:
     return None if sized or (short == "choice" and len(node.args) > 1) else "GB0033"
 
 
-def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
-    """Whether a traced draw decides a branch or bounds a slice."""
+def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> tuple[ast.expr, str] | None:
+    """Where a traced draw decides a branch, bounds a slice or a loop, with the graph-break id."""
     parent = scope.parents.get(node)
     if (
         isinstance(parent, ast.Assign)
@@ -145,15 +176,18 @@ def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
         and depth == 0
     ):
         found = (_needed(load, scope, 1) for load in scope.names(parent.targets[0].id))
-        return next((gb for gb in found if gb is not None), None)
+        return next((needed for needed in found if needed is not None), None)
     if isinstance(parent, ast.Slice):
-        return "GB0124"
+        return node, "GB0124"
+    if isinstance(parent, ast.Call) and scope.callee(parent) == "range":
+        return node, "GB4841"
     if isinstance(parent, ast.Compare | ast.BoolOp | ast.UnaryOp):
         child: ast.AST = parent
         for outer in scope.ancestors(parent):
             if isinstance(outer, ast.If | ast.While | ast.IfExp):
-                return "GB0170" if outer.test is child else None
+                return (node, "GB0170") if outer.test is child else None
             if not isinstance(outer, ast.BoolOp | ast.UnaryOp):
                 return None
             child = outer
-    return "GB0170" if isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node else None
+    decides = isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node
+    return (node, "GB0170") if decides else None

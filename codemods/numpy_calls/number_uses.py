@@ -19,8 +19,9 @@ _DTYPE_FROM_VALUE = frozenset(
 
 @dataclass
 class Use:
-    """What becomes of a NumPy number."""
+    """What becomes of a NumPy number. `place` is the first use under a name that needs its value."""
 
+    place: ast.expr | None = None
     integer: bool = False
     truth: bool = False
     obstacles: list[Obstacle] = field(default_factory=list)
@@ -104,7 +105,10 @@ def _follow_name(name: str, scope: Scope, use: Use, integral: bool) -> None:
     if len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1:
         use.refuse(f"`{name}` is assigned in several places or used in a nested function", "static-shape-values")
     for load in loads:
+        needed = use.integer, use.truth
         follow(load, scope, use, integral)
+        if use.place is None and (use.integer, use.truth) != needed:
+            use.place = load
 
 
 def division(node: ast.BinOp, scope: Scope, use: Use) -> None:

@@ -6,10 +6,10 @@ Finds NumPy computations on a tensor's values that break the graph or go through
 
 ## Why is this bad
 Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`)
-or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294),
-and `np.unique`, `np.nonzero` have shapes that depend on values (GB0036). A round trip by `.cpu().numpy()` makes a GPU
-program wait, compiled or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result
-is an ndarray.
+or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294), as
+do arrays of Python objects (GB0055) and `dtype`, `flags` and `base` of an array (GB0157), and `np.unique`,
+`np.nonzero` have shapes that depend on values (GB0036). A round trip by `.cpu().numpy()` makes a GPU program wait,
+compiled or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result is an ndarray.
 
 ## Example
 ```python
@@ -27,7 +27,7 @@ gives float64 for the square root of integers and torch gives float32 (`float32-
 must stand in the same expression, else the result would change its device. Reads of numbers from an ndarray are
 declined: the finding says which torch form to write.
 
-Graph breaks: GB0033, GB0036, GB0170, GB0294. torch: all supported versions.
+Graph breaks: GB0033, GB0036, GB0055, GB0157, GB0170, GB0294. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.array_values import (
     KEEPS_INTEGERS,
@@ -50,6 +51,8 @@ from compilefix.source.snippets import snippet
 
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
 _READS = frozenset({"int", "float", "bool"})
+_NOT_TRACED = frozenset({"base", "dtype", "flags"})
+_MAKE_ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "empty", "full", "ones", "zeros"))
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor"})
 
 
@@ -59,7 +62,7 @@ class NumpyOnTensor(Rule):
     code = "CF402"
     name = "numpy-on-tensor"
     summary = "NumPy computation on a tensor's values"
-    gb = ("GB0033", "GB0036", "GB0170", "GB0294")
+    gb = ("GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0294")
     assumptions = ("float32-result",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -69,6 +72,8 @@ class NumpyOnTensor(Rule):
         for node in scope.nodes:
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
+            elif isinstance(node, ast.Attribute):
+                yield from self._attribute(node, scope)
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
                 for part in _parts(node.test):
                     if from_tensor(part, scope):
@@ -94,17 +99,15 @@ class NumpyOnTensor(Rule):
             and from_tensor(node.func.value, scope)
         ):
             yield self._read(node, node.func.value, scope)
+        elif name.startswith("numpy.") and short in UNSUPPORTED and name.count(".") == 1:
+            message = f"`{snippet(node.func)}` has no counterpart in torch: the graph breaks"
+            reason = "write it with torch operations, or compute it outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0294",))
+        elif name in _MAKE_ARRAYS and any(k.arg == "dtype" and _is_object(k.value, scope) for k in node.keywords):
+            message = f"`{snippet(node)}` makes an array of Python objects, which Dynamo cannot trace: the graph breaks"
+            yield self.declined(scope, node, message, "keep the objects in a list", gb=("GB0055",))
         elif name.startswith("numpy.") and any(numpy_operand(a, scope) for a in node.args):
-            if short in UNSUPPORTED and name.count(".") == 1:
-                message = f"`{snippet(node.func)}` has no counterpart in torch: the graph breaks"
-                yield self.declined(
-                    scope,
-                    node,
-                    message,
-                    "write it with torch operations, or compute it outside the compiled code",
-                    gb=("GB0294",),
-                )
-            elif short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords):
+            if short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords):
                 message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
                 yield self.declined(
                     scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",)
@@ -117,6 +120,12 @@ class NumpyOnTensor(Rule):
             and _on_cpu(node.func.value, scope) is not None
         ):
             yield from self._round_trip(node, scope)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Iterator[Finding]:
+        if node.attr in _NOT_TRACED and isinstance(node.ctx, ast.Load) and scope.value(node.value).is_(Kind.NDARRAY):
+            message = f"Dynamo does not trace `{node.attr}` of the array `{snippet(node.value)}`: the graph breaks"
+            reason = "name the dtype, or read it outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0157",))
 
     def _read(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` reads a number from a tensor's values: the graph breaks"
@@ -268,3 +277,7 @@ def _back_on_device(wrapper: ast.Call, scope: Scope) -> ast.expr | None:
         if text.rpartition(".")[2].strip("_").endswith("device") or scope.value(argument).is_tensor:
             return argument
     return None
+
+
+def _is_object(node: ast.expr, scope: Scope) -> bool:
+    return scope.value(node).ref == "object" or (isinstance(node, ast.Constant) and node.value in ("object", "O"))

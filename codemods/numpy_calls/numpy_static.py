@@ -7,10 +7,11 @@ Finds `np.sqrt`, `np.ceil`, `np.prod` and the like on shape integers and Python 
 ## Why is this bad
 Dynamo traces NumPy as tensor operations. A result of an integer type that is used as a Python integer
 (`int(np.prod(s))`), and one that decides a branch, is then a value read from a tensor: the graph breaks (GB0033,
-GB0170; GB0208 for functions of two integers). A float that becomes an integer (`int(np.log2(n))`) breaks nothing. A
-shape that goes through NumPy loses its symbol, so that the code is compiled again for every new size; the same in
-`math` is compiled twice. NumPy on constants that is only used beside tensors costs nothing and is not reported, and
-neither are `log`, `log10` and `exp` of a shape, which are compiled for every size with `math` as well.
+GB0170, GB0059 in `range`; GB0208 for functions of two integers). The finding stands where the value is needed. A float
+that becomes an integer (`int(np.log2(n))`) breaks nothing. A shape that goes through NumPy loses its symbol, so that
+the code is compiled again for every new size; the same in `math` is compiled twice. NumPy on constants that is only
+used beside tensors costs nothing and is not reported, and neither are `log`, `log10` and `exp` of a shape, which are
+compiled for every size with `math` as well.
 
 ## Example
 ```python
@@ -33,7 +34,7 @@ argument must be proved to be in the domain, else the fix needs `math-errors`. W
 of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`. `np.array` of a
 shape is declined.
 
-Graph breaks: GB0033, GB0170, GB0208. torch: all supported versions.
+Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Effect, Finding, Fix
+from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
 from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
 from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_of, outermost, sequence_origin
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
@@ -59,11 +61,12 @@ class NumpyStatic(Rule):
     code = "CF401"
     name = "numpy-static"
     summary = "NumPy on Python numbers and shapes"
-    gb = ("GB0033", "GB0170", "GB0208")
+    gb = ("GB0033", "GB0059", "GB0170", "GB0208")
     assumptions = ("math-errors", "static-shape-values")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
+        yield from self._needed(scope)
         if "numpy" not in scope.file.text:
             return
         for node in scope.of(ast.Call):
@@ -74,6 +77,13 @@ class NumpyStatic(Rule):
                 yield from self._array(node, scope)
             elif name.removeprefix("numpy.") in FUNCTIONS:
                 yield from self._judge(node, FUNCTIONS[name.removeprefix("numpy.")], scope)
+
+    def _needed(self, scope: Scope) -> Iterator[Finding]:
+        for node, gb in needed_numbers(scope):
+            what = "bounds a loop" if gb == "GB0059" else "decides a branch"
+            message = f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {what}: the graph breaks"
+            reason = "make it a Python number outside the compiled code, or compute it with Python's own functions"
+            yield self.declined(scope, node, message, reason, gb=(gb,))
 
     def _array(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         if len(node.args) >= 1 and sequence_origin(node.args[0], scope) == "size":
@@ -111,17 +121,18 @@ class NumpyStatic(Rule):
             )
         else:
             message = f"`{snippet(node)}` binds the graph to one size: the code is compiled again for every other"
+        place = use.place if breaks and use.place is not None else node
         template = Template()
         template.refuse(use.obstacles)
         target, code = rewritten(node, function, scope, template, use)
         if template.broken is not None:
-            yield self.declined(scope, node, message, template.broken, effect=effect, gb=gb)
+            yield self.declined(scope, place, message, template.broken, effect=effect, gb=gb)
             return
         uses_math = f"{math_name(scope)}." in code
         imports = ("math",) if uses_math and scope.local_name("math") is None else ()
         edit = scope.edit(target, code, **template.parts)
         yield self.fixed(
-            scope, node, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
+            scope, place, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
         )
 
 

@@ -13,6 +13,7 @@ _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "com
 _STATIC_NAMES = frozenset({"str", "bytes", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format"})
 _SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
+_OPTIONAL = frozenset({Kind.TENSOR, Kind.NONE})
 _JAXTYPING_DTYPES = {"Float": "float", "Int": "int", "Bool": "bool", "UInt": "int", "Complex": "complex", "Num": None}
 _TENSOR_SUBCLASSES = {
     "FloatTensor": "float",
@@ -136,6 +137,8 @@ def _either(parts: list[Value]) -> Value:
     if joined.is_unknown and any(p.is_tensor for p in parts):
         known = values.join_all(p for p in parts if not p.is_unknown)
         return replace(known, certain=False)
+    if Kind.TENSOR in joined.kinds and not joined.kinds <= _OPTIONAL:
+        return replace(joined, declared=True)
     return joined
 
 

@@ -63,6 +63,10 @@ class Binding(Narrowing):
                 value = hint
                 if default_value is not None and default_value.is_(Kind.STATIC):
                     value = join(value, replace(default_value, const=None))
+        elif hint is not None and not value.is_tensor and Kind.CONTAINER not in hint.kinds:
+            # Declared as a number, or as a number or a tensor, and a caller passes a tensor.
+            self.facts.hinted |= {arg.arg}
+            value = replace(join(value, hint), declared=False)
         if default_value is not None and default_value.kinds == values.NONE.kinds and not value.is_unknown:
             value = join(value, values.NONE)
         if value.may_be(Kind.TENSOR) and not value.is_unknown:

@@ -13,6 +13,8 @@ _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
 _SOME_NUMBER = replace(values.UNKNOWN, storage=frozenset(), leaves=frozenset())
 """A number of which it is not known whether it comes from a tensor."""
+_READ = frozenset({Kind.NUMBER, Kind.NDARRAY})
+"""What may be read from a tensor, or hold what is."""
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
 BUILTINS = frozenset(
     {
@@ -58,6 +60,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
             return number(_CASTS[name], certain)
         if first.is_(Kind.SIZE):
             return replace(values.SIZE, dtype=_CASTS[name])
+        if not first.is_unknown and first.kinds & _READ:
+            return Value(frozenset({Kind.NUMBER, Kind.STATIC}), dtype=_CASTS[name])
         return (
             Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
             if not first.is_unknown
@@ -184,8 +188,36 @@ def math_result(name: str, args: Sequence[Value]) -> Value:
     return replace(values.SIZE, dtype="int") if sized else Value(frozenset({Kind.STATIC}), dtype=dtype)
 
 
+_NUMPY_PYTHON = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "can_cast",
+        "dtype",
+        "errstate",
+        "finfo",
+        "iinfo",
+        "iscomplexobj",
+        "isdtype",
+        "isrealobj",
+        "isscalar",
+        "issubdtype",
+        "iterable",
+        "may_share_memory",
+        "ndim",
+        "promote_types",
+        "result_type",
+        "shape",
+        "shares_memory",
+        "size",
+    )
+)
+"""What gives a Python value, a dtype or another object, and no array."""
+
+
 def numpy_result(name: str, args: Sequence[Value]) -> Value:
     """The result of a function of `numpy`."""
     if args and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args) and not name.startswith("numpy.random."):
         return replace(values.STATIC, dtype="float", ref="numpy")
+    if name in _NUMPY_PYTHON or (name.startswith("numpy.random.") and name.rpartition(".")[2][:1].isupper()):
+        return values.UNKNOWN
     return values.NDARRAY

@@ -108,8 +108,20 @@ class Calls(Binding):
             self.inference.called_with(found, arguments)
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
-        summary = values.UNKNOWN if node is self.dropped else self.inference.summary(found)
+        summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
         return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure)
+
+    def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
+        """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
+        summary = self.inference.summary(found)
+        if summary.certain or Kind.TENSOR not in summary.kinds or not arguments:
+            return summary
+        hinted = self.inference.hinted(found)
+        guessed = [v for name, v in arguments.items() if name in hinted]
+        from_them = summary.leaves & hinted or summary.storage & {f"param:{name}" for name in hinted}
+        if not guessed or not from_them or any(Kind.TENSOR in v.kinds for v in guessed):
+            return summary
+        return replace(summary, kinds=values.UNKNOWN.kinds, elements=None, element=None)
 
     def _call_object(
         self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value], env: Env
@@ -153,8 +165,12 @@ class Calls(Binding):
 
     def _constructor(self, node: ast.Call, cls: Class, operands: Sequence[Value]) -> None:
         method = self.project.method(cls, "__init__")
-        if method is not None and (arguments := passed(node, method, operands)):
+        if method is None:
+            return
+        if arguments := passed(node, method, operands):
             self.inference.called_with(method, arguments)
+        if not self.project.is_module_class(cls):
+            self.facts.constructed[node] = method
 
     def _one_of(self, node: ast.Call, classes: Sequence[Value], operands: Sequence[Value]) -> Value:
         """A class out of a table is called: an object of one of them."""
@@ -218,7 +234,7 @@ class Calls(Binding):
                 else values.container(elements=(values.STATIC, element))
             )
         if attr in ("get", "pop", "setdefault") and receiver.is_(Kind.CONTAINER) and receiver.element is not None:
-            return join(receiver.element, values.NONE)
+            return join_all((receiver.element, *operands[1:])) if operands[1:] else join(receiver.element, values.NONE)
         if attr == "format" or (
             receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
         ):
@@ -288,6 +304,8 @@ class Calls(Binding):
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if name == "open":
             return Value(frozenset({Kind.OBJECT}), ref="open")
+        if name == "random.Random":
+            return Value(frozenset({Kind.OBJECT}), ref=name)
         if name.endswith(".apply"):
             cls = self.project.resolve(name.removesuffix(".apply"))
             if isinstance(cls, Class) and self.project.is_autograd_function(cls):

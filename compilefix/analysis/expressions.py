@@ -9,7 +9,7 @@ from collections.abc import Callable
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
-from compilefix.analysis.operators import binary, element_of, elementwise, tensor_attribute
+from compilefix.analysis.operators import binary, element_of, elementwise, tensor_attribute, unsure
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
@@ -197,6 +197,7 @@ class Expressions(Calls):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         rank = base.rank
         copied = False
+        indices = [v for v in map(self.facts.value, parts) if v.may_be(Kind.TENSOR) or v.is_(Kind.CONTAINER)]
         for part in parts:
             value = self.facts.value(part)
             if isinstance(part, ast.Slice):
@@ -207,6 +208,8 @@ class Expressions(Calls):
                 rank = None if rank is None else rank - 1
             elif isinstance(part, ast.Constant) and part.value is Ellipsis:
                 continue
+            elif value.is_tensor and value.rank == 1 and len(indices) == 1:
+                copied = True  # of indices as of a mask
             else:
                 rank, copied = None, value.may_be(Kind.TENSOR) or copied
         storage = base.storage if not copied else base.storage | {self.place(node)}
@@ -216,6 +219,7 @@ class Expressions(Calls):
             rank=rank,
             shape_id=self.place(node),
             certain=base.certain,
+            declared=base.declared and not base.is_tensor,
             storage=storage,
             leaves=base.leaves,
         )
@@ -239,6 +243,9 @@ class Expressions(Calls):
             return replace(value, storage=frozenset({self.place(node)}))
         if value.const is not None and isinstance(value.const.value, int | float) and isinstance(node.op, ast.USub):
             return static(-value.const.value)
+        if value.dtype == "bool":
+            # Of a Python bool these give an int.
+            return replace(value, const=None, dtype=None if value.may_be(Kind.TENSOR) else "int")
         return replace(value, const=None)
 
     def _bool_op(self, node: ast.BoolOp, env: Env) -> Value:
@@ -275,7 +282,7 @@ class Expressions(Calls):
                 return number("bool", all(v.certain for v in operands))
             return elementwise(operands, self.place(node), "bool")
         if any(v.is_unknown for v in operands):
-            return values.UNKNOWN
+            return replace(values.UNKNOWN, kinds=unsure(operands))
         if any(v.is_(Kind.NDARRAY) for v in operands):
             return values.NDARRAY
         if any(v.is_(Kind.NUMBER) for v in operands):

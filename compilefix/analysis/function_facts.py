@@ -21,6 +21,7 @@ class FunctionFacts:
     values: the value of each expression node, over all ways to reach it.
     env_before: the names before a statement or conditional expression.
     calls: calls into functions of the project.
+    constructed: calls that make an object of a class of the project that is no module, with its `__init__`.
     dead: statements and expressions that do not run under `torch.compile`.
     returns: the join of all returned values.
     refs: the dotted name of what each call calls.
@@ -34,6 +35,7 @@ class FunctionFacts:
     values: dict[ast.AST, Value] = field(default_factory=dict)
     env_before: dict[ast.AST, Env] = field(default_factory=dict)
     calls: dict[ast.AST, Function] = field(default_factory=dict)
+    constructed: dict[ast.AST, Function] = field(default_factory=dict)
     dead: set[ast.AST] = field(default_factory=set)
     returns: Value = NONE
     refs: dict[ast.AST, str] = field(default_factory=dict)
@@ -71,6 +73,9 @@ class ProjectFacts(Protocol):
 
     def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
         """A caller passes these arguments to a function, by the names of its parameters."""
+
+    def hinted(self, function: Function) -> frozenset[str]:
+        """The parameters of a function that count as tensors only because a caller passes one."""
 
     def hints(self, function: Function) -> Mapping[str, Value]:
         """What callers pass to parameters of a function of which its own code says nothing."""

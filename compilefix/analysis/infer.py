@@ -80,6 +80,11 @@ class Inference:
         """What callers pass to parameters of a function of which its own code says nothing."""
         return self._hints.of(function) if function is not self._alone else {}
 
+    def hinted(self, function: Function) -> frozenset[str]:
+        """The parameters of a function that count as tensors only because a caller passes one."""
+        known = self._facts.get(function) or self._partial.get(function)
+        return known.hinted if known is not None else frozenset()
+
     def without_hints(self, function: Function) -> FunctionFacts:
         """The facts of a function by itself, whatever its callers pass."""
         facts = self.facts(function)

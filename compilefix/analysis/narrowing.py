@@ -13,6 +13,8 @@ from compilefix.analysis.function_facts import Env
 from compilefix.analysis.values import Kind, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
 
+_LISTS = frozenset({"list", "tuple"})
+
 
 class Narrowing(Walk):
     """Narrows the environment by what must hold where the code goes on."""
@@ -27,6 +29,8 @@ class Narrowing(Walk):
                     env = self.narrow(part, env, truth)
             return dict(env)
         result = dict(env)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            self._narrow_dimensions(test, result, truth)
         key = self.key(test.left) if isinstance(test, ast.Compare) else None
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and key is not None:
             right = test.comparators[0]
@@ -65,6 +69,19 @@ class Narrowing(Walk):
         elif truth and (key := self.key(test)) is not None:
             result[key] = self.facts.value(test).without(Kind.NONE)
         return result
+
+    def _narrow_dimensions(self, test: ast.Compare, env: Env, truth: bool) -> None:
+        """`x.ndim == 3`, `x.dim() == 3` and `len(x.shape) == 3`."""
+        if isinstance(test.ops[0], ast.Eq) != truth or not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            return
+        right = test.comparators[0]
+        owner = _of_dimensions(test.left)
+        if owner is None or not isinstance(right, ast.Constant) or type(right.value) is not int:
+            return
+        key, value = self.key(owner), self.facts.value(owner)
+        if key is not None and value.is_tensor and value.rank is None:
+            rank = right.value
+            env[key] = replace(value, rank=rank, shape_id="()" if rank == 0 else value.shape_id)
 
     def _narrow_dtype(self, node: ast.expr, dtype: ast.expr, env: Env, equal: bool) -> None:
         key, ref = self.key(node), self.facts.value(dtype).ref
@@ -105,6 +122,9 @@ class Narrowing(Walk):
             )
         elif any(tensors):
             env[key] = old.without(Kind.TENSOR)
+        elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
+            # What is declared as a tensor or a list, and is no list.
+            env[key] = replace(old.without(Kind.CONTAINER), element=None, elements=None, certain=False)
 
     def narrow_rank(self, node: ast.Assign, env: Env) -> None:
         """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
@@ -147,3 +167,20 @@ class Narrowing(Walk):
     def compile_time(self, test: ast.expr) -> bool | None:
         """What a test for being compiled gives in compiled code; None for any other test."""
         return compile_time(test, self.module, self.project, self.function)
+
+
+def _of_dimensions(node: ast.expr) -> ast.expr | None:
+    """The tensor whose number of dimensions an expression gives."""
+    if isinstance(node, ast.Attribute):
+        return node.value if node.attr == "ndim" else None
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute) and not node.args:
+        return node.func.value if node.func.attr in ("dim", "ndimension") else None
+    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+        shape = node.args[0]
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+            return shape.value
+        sized = isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size"
+        return shape.func.value if sized and not shape.args and not shape.keywords else None  # type: ignore[union-attr]
+    return None

@@ -30,7 +30,12 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
         return elementwise([left, right], place, "float" if divides else "promote")
     pair = (left, right)
     if any(v.is_unknown for v in pair):
-        return replace(values.UNKNOWN, storage=left.storage | right.storage, leaves=left.leaves | right.leaves)
+        return replace(
+            values.UNKNOWN,
+            kinds=unsure(pair),
+            storage=left.storage | right.storage,
+            leaves=left.leaves | right.leaves,
+        )
     if any(v.is_(Kind.NDARRAY) for v in pair):
         return values.NDARRAY
     if any(v.is_(Kind.CONTAINER) for v in pair):
@@ -47,6 +52,14 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
             return replace(values.SIZE, dtype=dtype)
         return replace(values.STATIC, dtype=dtype, const=fold(op, left.const, right.const))
     return values.UNKNOWN
+
+
+_COMPUTED = frozenset({Kind.TENSOR, Kind.NDARRAY})
+
+
+def unsure(operands: Sequence[Value]) -> frozenset[Kind]:
+    """The kinds of what is computed with something unknown: what is a tensor on some way makes it one there."""
+    return values.UNKNOWN.kinds.union(*(v.kinds & _COMPUTED for v in operands))
 
 
 def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
@@ -90,6 +103,7 @@ def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
     return replace(
         result,
         kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds,
+        declared=bool(tensors) and all(v.declared for v in tensors),
     )
 
 

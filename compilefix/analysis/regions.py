@@ -213,6 +213,7 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     for node, callee in facts.calls.items():
         if node in alive and callee.node.name != "__init__":
             yield callee
+    yield from (made for node, made in facts.constructed.items() if node in alive)
     for node in alive:
         # A property runs its getter.
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -350,7 +351,7 @@ def _may_hold_roots(file: SourceFile) -> bool:
 def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
     if project.is_autograd_function(cls):
         return ("forward", "backward")
-    return ("forward",) if project.is_module_class(cls) else ()
+    return ("forward", "__call__") if project.is_module_class(cls) else ()
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
+from compilefix.analysis.multiple_results import FORMS, by_arguments, with_indices
 from compilefix.analysis.operators import elementwise, opaque
 from compilefix.analysis.values import Kind, Value, number, replace, static, tensor
 
@@ -166,6 +167,10 @@ def torch_result(call: TorchCall) -> Value:
     api, args, first = call.api, call.args, call.first
     if call.name in _OF_NUMBERS and len(args) > 1 and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args[:2]):
         return opaque(call.place, args)
+    if api.rank == "reduce_or_broadcast" and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_tensor:
+        return opaque(call.place, args)  # of a tensor it gives the greater elements, of a number values and indices
+    if call.bare in FORMS and (several := by_arguments(call.bare, args, call.keywords, call.place)) is not None:
+        return several if not several.is_unknown else opaque(call.place, args)
     if call.name in ("torch.cat", "torch.stack", "torch.concat") and first.is_(Kind.CONTAINER):
         first = first.element if first.element is not None else values.UNKNOWN
         first = first.stripped()
@@ -225,7 +230,10 @@ def torch_result(call: TorchCall) -> Value:
         storage=storage,
         leaves=leaves,
     )
-    return shaped(returns, result)
+    made = shaped(returns, result)
+    if made.elements is not None:
+        return replace(made, elements=with_indices(call.bare, made.elements, result.rank))
+    return made
 
 
 def _broadcasts(call: TorchCall) -> bool:

@@ -50,6 +50,7 @@ class Value:
     rank: number of dimensions of a tensor.
     has_dims: whether a tensor is proved to have at least one dimension, where the rank is not known.
     certain: False where the kind rests on how the code looks and not on an annotation or a type rule.
+    declared: whether only an annotation with other types beside it (`float | Tensor`) says that it may be a tensor.
     origin: whether a tensor is an argument or attribute as it came, so that its gradient goes nowhere else.
     inplace: whether a module may write its argument in place.
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
@@ -64,6 +65,7 @@ class Value:
     shape_id: str | None = None
     has_dims: bool = False
     certain: bool = True
+    declared: bool = False
     const: Const | None = None
     element: Value | None = None
     elements: tuple[Value, ...] | None = None
@@ -93,6 +95,11 @@ class Value:
     def is_tensor(self) -> bool:
         """Whether the value is a tensor on every run."""
         return self.kinds == _TENSOR
+
+    @property
+    def sometimes_tensor(self) -> bool:
+        """Whether the value is seen to be a tensor on some way, and something else, or unknown, on another."""
+        return Kind.TENSOR in self.kinds and not self.declared and not self.kinds <= _OPTIONAL_TENSOR
 
     @property
     def is_scalar_tensor(self) -> bool:
@@ -125,6 +132,7 @@ class Value:
 
 
 _TENSOR = frozenset({Kind.TENSOR})
+_OPTIONAL_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
 ANY_MEMORY = "global.?"
 """Among the memory of a value: it may be any memory, that of arguments and attributes too."""
 ANY_LEAF = "?"
@@ -154,6 +162,7 @@ def tensor(
     shape_id: str | None = None,
     has_dims: bool = False,
     certain: bool = True,
+    declared: bool = False,
     storage: frozenset[str] = frozenset(),
     leaves: frozenset[str] = frozenset(),
     ref: str | None = None,
@@ -167,6 +176,7 @@ def tensor(
         shape_id="()" if rank == 0 else shape_id,
         has_dims=has_dims,
         certain=certain,
+        declared=declared,
         storage=storage,
         leaves=frozenset() if dtype in ("bool", "int") else leaves,
         ref=ref,
@@ -231,6 +241,9 @@ def join(a: Value, b: Value) -> Value:
         has_dims=a.dimensioned and b.dimensioned,
         shape_id=a.shape_id if a.shape_id == b.shape_id else None,
         certain=a.certain and b.certain,
+        declared=(a.declared or Kind.TENSOR not in a.kinds)
+        and (b.declared or Kind.TENSOR not in b.kinds)
+        and (a.declared or b.declared),
         const=a.const if _same_const(a.const, b.const) else None,
         element=element,
         elements=elements,

@@ -107,6 +107,7 @@ REGRESSIONS = {
     "max of a bool and an int": "k1 = max(True, k)\nreturn k1",
     "max of two tensors is one of them": "v = max(s, x.sum())\nw = s + x.sum()\nreturn w",
     "sum of bools": "k1 = sum([True, True])\nreturn k1",
+    "minus a bool": "k1 = ~(x.ndim > 0)\nk2 = -flag\nk3 = +(k > 1)\nreturn k1, k2, k3",
     "abs of a bool": "k1 = abs(flag)\nreturn k1",
     "abs of a complex tensor": "v = x * 1j\nw = abs(v)\nreturn w",
     "abs of a tensor that may be complex": "v = y * (1j if flag else 1)\nw = v.abs()\nreturn w",
@@ -114,6 +115,29 @@ REGRESSIONS = {
     "a nested function returns what is round it": "def f(a: Tensor):\n    return s.expand(1)\nv = f(x)\nreturn v",
     "a name is given again after a lambda": "v = x.sum()\nf = lambda: v * 2\nv = x\nw = f()\nreturn w",
     "a name is given again after a function": "v = s\ndef f():\n    return v * 2\nv = x\nw = f()\nreturn w",
+    "unique with inverse and counts": (
+        "v = torch.unique(x, return_inverse=True, return_counts=True)\na, b, c = v\nw = torch.unique(x)\n"
+        "d = x.unique_consecutive(return_counts=True)\nreturn v"
+    ),
+    "indices of what is true": (
+        "v = torch.where(m)\nw = m.nonzero(as_tuple=True)\na = torch.nonzero(m)\n"
+        "for i in v:\n    b = i[:1]\nreturn v, w"
+    ),
+    "values and indices": (
+        "v, i = x.sort(-1)\nw = x.flatten().topk(1)\na, b = x.flatten().sort()\nc = x.flatten()[b]\nd = b[0]\n"
+        "return v, w"
+    ),
+    "a guard on the dimensions": (
+        "if x.ndim != 1 and len(y.shape) == 0:\n    return None\nv = x[0]\nif y.dim() != 0:\n    return v\n"
+        "w = y + 1\nreturn w"
+    ),
+    "no list": "u = [x] if flag else x\nif isinstance(u, (list, tuple)):\n    v = u\nelse:\n    w = u\nreturn u",
+    "max of what may be no number": (
+        "v = s\ntry:\n    v = y\nexcept RuntimeError:\n    pass\nw = torch.max(s, v if flag else s)\nreturn w"
+    ),
+    "an item or what is given instead": (
+        "box = {'k': k}\nv = box.get('a', x)\nw = box.pop('b', y)\nu = box.setdefault('c', s)\nreturn v, w, u"
+    ),
     "a list under two names": "box = [x, x]\nother = box\nother.append(None)\nv = box[-1]\nreturn v",
     "a list grows at the front": "box = [k, k]\nbox.insert(0, x)\nv = box[0]\nreturn v",
     "an item is deleted": "box = [k, x]\ndel box[0]\nv = box[0]\nreturn v",
