@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode  # noqa: E402
 from compilefix.codemods.assumptions import ASSUMPTIONS  # noqa: E402
 
 MODELS = Path(__file__).parents[2] / "fixtures" / "models"
+BENCHMARKED = Path(__file__).parents[2] / "benchmarks" / "hand_fixed"
 ALLOWED_IMPORTS = {"__future__", "dataclasses", "logging", "math", "numpy", "torch"}
 
 # The source lines that break, as Dynamo of torch 2.13 locates them.
@@ -233,6 +234,31 @@ def test_hand_fixed_is_one_graph(name: str, dynamo: Any) -> None:
     assert graphs_per_call(model, inputs) == [1] * len(inputs)
     assert not dynamo.utils.counters["graph_break"]
     assert not dynamo.utils.counters["unimplemented"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_benchmarked_hand_fix_keeps_values_and_text_and_is_one_graph(
+    name: str, dynamo: Any, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, inputs = as_written(name)
+    fixed, same_inputs = load(BENCHMARKED / f"{name}.py", "workload")("cpu")
+    counter = GraphCounter()
+    compiled = torch.compile(fixed, backend=counter)
+    caplog.set_level("INFO", logger=f"models.{name}")
+
+    def said() -> tuple[list[str], str]:
+        found = [record.getMessage() for record in caplog.records], capsys.readouterr().out
+        caplog.clear()
+        return found
+
+    for one, other in zip(inputs, same_inputs, strict=True):
+        expected, expected_text = tensors(model(*one)), said()
+        before = counter.runs
+        actual, text = tensors(compiled(*other)), said()
+        torch.testing.assert_close(actual, expected, equal_nan=True)
+        assert text == expected_text
+        assert any(text)
+        assert counter.runs == before + 1
 
 
 @pytest.mark.parametrize("name", NAMES)
