@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import random
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import torch
 
+from compilefix.measuring.ranks import local_rank
 from compilefix.measuring.request import Options, Trains, WorkerRequest, WorkloadError
 from compilefix.measuring.snapshot import Node, dense, freeze, same_tensor
 from compilefix.measuring.workload import InputSet, Workload, modules_of, tensors_in
@@ -110,9 +112,15 @@ class StateWatch:
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device for an option value. Raises WorkloadError when CUDA is asked for and not there."""
+    """The device for an option value; in a job of several ranks each gets one of its own.
+
+    Raises WorkloadError when CUDA is asked for and not there.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    number = local_rank()
+    if name == "cuda" and number is not None and number < torch.cuda.device_count():
+        name = f"cuda:{number}"
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise WorkloadError(f"device {name!r} was asked for, but torch {torch.__version__} sees no CUDA device here")
     return torch.device(name)
@@ -121,7 +129,11 @@ def resolve_device(name: str) -> torch.device:
 def prepare(request: WorkerRequest, workload: Workload, device: torch.device) -> Arm:
     """The arm for a request. The original is returned uncompiled when the request is for an eager arm."""
     modules = modules_of(workload.target)
-    call = compiled(workload.target, request.options, request.boundary) if request.compiled else workload.target
+    call = workload.target
+    if request.compiled and not workload.compiles_itself:
+        call = compiler(request)(call)
+    if request.compiled and request.boundary is not None:
+        call = importlib.import_module(request.boundary).boundary(call)
     return Arm(
         call=call,
         workload=workload,
@@ -134,13 +146,13 @@ def prepare(request: WorkerRequest, workload: Workload, device: torch.device) ->
     )
 
 
-def compiled(target: Callable[..., Any], options: Options, boundary: str | None) -> Callable[..., Any]:
-    """`torch.compile` of the target, inside the boundary helper when there is one."""
+def compiler(request: WorkerRequest) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`torch.compile` as the request wants it; for an eager arm, what leaves a callable as it is."""
+    options = request.options
+    if not request.compiled:
+        return lambda target: target
     mode = options.mode if options.backend == "inductor" and options.mode != "default" else None
-    call: Callable[..., Any] = torch.compile(target, backend=options.backend, mode=mode)
-    if boundary is not None:
-        call = importlib.import_module(boundary).boundary(call)
-    return call
+    return functools.partial(torch.compile, backend=options.backend, mode=mode)
 
 
 def seed_everything(seed: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compilefix.measuring.arm import Arm, output_tensors, prepare, resolve_device, seed_everything
+from compilefix.measuring.arm import Arm, compiler, output_tensors, prepare, resolve_device, seed_everything
 from compilefix.measuring.launches import launches
 from compilefix.measuring.memory import PeakMemory
 from compilefix.measuring.observing import get_ready, overlaid
@@ -40,7 +40,7 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
     with overlaid(request):
         parent.stage("loading the workload")
         seed_everything(request.options.seed)
-        workload = load(request.workload, device)
+        workload = load(request.workload, device, compiler(request))
         memory = PeakMemory(device)
         arm = prepare(request, workload, device)
         passes = {phase: _Pass(arm, phase, request.time_shares_inputs) for phase in request.time_phases}

@@ -16,6 +16,7 @@ from compilefix.measuring.arm import (
     Arm,
     StateWatch,
     changed_inputs,
+    compiler,
     prepare,
     resolve_device,
     seed_everything,
@@ -42,7 +43,7 @@ def observe(request: WorkerRequest, stage: Stage) -> ArmResult:
     with overlaid(request):
         stage("loading the workload")
         seed_everything(request.options.seed)
-        workload = load(request.workload, device)
+        workload = load(request.workload, device, compiler(request))
         if request.compiled:
             from torch._inductor import config
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from compilefix.measuring.leftovers import MARK, end_all
+from compilefix.measuring.ranks import rendezvous
 from compilefix.measuring.request import ArmResult, WorkerRequest
 
 if TYPE_CHECKING:
@@ -182,5 +183,6 @@ def _environment(request: WorkerRequest, cache: Path) -> dict[str, str]:
         # An eager arm stays eager also where the workload itself calls torch.compile.
         found["TORCHDYNAMO_DISABLE"] = "1"
     found["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+    found |= rendezvous(os.environ, f"{request.workload}:{request.folder.name}")
     found["PYTHONPATH"] = os.pathsep.join(item for item in (found.get("PYTHONPATH"), str(_PACKAGE_PARENT)) if item)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def measure(
         options = next(iter(requests.values())).options
         for number, rounds in enumerate(rounds_by_process(options.repeats, options.processes)):
             left = {
-                name: request
+                name: replace(request, folder=request.folder.with_name(f"{request.folder.name}-{number}"))
                 for name, request in requests.items()
                 if name not in taken.errors and (number == 0 or request.compiled)
             }

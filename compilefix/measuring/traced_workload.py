@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from compilefix.measuring.arm import prepare, resolve_device, seed_everything
+from compilefix.measuring.arm import compiler, prepare, resolve_device, seed_everything
 from compilefix.measuring.request import Options, WorkerRequest, WorkloadError
 from compilefix.measuring.workload import load
 
@@ -27,11 +27,12 @@ def main(words: Sequence[str]) -> int:
         options = Options(asked.device, asked.mode, asked.backend, asked.training, asked.calls)
         device = resolve_device(options.device)
         seed_everything(options.seed)
-        workload = load(asked.spec, device)
+        request = WorkerRequest("trace", "observe", True, asked.spec, options, Path())
+        workload = load(asked.spec, device, compiler(request))
     except (WorkloadError, ValueError) as error:
         print(f"compilefix: {error}", file=sys.stderr)
         return 2
-    arm = prepare(WorkerRequest("trace", "observe", True, asked.spec, options, Path()), workload, device)
+    arm = prepare(request, workload, device)
     for _ in range(options.calls):
         for inputs in workload.input_sets:
             arm.clear_gradients()

@@ -41,14 +41,20 @@ class InputSet:
 
 @dataclass(frozen=True)
 class Workload:
-    """A callable and the inputs to run it with, on their device."""
+    """A callable and the inputs to run it with, on their device.
+
+    `compiles_itself` says that the workload has compiled what it wants compiled, with what it was given for it.
+    """
 
     target: Target
     input_sets: tuple[InputSet, ...]
+    compiles_itself: bool = False
 
 
-def load(spec: str, device: torch.device) -> Workload:
+def load(spec: str, device: torch.device, compiler: Callable[[Target], Target] | None = None) -> Workload:
     """Imports the workload, calls its function and puts all of it on `device`.
+
+    `compiler` is what a function with the parameter `compile` is given; by default it changes nothing.
 
     Raises WorkloadError when the file, the module or the function is missing, when importing or calling it fails, and
     when it returns something else than `(callable, inputs)`.
@@ -58,9 +64,13 @@ def load(spec: str, device: torch.device) -> Workload:
     function = getattr(module, name, None)
     if not callable(function):
         raise WorkloadError(f"{place} has no function {name!r}")
-    takes_device = "device" in inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
+    takes_device, takes_compile = "device" in parameters, "compile" in parameters
+    arguments: dict[str, Any] = {"device": device} if takes_device else {}
+    if takes_compile:
+        arguments["compile"] = compiler or (lambda target: target)
     try:
-        returned = function(device=device) if takes_device else function()
+        returned = function(**arguments)
     except Exception as error:
         raise WorkloadError(f"{spec} raised {type(error).__name__}: {error}") from error
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
@@ -71,7 +81,7 @@ def load(spec: str, device: torch.device) -> Workload:
         for owner in modules_of(target).values():
             owner.to(device)
         input_sets = tuple(_moved_set(item, device) for item in input_sets)
-    return Workload(target, input_sets)
+    return Workload(target, input_sets, takes_compile)
 
 
 def modules_of(target: Target) -> dict[str, torch.nn.Module]:

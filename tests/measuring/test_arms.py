@@ -242,3 +242,24 @@ def test_a_workload_that_cannot_be_loaded_is_named_as_such(run: Run) -> None:
     assert found.error_kind == "workload"
     assert found.error is not None
     assert "must return (callable, inputs)" in found.error
+
+
+def test_a_workload_that_takes_compile_compiles_what_it_wants(run: Run) -> None:
+    source = """
+        import torch
+
+        def inner(x):
+            return x + torch.compiler.is_compiling()
+
+        def work(compile):
+            fast = compile(inner)
+            def outer(x):
+                y = fast(x)
+                print("outside of the graph")
+                return y
+            return outer, (torch.zeros(1),)
+        """
+    found = run(source, compiled=True)
+    assert (found.break_sites, found.graphs_per_call) == ((), 1)
+    assert float(records(found)[0]["outputs"]["tensor"]) == 1.0
+    assert float(records(run(source))[0]["outputs"]["tensor"]) == 0.0
