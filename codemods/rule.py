@@ -14,7 +14,8 @@ from compilefix.analysis.regions import CompiledFunction, live_nodes
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
-from compilefix.source.config import LOGGING_STYLES
+from compilefix.codemods.versions import covers
+from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
 from compilefix.source.tree import children
 
@@ -136,7 +137,10 @@ def _characters(line: str, offset: int) -> int:
 
 
 class Rule(ABC):
-    """One graph-break or recompile pattern. A rule is one file: its docstring, its metadata, `find`."""
+    """One graph-break or recompile pattern. A rule is one file: its docstring, its metadata, `find`.
+
+    `torch` tells the versions in which the pattern costs something: for others as the target the rule is silent.
+    """
 
     code: ClassVar[str]
     name: ClassVar[str]
@@ -152,6 +156,7 @@ class Rule(ABC):
         unknown = [a for a in cls.assumptions if a not in ASSUMPTIONS]
         if unknown:
             raise TypeError(f"{cls.__name__}: no such assumption: {', '.join(unknown)}")
+        covers(cls.torch, OLDEST_TORCH)
 
     @property
     def family(self) -> str:

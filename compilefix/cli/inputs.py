@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from compilefix.codemods import registry
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule
+from compilefix.codemods.versions import covers
 from compilefix.fixing import engine
 from compilefix.fixing.cache import FOLDER
 from compilefix.fixing.workers import available_processors
@@ -150,6 +151,8 @@ def gather(request: Request) -> Inputs:
         else:
             files.append(result)
     _check_roots(config, files)
+    silent = {code for code, rule in rules.items() if not covers(rule.torch, config.target_torch)}
+    selection = replace(selection, codes=selection.codes - silent)
     chosen = tuple(rule for code, rule in rules.items() if code in selection)
     whole = not from_stdin and request.since is None and all(path.is_dir() for path in paths)
     jobs = request.jobs or available_processors()

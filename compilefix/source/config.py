@@ -263,7 +263,7 @@ KEYS: Mapping[str, Key] = {
         "target_torch",
         _torch_version,
         "a version in quotes, such as '2.11'",
-        "The torch to look at the code for; the installed one by default.",
+        "The torch that the code is for; the installed one by default. Rules for what it does not break are silent.",
     ),
     "helper-module": Key(
         "helper_module",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from compilefix.codemods import registry
+
 if TYPE_CHECKING:
     from conftest import Cli
 
@@ -218,3 +220,15 @@ def test_apply_writes_the_fixed_standard_input_to_the_standard_output(cli: Cli, 
 def test_the_standard_input_goes_with_nothing_else(cli: Cli, arguments: list[str]) -> None:
     result = cli("check", *arguments)
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize(("target", "codes"), [("2.11", {"CF901", "CF902", "CF911"}), ("2.12", {"CF902", "CF911"})])
+def test_a_rule_is_silent_for_a_torch_that_its_pattern_does_not_break(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, target: str, codes: set[str]
+) -> None:
+    monkeypatch.setattr(registry.load()["CF901"], "torch", ">=2.6,<2.12")
+    cli.write("model.py")
+    cli.write("pyproject.toml", f'[tool.compilefix]\ntarget-torch = "{target}"\nassume = ["log-late"]\n')
+    found = json.loads(cli("check", "--output-format", "json").out)["findings"]
+    assert {finding["code"] for finding in found} == codes
+    assert ("fast(x)" in cli("apply", "--diff").out) == ("CF901" in codes)
