@@ -68,6 +68,7 @@ def test_the_configuration_example_is_valid(tmp_path: Path) -> None:
     config = load([tmp_path])
     assert config.ignore
     assert set(config.ignore) <= set(registry.load())
+    assert all((ROOT / spec.rpartition(":")[0]).is_file() for spec in config.workloads.values())
     assert config.assume
     assert set(config.assume) <= set(ASSUMPTIONS)
 
