@@ -17,6 +17,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "same-shape-dtype": "Both branches give tensors of the same shape and dtype.",
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
     "gradient-zeros": "A parameter used only in the branch not taken may get a gradient of zeros instead of None.",
+    "no-gradient": (
+        "A tensor that the function copies or makes needs no gradient of its own: nobody reads its `.grad`, and a "
+        "result need not require a gradient because of it."
+    ),
     "no-aliasing": "Nobody writes into the result in place and expects another tensor to change with it.",
     "number-to-tensor": "What was a Python number may be a tensor without dimensions where it is used.",
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
@@ -47,6 +51,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."
+    ),
+    "cache-in-init": (
+        "A value that the first call computes and keeps may be a buffer that is computed when the object is made: what "
+        "it is made of does not change in between, and it may move and be cast with the module."
     ),
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

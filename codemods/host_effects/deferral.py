@@ -177,6 +177,10 @@ def _is_helper(imported: str, module: Module, project: Project) -> bool:
 def _emitted(call: ast.Call, plan: Plan) -> str:
     scope = plan.scope
     check_statement(call, scope)
+    if kind_of(call, scope) == "write" and isinstance(call.func, ast.Attribute):
+        target = call.func.value
+        if isinstance(target, ast.Name) and scope.names(target.id, stores=True):
+            raise Refused(f"`{target.id}` is opened in the function, and closed before the compiled call returns")
     if (taken := taken_by_name(call, scope)) is not None:
         plan.reasons.append(taken)
     body = f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"

@@ -1,0 +1,197 @@
+"""CF707: a value that the first call computes and keeps.
+
+## What it does
+Finds `if self.cache is None: self.cache = ...` (also `if not hasattr(self, "cache")`) in the compiled code of a module,
+and makes a buffer of it where `__init__` can compute the value.
+
+## Why is this bad
+Whether the value is there is a guard: the second call finds another answer than the first, and the code is compiled
+twice. Where the value is stored by the first graph, that graph runs once and never again.
+
+## Example
+```python
+def __init__(self, length):
+    super().__init__()
+    self.length = length
+    self.mask = None
+
+def forward(self, x):
+    if self.mask is None:
+        self.mask = torch.ones(self.length)
+    return x * self.mask
+```
+
+## Use instead
+```python
+def __init__(self, length):
+    super().__init__()
+    self.length = length
+    self.register_buffer("mask", torch.ones(self.length), persistent=False)
+
+def forward(self, x):
+    if self.mask is None:
+        self.mask = torch.ones(self.length)
+    return x * self.mask
+```
+
+## Fix safety
+Under `cache-in-init`: what the value is made of does not change between `__init__` and the first call, nobody looks
+whether it is there, and it may move and be cast with the module as buffers are. The test stays, for code that sets the
+attribute back to None.
+
+Declined where the value hangs on an argument of the function (then the compiled code is right to look again), where it
+is made of something else than constants and attributes that `__init__` has set before, and where `__init__` does not
+set the attribute to None.
+
+Graph breaks: none (a recompile). torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.regions import CompiledFunction
+from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.index import Class, Function
+from compilefix.source.snippets import snippet
+
+
+class LazyCache(Rule):
+    """Value that the first call computes and keeps."""
+
+    code = "CF707"
+    name = "lazy-cache"
+    summary = "a value that the first call computes and keeps"
+    effect = "recompile"
+    hints = ("is None", "hasattr")
+    assumptions = ("cache-in-init",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Tests for an attribute of `self` that the branch then fills."""
+        cls = scope.function.cls
+        if cls is None or not scope.legality.inference.project.is_module_class(cls):
+            return
+        for node in scope.of(ast.If):
+            name = _tested(node.test, scope)
+            if name is None:
+                continue
+            filled = [s for s in node.body if _fills(s, name, scope)]
+            if not filled:
+                continue
+            message = f"`self.{name}` is filled by the first call, and the second one is compiled again"
+            reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
+            found = _in_init(node, name, cls, scope)
+            if isinstance(found, str):
+                yield self.declined(scope, node.test, message, f"{found}: {reason}")
+            else:
+                why = f"what `self.{name}` is made of is taken not to change before the first call"
+                yield self.fixed(scope, node.test, message, Fix((found,), (), ("cache-in-init",), (why,)))
+
+
+def _tested(test: ast.expr, scope: Scope) -> str | None:
+    """The attribute of `self` that a test looks for."""
+    if (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Is)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+    ):
+        return _attribute(test.left, scope.function)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Call):
+        call = test.operand
+        if scope.callee(call) == "hasattr" and len(call.args) == 2 and isinstance(call.args[1], ast.Constant):
+            owner = call.args[0]
+            return (
+                str(call.args[1].value) if isinstance(owner, ast.Name) and owner.id == _self(scope.function) else None
+            )
+    return None
+
+
+def _fills(statement: ast.stmt, name: str, scope: Scope) -> bool:
+    return isinstance(statement, ast.Assign) and any(_attribute(t, scope.function) == name for t in statement.targets)
+
+
+def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
+    """The edit that makes the attribute a buffer in `__init__`, or why that cannot be done."""
+    if len(node.body) != 1 or node.orelse or not isinstance(node.test, ast.Compare):
+        return "the branch does more than fill it"
+    assignment = node.body[0]
+    assert isinstance(assignment, ast.Assign)
+    init = cls.methods.get("__init__")
+    if init is None or len(assignment.targets) != 1:
+        return "the class has no `__init__` of its own"
+    api = torch_api.function(scope.callee(assignment.value) or "") if isinstance(assignment.value, ast.Call) else None
+    if api is None or api.random or not scope.value(assignment.value).is_tensor:
+        return "the value is not made by a function of torch alone"
+    empty = [s for s in init.node.body if _sets_none(s, name, init)]
+    if len(empty) != 1:
+        return "`__init__` does not set it to None in a place of its own"
+    obstacle = _made_of(assignment.value, empty[0], init, scope) or _assigned_elsewhere(name, cls, (node, init.node))
+    if obstacle is not None:
+        return obstacle
+    text = scope.file.segment(assignment.value).replace("{", "{{").replace("}", "}}")
+    owner = _self(init)
+    inner = _scope_of(init, scope)
+    return inner.edit(empty[0], f'{owner}.register_buffer("{name}", {text}, persistent=False)')
+
+
+def _scope_of(function: Function, scope: Scope) -> Scope:
+    facts = scope.legality.inference.facts(function)
+    return Scope(CompiledFunction(function, facts, scope.compiled.reached_by), scope.legality, scope.path)
+
+
+def _sets_none(statement: ast.stmt, name: str, init: Function) -> bool:
+    return (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and _attribute(statement.targets[0], init) == name
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is None
+    )
+
+
+def _made_of(value: ast.expr, place: ast.stmt, init: Function, scope: Scope) -> str | None:
+    """Something in the value that is not there, or not the same, at the place in `__init__`."""
+    before = {
+        attribute
+        for statement in init.node.body[: init.node.body.index(place)]
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and (attribute := _attribute(node, init))
+    }
+    if _self(init) != _self(scope.function):
+        return "`__init__` calls `self` by another name"
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            parent = scope.parents.get(node)
+            if node.id == _self(scope.function):
+                if not isinstance(parent, ast.Attribute) or parent.attr not in before:
+                    return f"`{snippet(parent or node)}` is not set before in `__init__`"
+            elif node.id not in scope.function.module.imports:
+                return f"the value hangs on `{node.id}`"
+        elif isinstance(node, ast.keyword) and node.arg in ("dtype", "device", "requires_grad"):
+            return f"`{node.arg}` is given, which a buffer has from the module"
+    return None
+
+
+def _assigned_elsewhere(name: str, cls: Class, allowed: tuple[ast.AST, ...]) -> str | None:
+    """Another place of the class that stores the attribute, or looks whether it is there."""
+    known = {id(part) for place in allowed for part in ast.walk(place)}
+    for method in cls.methods.values():
+        for node in method.of(ast.Attribute):
+            if node.attr == name and isinstance(node.ctx, ast.Store) and id(node) not in known:
+                return f"`{method.qualname}` stores `self.{name}` too"
+    return None
+
+
+def _attribute(node: ast.expr, function: Function) -> str | None:
+    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == _self(function)
+    return node.attr if is_own else None  # type: ignore[attr-defined]
+
+
+def _self(function: Function) -> str:
+    arguments = function.node.args.args
+    return arguments[0].arg if arguments and function.cls is not None and not function.is_static else ""

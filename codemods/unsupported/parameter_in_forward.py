@@ -1,0 +1,172 @@
+"""CF702: a parameter, or a tensor that requires a gradient, made in compiled code.
+
+## What it does
+Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` and `torch.ones(3, requires_grad=True)` in
+compiled code. Where the tensor is only computed with, the request for a gradient is left out.
+
+## Why is this bad
+A graph cannot make a tensor that requires a gradient: it breaks there (GB0264, GB0125, GB8985, GB0206, GB0225). A
+parameter that is made in `forward` is a new one in each call, which no optimiser knows.
+
+## Example
+```python
+scale = nn.Parameter(torch.ones(3))
+return x * scale
+```
+
+## Use instead
+```python
+scale = torch.ones(3).detach()
+return x * scale
+```
+A parameter that is to be trained is made in `__init__`; a layer is frozen before it is compiled.
+
+## Fix safety
+Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with. Else under `no-gradient`: nobody reads the
+tensor's `.grad`, and the result need not require a gradient because of it.
+
+Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
+`torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
+before compiling. Declined where the parameter is stored, returned, or given to unknown code.
+
+Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Value
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+_ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
+
+
+class ParameterInForward(Rule):
+    """Tensor that requires a gradient, made in compiled code."""
+
+    code = "CF702"
+    name = "parameter-in-forward"
+    summary = "a tensor is made to require a gradient in compiled code"
+    gb = ("GB0264", "GB0125", "GB8985", "GB0206", "GB0225")
+    hints = ("Parameter", "requires_grad")
+    assumptions = ("no-gradient",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls and assignments that make a tensor require a gradient."""
+        for node in scope.of(ast.Call):
+            if scope.callee(node) in _PARAMETER and node.args:
+                yield self._judge_parameter(node, scope)
+            elif isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+                finding = self._judge_request(node, node.func.value, scope)
+                if finding is not None:
+                    yield finding
+        for assignment in scope.of(ast.Assign):
+            target = assignment.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
+                message = f"`{snippet(assignment)}` breaks the graph"
+                yield self.declined(scope, assignment, message, "set it before the code is compiled", gb=("GB0206",))
+
+    def _judge_parameter(self, node: ast.Call, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` makes a parameter in compiled code, and the graph breaks"
+        reason = _asks(scope) or _other_use(node, scope)
+        if reason is not None:
+            return self.declined(scope, node, message, reason, gb=("GB0264",))
+        template = Template()
+        code = f"{template.use(node.args[0], operand=True)}.detach()"
+        edit = scope.edit(node, code, **template.parts)
+        if _wants(node.args[1:2], node) is False:
+            return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0264",))
+        why = "the parameter requires a gradient, which is lost when the call has returned"
+        return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (why,)), gb=("GB0264",))
+
+    def _judge_request(self, node: ast.Call, owner: ast.expr, scope: Scope) -> Finding | None:
+        value = scope.value(owner)
+        inside = value.is_tensor and not _outside(value)
+        if inside and _wants(node.args[:1], node) is False:
+            return None
+        ids = ("GB8985",) if inside else ("GB0125",)
+        message = f"`{snippet(node)}` breaks the graph"
+        statement = scope.parents.get(node)
+        reason = _asks(scope)
+        if reason is None and not inside:
+            reason = f"`{snippet(owner)}` comes from outside and would not be changed any more: do it before compiling"
+        if reason is None and _wants(node.args[:1], node) is None:
+            reason = "whether a gradient is asked for is decided at run time"
+        if reason is None:
+            reason = _other_use(node, scope) if not isinstance(statement, ast.Expr) else _left_by(owner, scope)
+        if reason is not None:
+            return self.declined(scope, node, message, reason, gb=ids)
+        template = Template()
+        edit = (
+            scope.edit(statement, "")
+            if isinstance(statement, ast.Expr)
+            else scope.edit(node, template.use(owner, operand=False), **template.parts)
+        )
+        why = f"`{snippet(owner)}` is asked to require a gradient, which is lost when the call has returned"
+        return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (why,)), gb=ids)
+
+
+def _wants(positional: list[ast.expr], node: ast.Call) -> bool | None:
+    """The gradient that a call asks for: True by default, None where that is not known."""
+    given = [*positional, *(k.value for k in node.keywords if k.arg == "requires_grad")]
+    if not given:
+        return True
+    return bool(given[0].value) if isinstance(given[0], ast.Constant) else None
+
+
+def _asks(scope: Scope) -> str | None:
+    """Where the function asks for gradients itself."""
+    for node in scope.of(ast.Attribute):
+        if node.attr in _ASKS and not isinstance(node.ctx, ast.Store):
+            return f"`{snippet(node)}` asks for a gradient in the same function: use `torch.func.grad`"
+    return None
+
+
+def _outside(value: Value) -> bool:
+    return not value.storage or any(t.startswith(("param:", "self.", "global.")) for t in value.storage)
+
+
+def _other_use(node: ast.Call, scope: Scope) -> str | None:
+    """A use of the parameter besides computing with it."""
+    parent = scope.parents.get(node)
+    if not isinstance(parent, ast.Assign):
+        return None if _computes(node, scope) else "the tensor leaves the function, or is given to unknown code"
+    target = parent.targets[0]
+    if len(parent.targets) != 1 or not isinstance(target, ast.Name):
+        return "the tensor is stored: make it in `__init__`"
+    return _left_by(target, scope)
+
+
+def _left_by(name: ast.expr, scope: Scope) -> str | None:
+    """A use of a local name besides computing with it."""
+    if not isinstance(name, ast.Name):
+        return f"`{snippet(name)}` is no local name"
+    for use in scope.function.of(ast.Name):
+        if use.id != name.id or not isinstance(use.ctx, ast.Load) or _is_request(use, scope):
+            continue
+        if use not in scope.parents or not _computes(use, scope):
+            return f"`{name.id}` leaves the function, or is given to unknown code"
+    return None
+
+
+def _is_request(use: ast.Name, scope: Scope) -> bool:
+    parent = scope.parents.get(use)
+    return isinstance(parent, ast.Attribute) and parent.attr == "requires_grad_"
+
+
+def _computes(node: ast.expr, scope: Scope) -> bool:
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.BinOp | ast.UnaryOp):
+        return True
+    if isinstance(parent, ast.Call) and node in parent.args:
+        name = scope.callee(parent) or ""
+        return name.startswith(("torch.nn.functional.", "Tensor.")) or (
+            name.startswith("torch.") and scope.value(parent).is_tensor
+        )
+    return False

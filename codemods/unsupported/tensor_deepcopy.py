@@ -1,0 +1,79 @@
+"""CF701: `copy.deepcopy` of a tensor.
+
+## What it does
+Finds `copy.deepcopy` and `copy.copy` of a tensor in compiled code, and writes `.clone()` for a deep copy.
+
+## Why is this bad
+Dynamo does not trace into `copy` with a tensor: the graph breaks (GB4198, GB0208 for `copy.copy`). Copies of lists,
+dicts and numbers are no problem.
+
+## Example
+```python
+kept = copy.deepcopy(mask)
+```
+
+## Use instead
+```python
+kept = mask.clone()
+```
+
+## Fix safety
+Safe where the tensor cannot require a gradient (integers, booleans, detached tensors, results computed without
+parameters). Else under `no-gradient`: the deep copy of a leaf is a leaf of its own that requires a gradient; of any
+other tensor with a gradient, `deepcopy` raises an error, which is then gone. The clone of an expanded tensor has memory
+for each element.
+
+No fix for `copy.copy`, whose result shares the memory, for a module, and where it is not known that a tensor is copied.
+
+Graph breaks: GB4198, GB0208. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+
+class TensorDeepcopy(Rule):
+    """Copy of a tensor by the module `copy`."""
+
+    code = "CF701"
+    name = "tensor-deepcopy"
+    summary = "copy.deepcopy of a tensor"
+    gb = ("GB4198", "GB0208")
+    hints = ("copy",)
+    assumptions = ("no-gradient",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls of `copy.deepcopy` and `copy.copy` on tensors."""
+        for node in scope.of(ast.Call):
+            name = scope.callee(node)
+            if name not in ("copy.deepcopy", "copy.copy") or len(node.args) != 1 or node.keywords:
+                continue
+            value = scope.value(node.args[0])
+            if not value.is_tensor:
+                continue
+            message = f"`{snippet(node)}`: Dynamo does not trace the copy of a tensor, and the graph breaks"
+            if name == "copy.copy":
+                reason = "the copy shares the tensor's memory: use the tensor itself, or `.view_as` for a new object"
+                yield self.declined(scope, node, message, reason, gb=("GB0208",))
+            elif not value.certain:
+                reason = f"`{snippet(node.args[0])}` is not proved to be a tensor; of one, use `.clone()`"
+                yield self.declined(scope, node, message, reason, gb=("GB4198",))
+            else:
+                yield self.fixed(scope, node, message, _clone(node, scope), gb=("GB4198",))
+
+
+def _clone(node: ast.Call, scope: Scope) -> Fix:
+    template = Template()
+    tensor = template.use(node.args[0], operand=True)
+    value = scope.value(node.args[0])
+    if value.dtype in ("bool", "int") or not value.leaves:
+        return Fix((scope.edit(node, f"{tensor}.clone()", **template.parts),))
+    reason = f"`{snippet(node.args[0])}` may require a gradient, and its deep copy too"
+    return Fix((scope.edit(node, f"{tensor}.detach().clone()", **template.parts),), (), ("no-gradient",), (reason,))
