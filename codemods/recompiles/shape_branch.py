@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.recompiles.sizes import definition_of, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -132,7 +133,7 @@ def _on_size(test: ast.expr, scope: Scope) -> bool:
     """Whether a test orders sizes or looks at a remainder of one."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         sides = (test.left, test.comparators[0])
-        if not any(_is_size(s, scope) for s in sides) or not all(
+        if not any(is_size(s, scope) for s in sides) or not all(
             scope.value(s).is_(Kind.SIZE, Kind.STATIC) or scope.value(s).is_unknown for s in sides
         ):
             return False
@@ -155,47 +156,12 @@ def _is_settled(test: ast.Compare, scope: Scope) -> bool:
 
 
 def _is_remainder(node: ast.expr, scope: Scope) -> bool:
-    definition = _definition(node, scope)
+    definition = definition_of(node, scope)
     return (
         isinstance(definition, ast.BinOp)
-        and _is_size(node, scope)
+        and is_size(node, scope)
         and any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(definition))
     )
-
-
-def _definition(node: ast.expr, scope: Scope) -> ast.expr:
-    if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if isinstance(parent, ast.Assign) and parent.targets == [stores[0]]:
-            return parent.value
-    return node
-
-
-def _is_size(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-    """Whether a number is computed from the size of a dimension; a rank is none."""
-    if depth > 8 or not scope.value(node).is_(Kind.SIZE):
-        return False
-    if isinstance(node, ast.Subscript):
-        return scope.value(node.value).ref == "torch.Size"
-    if isinstance(node, ast.Call):
-        name = scope.callee(node) or ""
-        return name in ("Tensor.size", "Tensor.numel") or (
-            name == "len" and bool(node.args) and scope.value(node.args[0]).is_tensor
-        )
-    if isinstance(node, ast.BinOp):
-        return _is_size(node.left, scope, depth + 1) or _is_size(node.right, scope, depth + 1)
-    if isinstance(node, ast.UnaryOp):
-        return _is_size(node.operand, scope, depth + 1)
-    if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if isinstance(parent, ast.Tuple | ast.List):
-            assign = scope.parents.get(parent)
-            return isinstance(assign, ast.Assign) and scope.value(assign.value).ref == "torch.Size"
-        definition = _definition(node, scope)
-        return definition is not node and _is_size(definition, scope, depth + 1)
-    return False
 
 
 def _tested_amount(test: ast.expr, scope: Scope, template: Template) -> str | None:
@@ -210,7 +176,7 @@ def _tested_amount(test: ast.expr, scope: Scope, template: Template) -> str | No
     if isinstance(test.ops[0], ast.NotEq):
         return test.left.id
     if isinstance(test.ops[0], ast.Gt):
-        if not _nonnegative(_definition(test.left, scope), scope):
+        if not _nonnegative(definition_of(test.left, scope), scope):
             template.refuse([Obstacle(f"`{test.left.id}` may be negative, and a negative pad cuts off")])
         return test.left.id
     return None

@@ -11,7 +11,10 @@ import pytest
 import torch
 
 from compilefix.codemods.recompiles.counter_attribute import CounterAttribute
+from compilefix.codemods.recompiles.dimension_loop import DimensionLoop
 from compilefix.codemods.recompiles.growing_list import GrowingList
+from compilefix.codemods.recompiles.kept_size import KeptSize
+from compilefix.codemods.recompiles.layer_index import LayerIndex
 from compilefix.codemods.recompiles.shape_branch import ShapeBranch
 from compilefix.codemods.rule import Rule
 from compilefix.fixing.engine import run
@@ -121,3 +124,212 @@ def test_a_branch_on_a_size_is_reported_where_it_costs_a_compilation(test: str, 
 def test_a_validation_is_not_reported() -> None:
     text = _branch("x.shape[0] % 8").replace("x = x * 2", 'raise ValueError("size")')
     assert _reported(ShapeBranch, text) == 0
+
+
+_SIZES = (3, 5, 7, 9, 11, 13)
+
+
+def _kept(body: str) -> str:
+    return f"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = 0
+        self.table = None
+        self.tables = {{}}
+
+    def forward(self, x: torch.Tensor):
+{textwrap.indent(textwrap.dedent(body), " " * 8)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        (
+            """
+            if x.shape[0] > self.kept:
+                self.kept = x.shape[0]
+                self.table = torch.arange(self.kept)
+            return x + self.table[: x.shape[0]]
+            """,
+            True,
+        ),
+        (
+            """
+            n = x.size(0)
+            if self.kept != n:
+                self.table = torch.arange(n)
+                self.kept = n
+            return x + self.table
+            """,
+            True,
+        ),
+        (
+            """
+            y = x * self.kept
+            self.kept = x.shape[0]
+            return y
+            """,
+            True,
+        ),
+        (
+            """
+            n = len(x)
+            if n not in self.tables:
+                self.tables[n] = torch.arange(n)
+            return x + self.tables[n]
+            """,
+            True,
+        ),
+        (
+            """
+            if self.table is None or self.table.shape[0] < x.shape[0]:
+                self.table = torch.arange(x.shape[0])
+            return x + self.table[: x.shape[0]]
+            """,
+            False,
+        ),
+        ("self.kept = x.shape[0]\nreturn x * self.kept", False),
+        ("self.kept = x.shape[0]\nreturn x * 2", False),
+        ("self.kept = x.dim()\nreturn x * self.kept", False),
+        ("return x + torch.arange(x.shape[0])", False),
+    ],
+)
+def test_a_size_that_a_module_keeps_is_compiled_anew_each_time(body: str, reported: bool) -> None:
+    text = _kept(body)
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    graphs = _graphs(space["Model"](), [torch.ones(n) for n in _SIZES])
+    assert (graphs >= len(_SIZES) - 1) is reported, graphs
+    assert _reported(KeptSize, text) == int(reported)
+
+
+def test_a_size_that_is_kept_once_is_not_reported() -> None:
+    body = "if self.table is None:\n    self.table = x\n    self.kept = x.shape[0]\nreturn x * self.kept"
+    assert _reported(KeptSize, _kept(body)) == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "reported"),
+    [
+        ("torch.stack([x[i] * 2 for i in range(x.shape[0])])", True),
+        ("torch.stack([x[i] * 2 for i in range(len(x))])", True),
+        ("torch.stack([x[i] * 2 for i in range(0, x.size(0))])", True),
+        ("torch.stack([row.sum() for row in x])", True),
+        ("torch.stack([row.sum() * i for i, row in enumerate(x)])", True),
+        ("torch.stack([row.sum() for row in x.unbind(0)])", True),
+        ("torch.stack([x.sum() * i for i in range(4)])", False),
+        ("torch.stack([w * x.sum() for w in self.weight])", False),
+        ("torch.stack([self.weight[i] * x.sum() for i in range(self.weight.shape[0])])", False),
+        ("x.sum(0)", False),
+    ],
+)
+def test_a_loop_over_a_dimension_is_compiled_for_each_length(expression: str, reported: bool) -> None:
+    text = f"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+
+    def forward(self, x: torch.Tensor):
+        return {expression}
+"""
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    graphs = _graphs(space["Model"](), [torch.ones(n, 2) for n in _SIZES])
+    assert (graphs == len(_SIZES)) is reported, graphs
+    assert graphs <= 2 or reported
+    assert _reported(DimensionLoop, text) == int(reported)
+
+
+def test_of_loops_in_loops_the_outermost_is_reported() -> None:
+    text = (
+        "import torch\nclass M(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        for i in range(x.shape[0]):\n            for j in range(x.shape[1]):\n"
+        "                x = x + x[i, j]\n        return x\n"
+    )
+    assert _reported(DimensionLoop, text) == 0  # `x` is not the argument any more
+    assert _reported(DimensionLoop, text.replace("x = x +", "y = x +")) == 1
+
+
+def test_a_function_that_nothing_compiles_may_loop() -> None:
+    text = "import torch\ndef rows(x: torch.Tensor):\n    return [row.sum() for row in x]\n"
+    assert _reported(DimensionLoop, text) == 0
+    assert _reported(DimensionLoop, text.replace("def rows", "@torch.compile\ndef rows")) == 1
+
+
+_LAYERS = """
+import torch
+
+
+class Part(torch.nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def forward(self, x):
+        return {part}
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, width, layer_idx):
+        super().__init__()
+        self.width = width
+        self.part = Part({given})
+
+    def forward(self, x):
+        return self.part(x) / self.width
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Layer(4, i) for i in range(5)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def compiled(backend):
+    model = Model()
+    {compile}
+    return model
+"""
+_EACH = "for layer in model.layers:\n        layer.compile(backend=backend)"
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "how", "reported"),
+    [
+        ("x * self.number", "layer_idx", _EACH, True),
+        ("x * self.number", "number=layer_idx", _EACH, True),
+        ("x * 2", "layer_idx", _EACH, False),
+        ("x * self.number", "width", _EACH, False),
+        ("x * self.number", "layer_idx", "model.compile(backend=backend)", False),
+    ],
+)
+def test_the_number_of_a_layer_compiles_each_layer(part: str, given: str, how: str, reported: bool) -> None:
+    text = _LAYERS.format(part=part, given=given, compile=how)
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    count = 0
+
+    def backend(module: torch.fx.GraphModule, _: Any) -> Any:
+        nonlocal count
+        count += 1
+        return module.forward
+
+    torch._dynamo.reset()
+    space["compiled"](backend)(torch.ones(2))
+    torch._dynamo.reset()
+    assert count == (5 if reported else 1)
+    assert _reported(LayerIndex, text) == int(reported)

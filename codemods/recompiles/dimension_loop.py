@@ -1,0 +1,143 @@
+"""CF605: a Python loop over a dimension of a tensor.
+
+## What it does
+Finds loops and comprehensions over `range(x.shape[1])`, `range(len(x))`, `x.unbind()` or `x` itself, where `x` comes
+from the arguments of the function.
+
+## Why is this bad
+Dynamo unrolls the loop: the graph holds a copy of the body for each turn, which takes long to compile (1,024 turns: 32
+seconds), and each length is compiled anew, since the number of turns is a constant. After eight lengths it gives up on
+the function and runs it in eager for good.
+
+## Example
+```python
+for t in range(x.shape[1]):
+    outputs.append(self.layer(x[:, t]))
+y = torch.stack(outputs, dim=1)
+```
+
+## Use instead
+```python
+y = self.layer(x)
+```
+
+Where each turn needs the one before, keep the number of turns the same (padding), leave the loop outside of what is
+compiled, or use `torch._higher_order_ops.scan`.
+
+## Fix safety
+This rule has no fix.
+
+Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
+seldom changes; functions that no `forward` and no compile call reaches.
+
+Graph breaks: GB0039. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.recompiles.sizes import definition_of, is_size
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
+
+_ADVICE = (
+    "write it over the whole dimension; where a turn needs the one before, keep the length fixed, or leave the loop "
+    "outside of the compiled code"
+)
+
+
+class DimensionLoop(Rule):
+    """Python loop over a dimension of a tensor."""
+
+    code = "CF605"
+    name = "dimension-loop"
+    summary = "Python loop over a dimension of a tensor"
+    gb = ("GB0039",)
+    effect = "recompile"
+    hints = ("for ",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Loops whose number of turns is a size of an argument."""
+        way = scope.compiled.reached_by[0]
+        if not way.endswith((".forward", "(configured root)")) and "compile" not in way:
+            return
+        inside: set[ast.AST] = set()
+        for node in scope.nodes:
+            if not isinstance(node, ast.For | ast.comprehension) or node in inside:
+                continue
+            turns = _turns(node.iter, scope)
+            if turns is not None:
+                # Of loops in loops the outermost is enough.
+                inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
+                message = (
+                    f"one turn for each of `{snippet(turns)}`: the loop is unrolled, and each length compiled anew"
+                )
+                yield self.declined(scope, node.iter, message, _ADVICE)
+
+
+def _turns(iterated: ast.expr, scope: Scope) -> ast.expr | None:
+    """What of an argument decides how many turns a loop runs."""
+    if isinstance(iterated, ast.Call):
+        name = scope.callee(iterated)
+        if name == "range" and iterated.args:
+            end = iterated.args[0] if len(iterated.args) == 1 else iterated.args[1]
+            return end if is_size(end, scope) and _varies(end, scope) else None
+        if name in ("enumerate", "reversed") and iterated.args:
+            return _turns(iterated.args[0], scope)
+        if name == "zip":
+            return next((turns for item in iterated.args if (turns := _turns(item, scope)) is not None), None)
+        if name == "Tensor.unbind" and isinstance(iterated.func, ast.Attribute):
+            return iterated if _comes_in(iterated.func.value, scope) else None
+    value = scope.value(iterated)
+    is_batch = value.is_tensor and value.certain and not value.is_scalar_tensor
+    return iterated if is_batch and isinstance(iterated, ast.Name) and _comes_in(iterated, scope) else None
+
+
+def _varies(size: ast.expr, scope: Scope) -> bool:
+    """Whether a size is that of an argument."""
+    size = definition_of(size, scope)
+    if isinstance(size, ast.Name):
+        return _unpacked_from(size, scope)
+    bases = [
+        part.value.value if isinstance(part.value, ast.Attribute) else part.value
+        for part in ast.walk(size)
+        if isinstance(part, ast.Subscript) and not _is_last(part.slice)
+    ]
+    for part in ast.walk(size):
+        if isinstance(part, ast.Call) and scope.callee(part) == "len":
+            bases += part.args
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            bases += [part.func.value] if not any(_is_last(a) for a in part.args) else []
+    return any(_comes_in(base, scope) for base in bases)
+
+
+def _is_last(index: ast.expr) -> bool:
+    return ast.unparse(index) == "-1"
+
+
+def _unpacked_from(name: ast.Name, scope: Scope) -> bool:
+    """Whether a name is one of `batch, length = x.shape`."""
+    stores = scope.names(name.id, stores=True)
+    parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    assign = scope.parents.get(parent) if isinstance(parent, ast.Tuple | ast.List) else None
+    if not isinstance(assign, ast.Assign):
+        return False
+    value = assign.value
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return _comes_in(value.func.value, scope)
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    return isinstance(value, ast.Attribute) and _comes_in(value.value, scope)
+
+
+def _comes_in(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is an argument of the function that nothing in it has replaced."""
+    if not isinstance(node, ast.Name) or not scope.value(node).may_be(Kind.TENSOR):
+        return False
+    first = 1 if scope.function.cls is not None and not scope.function.is_static else 0
+    return node.id in {p.arg for p in scope.function.parameters[first:]} and not scope.names(node.id, stores=True)

@@ -1,0 +1,130 @@
+"""CF604: a module that keeps a size as an integer.
+
+## What it does
+Finds `self.length = x.shape[1]` in compiled code of an `nn.Module` that reads `self.length` before, and dicts of a
+module whose keys are sizes: caches of masks and position tables, as a rule.
+
+## Why is this bad
+Integers of modules are constants to Dynamo, and so are the keys of a dict. What could be compiled for all sizes is
+compiled for each size anew (`self.length == 128`); after eight times Dynamo gives up on the function and runs it in
+eager for good.
+
+## Example
+```python
+def forward(self, x):
+    if x.shape[1] > self.length:
+        self.length = x.shape[1]
+        self.positions = torch.arange(self.length)
+    return x + self.positions[: x.shape[1]]
+```
+
+## Use instead
+```python
+def forward(self, x):
+    if self.positions is None or x.shape[1] > self.positions.shape[0]:
+        self.positions = torch.arange(x.shape[1])
+    return x + self.positions[: x.shape[1]]
+```
+
+The size of a tensor may stay a symbol. On PyTorch 2.13, with twelve growing sizes, the first form gave up after eight
+compilations, the second was compiled three times, and twice where the table is computed at each call.
+
+## Fix safety
+This rule has no fix: who else reads the integer, and what the checkpoint holds, stands outside the function.
+
+Graph breaks: GB0039. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.recompiles.sizes import is_size
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
+
+_ADVICE = "compare with the size of the kept tensor (`self.table.shape[0]`), or compute the value at each call"
+
+
+class KeptSize(Rule):
+    """Module that keeps a size as an integer."""
+
+    code = "CF604"
+    name = "kept-size"
+    summary = "size of a tensor kept as an integer or key of a module"
+    gb = ("GB0039",)
+    effect = "recompile"
+    hints = ("self.",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Attributes and dict entries of `self` that are given sizes and read by the next call."""
+        if not _is_method_of_module(scope):
+            return
+        seen: set[str] = set()
+        for node in scope.of(ast.Assign):
+            for target in node.targets:
+                text = ast.unparse(target)
+                if text in seen:
+                    continue
+                if _own(target, scope) and is_size(node.value, scope) and _is_read_first(target, node, scope):
+                    seen.add(text)
+                    message = f"`{text}` is a constant to Dynamo: each new size is another value, and compiled anew"
+                    yield self.declined(scope, node, message, _ADVICE)
+                elif isinstance(target, ast.Subscript) and _is_cache(target, scope):
+                    seen.add(text)
+                    container = snippet(target.value)
+                    message = f"the keys of `{container}` are constants to Dynamo: each new size is compiled anew"
+                    yield self.declined(scope, node, message, _ADVICE)
+
+
+def _is_method_of_module(scope: Scope) -> bool:
+    function = scope.function
+    return (
+        function.cls is not None
+        and function.parent is None
+        and bool(function.parameters)
+        and scope.legality.inference.project.is_module_class(function.cls)
+    )
+
+
+def _own(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is an attribute of the instance."""
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == scope.function.parameters[0].arg
+    )
+
+
+def _is_read_first(target: ast.expr, statement: ast.Assign, scope: Scope) -> bool:
+    """Whether a call reads what an earlier one has stored, and stores something else where that does not fit.
+
+    What is stored under another condition (`if self.table is None`) is stored once.
+    """
+    text = ast.unparse(target)
+    branches = [above for above in scope.ancestors(statement) if isinstance(above, ast.If)]
+    if branches:
+        return any(ast.unparse(n) == text for n in ast.walk(branches[0].test) if isinstance(n, ast.Attribute))
+    return any(
+        isinstance(n.ctx, ast.Load) and ast.unparse(n) == text and n.lineno < statement.lineno
+        for n in scope.of(ast.Attribute)
+    )
+
+
+def _is_cache(target: ast.Subscript, scope: Scope) -> bool:
+    """Whether it is a dict of the instance in which sizes are looked for: `key in self.cache`."""
+    if not _own(target.value, scope) or not is_size(target.slice, scope):
+        return False
+    container, key = ast.unparse(target.value), ast.unparse(target.slice)
+    return any(_looks_up(node, container, key) for node in scope.nodes)
+
+
+def _looks_up(node: ast.AST, container: str, key: str) -> bool:
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        where = ast.unparse(node.comparators[0]).removesuffix(".keys()")
+        return ast.unparse(node.left) == key and where == container
+    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) == f"{container}.get":
+        return ast.unparse(node.args[0]) == key
+    return False
