@@ -40,6 +40,11 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     return [test] if named_read(test, scope) is not None else []
 
 
+def tensor_words(test: ast.expr, scope: Scope) -> str:
+    """How a message says of a part of a condition that it is a tensor."""
+    return "is a tensor in some calls" if scope.value(test).sometimes_tensor else "is a tensor"
+
+
 def named_read(test: ast.expr, scope: Scope) -> ast.Call | None:
     """The read of a tensor's truth that a name was given, where tests are all that the name is used in.
 

@@ -48,7 +48,14 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import (
+    condition,
+    is_tensor_test,
+    order_kept,
+    split_static,
+    tensor_tests,
+    tensor_words,
+)
 from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
@@ -108,7 +115,8 @@ class TensorIf(Rule):
                 yield self._judge(node, chain, tests[0], scope)
 
     def _judge(self, node: ast.If, chain: Sequence[ast.If], first: ast.expr, scope: Scope) -> Finding:
-        message = f"`{ast.unparse(first)}` is a tensor: the `if` on it breaks the graph"
+        words = tensor_words(tensor_tests(first, scope)[0], scope)
+        message = f"`{ast.unparse(first)}` {words}: the `if` on it breaks the graph"
         template = Template()
         if returns_early(node):
             edits = selected_return(node, chain, scope, template)

@@ -35,7 +35,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import (
+    condition,
+    is_tensor_test,
+    order_kept,
+    split_static,
+    tensor_tests,
+    tensor_words,
+)
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
@@ -67,7 +74,8 @@ class TensorTernary(Rule):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.IfExp, scope: Scope) -> Finding:
-        message = f"`{ast.unparse(node.test)}` is a tensor: the conditional expression on it breaks the graph"
+        words = tensor_words(tensor_tests(node.test, scope)[0], scope)
+        message = f"`{ast.unparse(node.test)}` {words}: the conditional expression on it breaks the graph"
         fixed, tests = split_static(node.test, scope)
         template = Template()
         template.refuse(order_kept(node.test, scope))

@@ -99,8 +99,8 @@ class TensorTruth(Rule):
         if isinstance(node, ast.BoolOp):
             tested = [v for v in node.values[:-1] if scope.value(v).is_tensor or scope.value(v).sometimes_tensor]
         elif isinstance(node, ast.UnaryOp):
-            operand = scope.value(node.operand)
-            negates = isinstance(node.op, ast.Not) and (operand.is_tensor or operand.sometimes_tensor)
+            value = scope.value(node.operand)
+            negates = isinstance(node.op, ast.Not) and (value.is_tensor or value.sometimes_tensor)
             tested = [node.operand] if negates else []
         else:
             tested = [node] if len(node.ops) > 1 and tensor_tests(node, scope) else []

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests
+from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
@@ -108,7 +108,7 @@ class TensorValidation(Rule):
         return self.fixed(scope, call, message + where_to_wrap(scope), fix)
 
     def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
-        message = f"`{ast.unparse(tests[0])}` is a tensor: the check breaks the graph"
+        message = f"`{ast.unparse(tests[0])}` {tensor_words(tests[0], scope)}: the check breaks the graph"
         if _is_elif(node, scope):
             return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
         template = Template()

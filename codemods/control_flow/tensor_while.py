@@ -38,7 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.conditions import tensor_tests
+from compilefix.codemods.conditions import tensor_tests, tensor_words
 from compilefix.codemods.control_flow.masked_loop import ends_loop, masked_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -72,7 +72,8 @@ class TensorWhile(Rule):
             if isinstance(node, ast.While):
                 tests = tensor_tests(node.test, scope)
                 if tests:
-                    message = f"`{ast.unparse(tests[0])}` is a tensor: the loop on it makes Dynamo skip the function"
+                    words = tensor_words(tests[0], scope)
+                    message = f"`{ast.unparse(tests[0])}` {words}: the loop on it makes Dynamo skip the function"
                     yield self.declined(
                         scope,
                         node.test,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
@@ -316,20 +316,15 @@ class Expressions(Calls):
                 parts.append(element_of(self.eval(item.value, env)))
             else:
                 parts.append(self.eval(item, env))
-        joined = values.container(elements=tuple(parts))
-        if starred or isinstance(node, ast.Set):
-            joined = replace(joined, elements=None)
-        return replace(
-            joined,
-            storage=frozenset[str]().union(*(p.storage for p in parts)),
-            leaves=frozenset[str]().union(*(p.leaves for p in parts)),
-        )
+        joined = _holding(values.container(elements=tuple(parts)), parts)
+        return replace(joined, elements=None) if starred or isinstance(node, ast.Set) else joined
 
     def _dict(self, node: ast.Dict, env: Env) -> Value:
         for key in node.keys:
             if key is not None:
                 self.eval(key, env)
-        joined = values.container(elements=tuple(self.eval(v, env) for v in node.values), ref="dict")
+        parts = [self.eval(v, env) for v in node.values]
+        joined = _holding(values.container(elements=tuple(parts), ref="dict"), parts)
         if None in node.keys:
             return replace(values.container(ref="dict"), storage=values.UNKNOWN.storage, leaves=values.UNKNOWN.leaves)
         return replace(joined, elements=None) if node.values else joined
@@ -344,8 +339,10 @@ class Expressions(Calls):
                 inner = self.narrow(test, inner, True)
         if isinstance(node, ast.DictComp):
             self.eval(node.key, inner)
-            return values.container(self.eval(node.value, inner).stripped(), ref="dict")
-        return values.container(self.eval(node.elt, inner).stripped())
+            item = self.eval(node.value, inner).stripped()
+            return _holding(values.container(item, ref="dict"), [item])
+        item = self.eval(node.elt, inner).stripped()
+        return _holding(values.container(item), [item])
 
     def _lambda(self, node: ast.Lambda, env: Env) -> Value:
         rebound = rebound_after(self.function, node)
@@ -360,6 +357,15 @@ class Expressions(Calls):
             if isinstance(part, ast.FormattedValue):
                 self.eval(part.value, env)
         return values.STATIC
+
+
+def _holding(made: Value, parts: Sequence[Value]) -> Value:
+    """A container with the memory and the gradients of what it holds."""
+    return replace(
+        made,
+        storage=frozenset[str]().union(*(p.storage for p in parts)),
+        leaves=frozenset[str]().union(*(p.leaves for p in parts)),
+    )
 
 
 _MAKES_CONTAINER = frozenset(

@@ -181,6 +181,6 @@ def _of_dimensions(node: ast.expr) -> ast.expr | None:
         shape = node.args[0]
         if isinstance(shape, ast.Attribute) and shape.attr == "shape":
             return shape.value
-        sized = isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size"
-        return shape.func.value if sized and not shape.args and not shape.keywords else None  # type: ignore[union-attr]
+        if isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size":
+            return shape.func.value if not shape.args and not shape.keywords else None
     return None

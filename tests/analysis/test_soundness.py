@@ -132,6 +132,9 @@ REGRESSIONS = {
         "w = y + 1\nreturn w"
     ),
     "no list": "u = [x] if flag else x\nif isinstance(u, (list, tuple)):\n    v = u\nelse:\n    w = u\nreturn u",
+    "a dict and a list hold their items": (
+        "v = y * 2\nbox = {'a': v}\nother = [t for t in (v, x)]\nmore = {c: v for c in 'ab'}\nreturn box, other, more"
+    ),
     "max of what may be no number": (
         "v = s\ntry:\n    v = y\nexcept RuntimeError:\n    pass\nw = torch.max(s, v if flag else s)\nreturn w"
     ),
