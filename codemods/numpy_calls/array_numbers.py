@@ -15,8 +15,14 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
 
     Those that are computed from a tensor in the same function belong to the rule for NumPy on tensors.
     """
-    for node in (*scope.of(ast.If), *scope.of(ast.While), *scope.of(ast.IfExp), *scope.of(ast.Assert)):
-        yield from _truths(node.test, scope)
+    tests = [
+        *(node.test for node in scope.of(ast.If)),
+        *(node.test for node in scope.of(ast.While)),
+        *(node.test for node in scope.of(ast.IfExp)),
+        *(node.test for node in scope.of(ast.Assert)),
+    ]
+    for test in tests:
+        yield from _truths(test, scope)
     for operation in scope.of(ast.BoolOp):
         if not isinstance(scope.parents.get(operation), ast.If | ast.While | ast.IfExp | ast.Assert | ast.BoolOp):
             for part in operation.values[:-1]:

@@ -40,7 +40,7 @@ Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from compilefix.codemods.finding import Effect, Finding, Fix
 from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
@@ -66,9 +66,11 @@ class NumpyStatic(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
-        yield from self._needed(scope)
-        if "numpy" not in scope.file.text:
-            return
+        found = list(self._calls(scope)) if "numpy" in scope.file.text else []
+        yield from found
+        yield from self._needed(scope, {finding.span.line for finding in found})
+
+    def _calls(self, scope: Scope) -> Iterator[Finding]:
         for node in scope.of(ast.Call):
             name = scope.callee(node) or ""
             if not name.startswith("numpy."):
@@ -78,8 +80,11 @@ class NumpyStatic(Rule):
             elif name.removeprefix("numpy.") in FUNCTIONS:
                 yield from self._judge(node, FUNCTIONS[name.removeprefix("numpy.")], scope)
 
-    def _needed(self, scope: Scope) -> Iterator[Finding]:
+    def _needed(self, scope: Scope, told: Collection[int]) -> Iterator[Finding]:
+        """NumPy numbers that decide a branch or bound a loop, but for those on lines with a finding already."""
         for node, gb in needed_numbers(scope):
+            if node.lineno in told:
+                continue
             what = "bounds a loop" if gb == "GB0059" else "decides a branch"
             message = f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {what}: the graph breaks"
             reason = "make it a Python number outside the compiled code, or compute it with Python's own functions"

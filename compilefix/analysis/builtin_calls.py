@@ -214,8 +214,15 @@ _NUMPY_PYTHON = frozenset(
 """What gives a Python value, a dtype or another object, and no array."""
 
 
+_NUMPY_ARRAYS = frozenset(
+    f"numpy.{name}" for name in ("arange", "empty", "eye", "full", "identity", "linspace", "logspace", "ones", "zeros")
+)
+
+
 def numpy_result(name: str, args: Sequence[Value]) -> Value:
     """The result of a function of `numpy`."""
+    if name in _NUMPY_ARRAYS:
+        return values.NDARRAY
     if args and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args) and not name.startswith("numpy.random."):
         return replace(values.STATIC, dtype="float", ref="numpy")
     if name in _NUMPY_PYTHON or (name.startswith("numpy.random.") and name.rpartition(".")[2][:1].isupper()):

@@ -165,6 +165,9 @@ class Totality:
             return
         if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
             operands.insert(0, part.func.value)
+        elif api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST and operands:
+            if not facts.value(operands[0]).is_tensor:
+                yield f"`{snippet(operands[0])}` is not proved to be a tensor"
         for operand in operands:
             value = facts.value(operand)
             if (

@@ -135,6 +135,7 @@ REGRESSIONS = {
     "a dict and a list hold their items": (
         "v = y * 2\nbox = {'a': v}\nother = [t for t in (v, x)]\nmore = {c: v for c in 'ab'}\nreturn box, other, more"
     ),
+    "a function of a number": "i = len(n)\nif flag:\n    v = torch.full_like(i, 3)\nreturn x",
     "max of what may be no number": (
         "v = s\ntry:\n    v = y\nexcept RuntimeError:\n    pass\nw = torch.max(s, v if flag else s)\nreturn w"
     ),
