@@ -3,8 +3,7 @@
 ## What it does
 Finds the places that read a tensor's value without saying so: `x.new_full(size, t)`, `torch.full_like(x, t)`,
 `math.sqrt(t)`, slice bounds (`x[:n]`), an index without dimensions (`x[i]`, `items[i]`), sizes (`torch.zeros(n)`,
-`x.view(n, -1)`, `x.split(n)`), `range(n)`, `alpha=t`, `.tolist()`, `str(t)`; and Python's `pow(t, n)`, which Dynamo
-does not trace, as `t ** n`.
+`x.view(n, -1)`, `x.split(n)`), `range(n)`, `alpha=t`, `.tolist()`, `str(t)`.
 
 ## Why is this bad
 The graph ends there as at `.item()` (GB0033, GB0124, GB0059, GB0109), and on a GPU the program waits for the device.
@@ -22,13 +21,13 @@ row = table[scores.argmax().reshape(1)].squeeze(0)
 ```
 
 ## Fix safety
-`pow(a, b)` is `a ** b` for all objects. Fill values and functions of `math` follow the rules of CF201; a fill value
-that requires a gradient raises TypeError and is detached now (`number-to-tensor`). A row that is picked with an index
-tensor is a copy and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of
-range fails in the kernel instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked
-from their stack: they must be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero
-instead of None (`gradient-zeros`, `finite-derivative`). Sizes, slice bounds and `range` have no such form: where the
-number is known without its tensor see CF203, else CF205.
+Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
+and is detached now (`number-to-tensor`). A row that is picked with an index tensor is a copy and not a view
+(`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel
+instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must
+be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
+(`gradient-zeros`, `finite-derivative`). Sizes, slice bounds and `range` have no such form: where the number is known
+without its tensor see CF203, else CF205.
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -39,7 +38,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
@@ -48,7 +47,6 @@ from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_o
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _OUTSIDE = "pass the number in from outside the compiled code, or keep all elements and mask those behind it"
@@ -98,8 +96,6 @@ class ImplicitRead(Rule):
                 message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
                 reason = f"`{snippet(node.func.value)}` is not proved to be a tensor"
                 yield self.declined(scope, node, message, reason, gb=("GB0033", "GB0109"))
-        elif name == "pow" and len(node.args) == 2 and not node.keywords:
-            yield from self._power(node, scope)
         elif name == "Tensor.tolist" and not node.args and isinstance(node.func, ast.Attribute):
             if reads_static(node.func.value, scope) or made_in_init(node, scope) is not None:
                 return
@@ -114,18 +110,6 @@ class ImplicitRead(Rule):
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
                 reason = "make the text outside the compiled code"
                 yield self.declined(scope, node, message, reason, gb=("GB0569",) if name == "repr" else ("GB0059",))
-
-    def _power(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
-        """Python's `pow` is not traced for a tensor, the operator is: to Python they are the same."""
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            return
-        if any(scope.value(a).is_tensor or scope.value(a).sometimes_tensor for a in node.args):
-            message = f"Dynamo does not trace `{snippet(node)}` of a tensor: the graph breaks"
-            template = Template()
-            base, exponent = (template.use(argument, operand=True) for argument in node.args)
-            code = f"({base} ** {exponent})" if _is_tight(node, scope) else f"{base} ** {exponent}"
-            fix = Fix((scope.edit(node, code, **template.parts),), (), template.assumptions, template.reasons)
-            yield self.fixed(scope, node, message, fix, gb=("GB0059",))
 
     def _tensor(self, node: ast.expr, scope: Scope) -> Iterator[Finding]:
         filled = fill_of(node, scope)
@@ -175,16 +159,6 @@ class ImplicitRead(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
-
-
-def _is_tight(node: ast.Call, scope: Scope) -> bool:
-    """Whether what stands round a call would tear a power in its place apart."""
-    parent = scope.parents.get(node)
-    if isinstance(parent, ast.Subscript):
-        return parent.value is node
-    return isinstance(parent, ast.Attribute | ast.UnaryOp | ast.Await) or (
-        isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow)
-    )
 
 
 def _message(node: ast.expr, what: str) -> str:

@@ -165,9 +165,8 @@ class Totality:
             return
         if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
             operands.insert(0, part.func.value)
-        elif api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST and operands:
-            if not facts.value(operands[0]).is_tensor:
-                yield f"`{snippet(operands[0])}` is not proved to be a tensor"
+        elif _fails_on_numbers(name, api) and operands and not facts.value(operands[0]).is_tensor:
+            yield f"`{snippet(operands[0])}` is not proved to be a tensor"
         for operand in operands:
             value = facts.value(operand)
             if (
@@ -201,6 +200,11 @@ class Totality:
             elif isinstance(node, ast.Tuple | ast.List | ast.Starred) and isinstance(node.ctx, ast.Store):
                 yield f"`{snippet(node)}` may get another number of values"
         yield from self._of_nodes(nodes, facts)
+
+
+def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:
+    """Whether a function wants a tensor first."""
+    return api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST
 
 
 def _unary(part: ast.UnaryOp, facts: FunctionFacts) -> Iterator[str]:
