@@ -204,7 +204,7 @@ class Totality:
 
 def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:
     """Whether a function wants a tensor first."""
-    return api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST
+    return name.startswith("torch.") and api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST
 
 
 def _unary(part: ast.UnaryOp, facts: FunctionFacts) -> Iterator[str]:
