@@ -25,7 +25,7 @@ import torch
 _LEFT_OUT = frozenset({"torchdiffeq", "torchsde", "diffusers"})
 _CHOSEN = Path(__file__).with_name("share_models.json")
 
-MODES = ("eval", "train", "eval varied")
+MODES = ("eval", "eval varied", "train")
 
 current: tuple[str, str] = ("", "")
 """The model and the mode that `workload` gives; set by the process that runs it."""

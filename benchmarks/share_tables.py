@@ -154,7 +154,7 @@ def _difference(
 ) -> str | None:
     """How a mode differs from the eager original; None where it does not, or where there is nothing to compare."""
     reference, arm = ArmResult.from_dict(eager["modes"][mode]), ArmResult.from_dict(result["modes"][mode])
-    baseline = ArmResult.from_dict(written["modes"][mode])
+    baseline = ArmResult.from_dict(written["modes"][mode]) if mode in written["modes"] else ArmResult()
     if reference.error is not None:
         return None
     if arm.error is not None:

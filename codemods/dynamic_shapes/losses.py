@@ -168,6 +168,9 @@ def _distances(
         code = f"{where(scope)}({over}, {code}, 0).sum()"
     if mode == "sum":
         return code
+    if elements.mask.broadcast:
+        both = f"{template.use(elements.mask.node)}, {template.use(first)}"
+        return f"{code} / {torch_name(scope)}.broadcast_tensors({both})[0].sum()"
     mask = scope.value(elements.mask.node)
     whole = (mask.shape_id is not None and mask.shape_id == one.shape_id) or (
         mask.rank is not None and mask.rank == one.rank
@@ -191,7 +194,7 @@ def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements,
         reason = f"`{snippet(target)}` is not proved to be int64"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     mask = scope.value(elements.mask.node)
-    if elements.mask.leading or elements.mask.last:
+    if elements.mask.leading or elements.mask.last or elements.mask.broadcast:
         elements.obstacles.append(Obstacle("the mask does not select rows of logits"))
         return None
     token = template.use(elements.mask.node, operand=True)

@@ -1,8 +1,9 @@
 """CF503: one number made of the elements that a mask selects.
 
 ## What it does
-Finds sums, means, maxima, counts and losses over masked elements (`x[mask].mean()`, `len(mask.nonzero())`,
-`F.mse_loss(a[mask], b[mask])`) and computes them over all elements, with the others replaced by what does not count.
+Finds sums, means, maxima, counts and losses over masked elements (`x[mask].mean()`, `x.masked_select(mask).sum()`,
+`len(mask.nonzero())`, `F.mse_loss(a[mask], b[mask])`, also with loss modules) and computes them over all elements, with
+the others replaced by what does not count.
 
 ## Why is this bad
 `x[mask]` has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -46,11 +47,11 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.dynamic_shapes.counts import count_uses, indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, unused_then
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_code, loss_of
-from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, masked_select_of, whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, where
+from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
@@ -198,6 +199,8 @@ def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool
     mask_node = first_mask(source, at, scope)
     if mask_node is None:
         return None
+    if mask_node.broadcast:
+        return Reduction(node, kind, source, mask_node)  # what is selected has one dimension
     if kind in ("len", "shape", "size") and not isinstance(source, ast.Subscript | ast.Name):
         return None
     if kind in ("len", "shape", "size") and mask_node.leading:
@@ -218,6 +221,9 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
     if isinstance(node, ast.Name):
         definition = definition_of(node, at, scope) if depth < 4 else None
         return first_mask(definition.value, definition, scope, depth + 1) if definition is not None else None
+    selected = masked_select_of(node, scope)
+    if selected is not None:
+        return selected[1]
     if isinstance(node, ast.Call) and _reduces(node, scope):
         return None
     for child in ast.iter_child_nodes(node):
@@ -237,6 +243,10 @@ def _code(found: Reduction, elements: Elements, template: Template) -> str | Non
     scope = elements.scope
     if found.kind in _COUNTS:
         elements.obstacles.extend(count_uses(found.node, scope))
+        if found.mask.broadcast:
+            if elements.take(found.source) is None:
+                return None
+            return count("", elements.atoms[elements.bases[0]], elements, template)
         if found.counted or found.kind in ("len", "shape", "size"):
             if not found.counted and elements.take(found.source) is None:
                 return None
@@ -307,6 +317,9 @@ def _reduced(
 def count(over: str, tensor: ast.expr, elements: Elements, template: Template) -> str:
     """Code for the number of selected elements of a tensor."""
     scope, mask = elements.scope, elements.mask
+    if mask.broadcast:
+        both = f"{template.use(mask.node)}, {template.use(tensor)}"
+        return f"{torch_name(scope)}.broadcast_tensors({both})[0].sum()"
     same = scope.value(mask.node).shape_id
     whole = same is not None and same == scope.value(tensor).shape_id
     rank = scope.value(mask.node).rank

@@ -16,17 +16,37 @@ class Mask:
     """A boolean tensor in an index.
 
     index: the whole index, as it is written. leading: the number of full slices before the mask. last: whether
-    an ellipsis stands before it, so that it ends with the tensor's last dimension.
+    an ellipsis stands before it, so that it ends with the tensor's last dimension. broadcast: whether mask and tensor
+    are broadcast together, as `masked_select` does.
     """
 
     index: ast.expr
     node: ast.expr
     leading: int = 0
     last: bool = False
+    broadcast: bool = False
 
     def same(self, subscript: ast.Subscript) -> bool:
         """Whether another tensor is indexed in the same way."""
-        return ast.dump(subscript.slice) == ast.dump(self.index)
+        return not self.broadcast and ast.dump(subscript.slice) == ast.dump(self.index)
+
+
+def masked_select_of(node: ast.expr, scope: Scope) -> tuple[ast.expr, Mask] | None:
+    """The tensor and the mask of `torch.masked_select(x, mask)` and `x.masked_select(mask)`."""
+    if not isinstance(node, ast.Call):
+        return None
+    name = scope.callee(node)
+    keywords = {k.arg or "": k.value for k in node.keywords}
+    given = list(node.args)
+    if name == "Tensor.masked_select" and isinstance(node.func, ast.Attribute):
+        given.insert(0, node.func.value)
+    elif name != "torch.masked_select":
+        return None
+    arguments = dict(zip(("input", "mask"), given, strict=False)) | keywords
+    if set(arguments) != {"input", "mask"} or len(given) > 2 or any(isinstance(a, ast.Starred) for a in given):
+        return None
+    mask = arguments["mask"]
+    return arguments["input"], Mask(mask, mask, broadcast=True)
 
 
 def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
@@ -65,6 +85,8 @@ def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[st
     An index aligns the mask with the first dimensions, broadcasting with the last. `code` is how the mask is written,
     an atom. Where the shapes do not fit the index raises, and the selection may not.
     """
+    if mask.broadcast:
+        return code, []
     value, over = scope.value(mask.node), scope.value(tensor)
     unproved = Obstacle(
         f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(tensor)}`", "same-shape-dtype"

@@ -18,7 +18,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
-from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over
+from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, masked_select_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
@@ -98,6 +98,9 @@ class Elements:
         return found if found is not None and self.selects(found.value, found) else None
 
     def _base(self, node: ast.expr) -> ast.expr | None:
+        if self.mask.broadcast:
+            found = masked_select_of(node, self.scope)
+            return found[0] if found is not None and ast.dump(found[1].node) == ast.dump(self.mask.node) else None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.mask.same(node):
             return node.value if self.scope.value(node.value).is_tensor else None
         return None
@@ -107,6 +110,7 @@ class Elements:
         return (
             isinstance(node, ast.Subscript)
             and isinstance(node.ctx, ast.Load)
+            and not self.mask.broadcast
             and not self.mask.leading
             and not self.mask.last
             and isinstance(node.slice, ast.Tuple)
