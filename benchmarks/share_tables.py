@@ -109,6 +109,8 @@ def tables(out: Path, markdown: Path | None, json_path: Path | None) -> int:
                 model.error = f"not run ({arm})"
         if not model.error:
             _judge(model, out, reports)
+            if model.free.get("written"):
+                model.error = "does not break as written"
         models.append(model)
     text = _markdown([m for m in models if not m.error], [m for m in models if m.error])
     print(text)
