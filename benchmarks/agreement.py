@@ -4,10 +4,10 @@
     python benchmarks/agreement.py --device cuda --budget 600        # on the GPU, for at most ten minutes
     python benchmarks/agreement.py --device cuda --mode reduce-overhead
 
-A run is what `compilefix verify` does for its times: new processes, an empty cache for compiled code, rounds that
-alternate. Two runs agree when their 95 % intervals overlap. Each run is compared with the one before it, so that 21
-runs give 20 comparisons; the share of all pairs is printed too. `--same` measures the same code on both sides: then the
-intervals should hold 1. The exit code is 1 when fewer than 19 in 20 comparisons agree.
+A run is what `compilefix verify` does for its times: new processes, an empty cache for compiled code (unless it is
+kept), rounds that alternate. Two runs agree when their 95 % intervals overlap. Each run is compared with the one before
+it, so that 21 runs give 20 comparisons; the share of all pairs is printed too. `--same` measures the same code on both
+sides: then the intervals should hold 1. The exit code is 1 when fewer than 19 in 20 comparisons agree.
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=Options().processes)
     parser.add_argument("--same", action="store_true", help="the same code on both sides")
     parser.add_argument("--budget", type=float, default=3600.0, metavar="SECONDS", help="start no run after this time")
+    parser.add_argument(
+        "--keep-cache", action="store_true", help="compile in the first run only: quicker, but all runs get its kernels"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the runs here")
     chosen = parser.parse_args()
     options = Options(
@@ -71,44 +74,46 @@ def main() -> int:
     started = time.monotonic()
     slowest = 0.0
     found: list[Speedup] = []
-    for number in range(chosen.runs):
-        begun = time.monotonic()
-        if begun - started + slowest > chosen.budget and number > 1:
-            print(f"the time is over after {number} runs", flush=True)
-            break
-        one = compared(BEFORE, BEFORE if chosen.same else AFTER, options)
-        slowest = max(slowest, time.monotonic() - begun)
-        found.append(one)
-        agrees = "" if len(found) == 1 else "overlaps" if overlap(found[-2], one) else "DOES NOT overlap"
-        print(f"run {number + 1}: {one.ratio:.4f} ({one.low:.4f} to {one.high:.4f}) {agrees}", flush=True)
-        if chosen.json is not None:
-            chosen.json.write_text(json.dumps([asdict(item) for item in found], indent=2) + "\n", encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="agreement-", ignore_cleanup_errors=True) as name:
+        for number in range(chosen.runs):
+            begun = time.monotonic()
+            if begun - started + slowest > chosen.budget and number > 1:
+                print(f"the time is over after {number} runs", flush=True)
+                break
+            folder = Path(name) / f"run-{number}"
+            cache = Path(name) if chosen.keep_cache else folder
+            one = compared(BEFORE, BEFORE if chosen.same else AFTER, options, folder, cache)
+            # With a kept cache the first run, which compiles, says nothing of how long the others take.
+            slowest = max(slowest if number > 1 else 0.0, time.monotonic() - begun)
+            found.append(one)
+            agrees = "" if len(found) == 1 else "overlaps" if overlap(found[-2], one) else "DOES NOT overlap"
+            print(f"run {number + 1}: {one.ratio:.4f} ({one.low:.4f} to {one.high:.4f}) {agrees}", flush=True)
+            if chosen.json is not None:
+                chosen.json.write_text(json.dumps([asdict(item) for item in found], indent=2) + "\n", encoding="utf-8")
     return report(found)
 
 
-def compared(before: str, after: str, options: Options) -> Speedup:
-    """One run, from empty caches. Raises SystemExit when a side could not be timed."""
-    with tempfile.TemporaryDirectory(prefix="agreement-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        requests = {}
-        for side, text in (("before", before), ("after", after)):
-            (folder / side).mkdir()
-            file = folder / side / "model.py"
-            file.write_text(text, encoding="utf-8")
-            requests[side] = WorkerRequest(
-                name=side,
-                role="time",
-                compiled=True,
-                workload=f"{file}:workload",
-                options=options,
-                folder=folder / f"{side}-work",
-                time_phases=("inference",),
-            )
-        timings = measure(requests, {side: folder / f"{side}-cache" for side in requests}, lambda _: None)
-        found = timings.speedup("inference", "before", "after", options.seed)
-        if timings.errors or found is None:
-            raise SystemExit(f"could not be timed: {timings.errors}")
-        return found
+def compared(before: str, after: str, options: Options, folder: Path, cache: Path) -> Speedup:
+    """One run, in a new folder. Raises SystemExit when a side could not be timed."""
+    requests = {}
+    for side, text in (("before", before), ("after", after)):
+        (folder / side).mkdir(parents=True)
+        file = folder / side / "model.py"
+        file.write_text(text, encoding="utf-8")
+        requests[side] = WorkerRequest(
+            name=side,
+            role="time",
+            compiled=True,
+            workload=f"{file}:workload",
+            options=options,
+            folder=folder / f"{side}-work",
+            time_phases=("inference",),
+        )
+    timings = measure(requests, {side: cache / f"{side}-cache" for side in requests}, lambda _: None)
+    found = timings.speedup("inference", "before", "after", options.seed)
+    if timings.errors or found is None:
+        raise SystemExit(f"could not be timed: {timings.errors}")
+    return found
 
 
 def overlap(one: Speedup, other: Speedup) -> bool:

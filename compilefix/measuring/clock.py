@@ -31,9 +31,10 @@ _CALLS_OF_RANKS = 20
 
 
 def serve(request: WorkerRequest, parent: Parent) -> None:
-    """Warms up, says how long a call takes, and then answers `{"phase", "calls"}` with samples in milliseconds.
+    """Answers once when the workload is loaded, and then each command.
 
-    `{"finish": true}` is answered with the peak of the memory in bytes, and with the launches of one call by phase.
+    `{"warm_up": true}` is answered with how long a call takes, `{"phase", "calls"}` with samples in milliseconds, and
+    `{"finish": true}` with the peak of the memory in bytes and the launches of one call by phase.
     """
     device = resolve_device(request.options.device)
     get_ready(device, request.compiled)
@@ -44,24 +45,27 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
         memory = PeakMemory(device)
         arm = prepare(request, workload, device)
         passes = {phase: _Pass(arm, phase, request.time_shares_inputs) for phase in request.time_phases}
-        estimates: dict[str, float] = {}
-        warm_ups: dict[str, dict[str, Any]] = {}
-        for phase, one in passes.items():
-            parent.stage(f"warming up ({phase})")
-            estimates[phase], warm_ups[phase] = one.warm_up()
-        memory.restart()
-        parent.stage("timing")
-        parent.result({"estimate_ms": estimates, "warm_up": warm_ups})
+        parent.result({})
         while True:
             command = parent.command()
-            if command.get("finish"):
+            if command.get("warm_up"):
+                estimates: dict[str, float] = {}
+                warm_ups: dict[str, dict[str, Any]] = {}
+                for phase, one in passes.items():
+                    parent.stage(f"warming up ({phase})")
+                    estimates[phase], warm_ups[phase] = one.warm_up()
+                memory.restart()
+                parent.stage("timing")
+                parent.result({"estimate_ms": estimates, "warm_up": warm_ups})
+            elif command.get("finish"):
                 peak = memory.bytes()
                 parent.stage("counting launches")
                 parent.result(
                     {"peak_memory_bytes": peak, "launches": {phase: one.launches() for phase, one in passes.items()}}
                 )
                 return
-            parent.result({"samples_ms": passes[command["phase"]].timed(int(command["calls"]))})
+            else:
+                parent.result({"samples_ms": passes[command["phase"]].timed(int(command["calls"]))})
 
 
 class _Pass:

@@ -69,8 +69,12 @@ def compared_request(like: WorkerRequest, workload: str, options: Options) -> Wo
 
 
 def time_notes(timings: Timings, speedups: Speedups) -> tuple[str, ...]:
-    """What a reader must know of the times before believing them: drift, and intervals that are wide."""
-    found = list(timings.unsteady())
+    """What a reader must know of the times: that nothing changed, that they drift, that their intervals are wide."""
+    found: list[str] = []
+    for phase, item in (("inference", speedups.inference), ("training", speedups.training)):
+        if item is not None and not item.measured:
+            found.append(f"{phase}: no measurable change in time (95% interval {item.low:.2f} to {item.high:.2f})")
+    found += timings.unsteady()
     for phase, item in (("inference", speedups.inference), ("training", speedups.training)):
         if item is not None and _width(item) > _WIDE:
             found.append(

@@ -138,12 +138,18 @@ def _in_one_process(
         workers: dict[str, Worker] = {}
         estimates: dict[str, dict[str, float]] = {}
         for name, request in requests.items():
-            # One after the other: two compilations at once would disturb each other's warm-up.
-            worker = stack.enter_context(Worker(request, caches[name], progress))
-            if (answer := _answered(worker.answer, name, taken.errors)) is not None:
-                workers[name], estimates[name] = worker, answer["estimate_ms"]
-                for phase, warm_up in answer["warm_up"].items():
-                    taken.warm_ups.setdefault(phase, {}).setdefault(name, WarmUp(**warm_up))
+            workers[name] = stack.enter_context(Worker(request, caches[name], progress))
+        for name, worker in list(workers.items()):
+            # All load at once, but they warm up one after the other: two compilations would disturb each other.
+            warm_up = functools.partial(worker.ask, {"warm_up": True})
+            loaded = _answered(worker.answer, name, taken.errors)
+            answer = None if loaded is None else _answered(warm_up, name, taken.errors)
+            if answer is None:
+                del workers[name]
+            else:
+                estimates[name] = answer["estimate_ms"]
+                for phase, took in answer["warm_up"].items():
+                    taken.warm_ups.setdefault(phase, {}).setdefault(name, WarmUp(**took))
         shared = all(request.time_shares_inputs for request in requests.values())
         for phase in next(iter(requests.values())).time_phases:
             calls = _calls_per_block([estimates[name][phase] for name in workers], shared)

@@ -7,7 +7,9 @@ import pytest
 
 from compilefix.measuring.interval import PROCESS_NOISE, Speedup, distribution, latency, speedup
 from compilefix.measuring.request import Options
-from compilefix.measuring.timing import rounds_by_process
+from compilefix.measuring.timed_arms import time_notes
+from compilefix.measuring.timing import Timings, WarmUp, rounds_by_process
+from compilefix.measuring.verdict_model import Speedups
 from compilefix.reporting.verdict_text import speedup_text
 
 
@@ -147,3 +149,16 @@ def test_launches_are_kernels_and_whole_graphs() -> None:
 def test_options_that_cannot_be_measured_with_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Options(**wrong)  # type: ignore[arg-type]
+
+
+def test_that_nothing_changed_is_said_and_so_is_drift() -> None:
+    steady, drifting = WarmUp(30, 1.0, True), WarmUp(60, 5.0, False)
+    timings = Timings({}, {}, {}, warm_ups={"inference": {"before": steady, "after": drifting}})
+    notes = time_notes(timings, Speedups(inference=Speedup(1.0, 0.97, 1.03), training=Speedup(2.0, 1.5, 2.6)))
+    assert notes == (
+        "inference: no measurable change in time (95% interval 0.97 to 1.03)",
+        "after was not steady after 60 calls in 5 s of warm-up (inference): its times drift",
+        "the times of training scatter: the ratio's interval is 1.50 to 2.60; an idle machine or more --repeats makes "
+        "it narrower",
+    )
+    assert time_notes(Timings({}, {}, {}), Speedups(inference=Speedup(2.0, 1.9, 2.1))) == ()
