@@ -7,9 +7,9 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
-from compilefix.analysis.infer import Inference
-from compilefix.analysis.regions import CompileSite, compile_sites
+from compilefix.analysis.regions import mentions_compile
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.files import SourceFile
@@ -36,20 +36,15 @@ class CompileCall:
 class ModuleView:
     """A module as a rule about compile calls sees it."""
 
-    def __init__(self, module: Module, inference: Inference) -> None:
+    def __init__(self, module: Module, project: Project) -> None:
         self.module = module
-        self.inference = inference
+        self.project = project
         self.path = module.file.path.as_posix()
 
     @property
     def file(self) -> SourceFile:
         """The file of the module."""
         return self.module.file
-
-    @property
-    def project(self) -> Project:
-        """All modules."""
-        return self.inference.project
 
     @cached_property
     def nodes(self) -> Sequence[ast.AST]:
@@ -70,11 +65,6 @@ class ModuleView:
                 given = [*node.args, *(k.value for k in node.keywords if k.arg == "model")]
                 found.append(CompileCall(node, given[0] if given else None))
         return found
-
-    @cached_property
-    def sites(self) -> Sequence[CompileSite]:
-        """The uses of torch.compile with what they compile, `module.compile()` among them."""
-        return list(compile_sites(self.module, self.inference))
 
     @property
     def is_trial(self) -> bool:
@@ -149,7 +139,16 @@ class ModuleView:
 
 
 class ModuleRule(Rule):
-    """A rule that looks at whole modules instead of at compiled functions."""
+    """A rule that looks at whole modules instead of at compiled functions.
+
+    `about_calls` says that it has nothing to find where torch.compile is not used.
+    """
+
+    about_calls: ClassVar[bool] = True
+
+    def may_find(self, text: str) -> bool:
+        """Whether a module with this text has to be looked at."""
+        return any(hint in text for hint in self.hints) and (not self.about_calls or mentions_compile(text))
 
     def find(self, scope: Scope) -> Iterator[Finding]:  # noqa: ARG002 - as every rule has it
         """Nothing: the code that such a rule is about does not run compiled."""

@@ -59,7 +59,7 @@ class CompileOptions(ModuleRule):
     name = "compile-options"
     summary = "options of torch.compile that it refuses or does not look at"
     effect = "none"
-    hints = ("compile(",)
+    hints = ("compile",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
         """The compile calls with such options."""

@@ -59,7 +59,7 @@ class CompilePerCall(ModuleRule):
     name = "compile-per-call"
     summary = "torch.compile in a loop or in forward"
     effect = "slow"
-    hints = ("compile(",)
+    hints = ("compile",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
         """The compile calls that run many times for the same target."""

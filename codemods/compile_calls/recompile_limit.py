@@ -56,7 +56,8 @@ class RecompileLimit(ModuleRule):
     summary = "raised limit for recompiles"
     gb = ("GB0039",)
     effect = "recompile"
-    hints = ("_limit",)
+    about_calls = False
+    hints = ("recompile_limit", "cache_size_limit")
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
         """Where the limit is set above torch's own."""

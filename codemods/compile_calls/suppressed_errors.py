@@ -41,6 +41,7 @@ class SuppressedErrors(ModuleRule):
     name = "suppressed-errors"
     summary = "suppress_errors, with which what fails to compile runs in eager unseen"
     effect = "slow"
+    about_calls = False
     hints = ("suppress_errors",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:

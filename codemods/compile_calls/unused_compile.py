@@ -52,7 +52,7 @@ class UnusedCompile(ModuleRule):
     summary = "result of torch.compile that nothing uses"
     effect = "slow"
     assumptions = ("takes-effect",)
-    hints = ("compile(",)
+    hints = ("compile",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
         """The compile calls whose result is dropped or never read."""

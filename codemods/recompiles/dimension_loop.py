@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.recompiles.sizes import definition_of, is_size
+from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
@@ -63,8 +63,7 @@ class DimensionLoop(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops whose number of turns is a size of an argument."""
-        way = scope.compiled.reached_by[0]
-        if not way.endswith((".forward", "(configured root)")) and "compile" not in way:
+        if not is_likely_compiled(scope):
             return
         inside: set[ast.AST] = set()
         for node in scope.nodes:

@@ -41,7 +41,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.recompiles.sizes import is_size
+from compilefix.codemods.recompiles.sizes import is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -60,7 +60,7 @@ class KeptSize(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Attributes and dict entries of `self` that are given sizes and read by the next call."""
-        if not _is_method_of_module(scope):
+        if not is_likely_compiled(scope) or not _is_method_of_module(scope):
             return
         seen: set[str] = set()
         for node in scope.of(ast.Assign):

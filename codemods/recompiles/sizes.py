@@ -42,3 +42,12 @@ def is_size(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         definition = definition_of(node, scope)
         return definition is not node and is_size(definition, scope, depth + 1)
     return False
+
+
+def is_likely_compiled(scope: Scope) -> bool:
+    """Whether a `forward`, a compile call or a configured root leads to the function.
+
+    Other functions of a library may be compiled, and as a rule are not.
+    """
+    way = scope.compiled.reached_by[0]
+    return way.endswith((".forward", "(configured root)")) or "compile" in way

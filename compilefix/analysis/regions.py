@@ -127,10 +127,15 @@ def _is_installed(project: Project) -> bool:
     return any(_INSTALLED & set(file.path.parts) for file in project.modules.files.values())
 
 
+def mentions_compile(text: str) -> bool:
+    """Whether a text may hold a use of torch.compile."""
+    return _MENTIONS_COMPILE.search(text) is not None
+
+
 def modules_with_compile(project: Project) -> Iterator[str]:
     """The modules whose text may hold a use of torch.compile."""
     modules = project.modules
-    return (name for name in modules.mentioning("compile") if _MENTIONS_COMPILE.search(modules.files[name].text))
+    return (name for name in modules.mentioning("compile") if mentions_compile(modules.files[name].text))
 
 
 def modules_with_checkpoint(project: Project) -> Iterator[str]:

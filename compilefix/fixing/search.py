@@ -119,13 +119,12 @@ class Search:
         """What the rules about whole modules find, and what could not be looked at."""
         found: list[Finding] = []
         deep: list[SourceError] = []
-        inference = Inference(self.project)
         for name in names:
             text = self.project.modules.files[name].text
-            rules = [rule for rule in self._module_rules if any(hint in text for hint in rule.hints)]
+            rules = [rule for rule in self._module_rules if rule.may_find(text)]
             if not rules:
                 continue
-            view = ModuleView(self.project.modules[name], inference)
+            view = ModuleView(self.project.modules[name], self.project)
             try:
                 for rule in rules:
                     found.extend(rule.find_in_module(view))

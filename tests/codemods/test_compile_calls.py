@@ -217,6 +217,55 @@ def test_wrappers(code: str, reported: bool) -> None:
     assert codes(code) == ["CF807"] * reported
 
 
+_BREAKS = "def part(x: torch.Tensor):\n    print(x)\n    return x\n"
+_CLEAN = "def part(x: torch.Tensor):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "reported"),
+    [
+        (_BREAKS + "fast = torch.compile(part, fullgraph=False)\n", True),
+        (_BREAKS + "@torch.compile(fullgraph=False)\ndef whole(x: torch.Tensor):\n    return part(x)\n", True),
+        (_BREAKS + "fast = torch.compile(part)\n", False),
+        (_BREAKS + "fast = torch.compile(part, fullgraph=True)\n", False),
+        (_BREAKS + "fast = torch.compile(part, fullgraph=options.whole)\n", False),
+        (_CLEAN + "fast = torch.compile(part, fullgraph=False)\n", False),
+    ],
+)
+def test_breaks_that_fullgraph_hides(code: str, reported: bool) -> None:
+    assert codes(code) == ["CF808"] * reported
+    for finding in found(code):
+        assert finding.source_line[finding.span.column : finding.span.end_column] == "fullgraph=False"
+        assert "1 graph break " in finding.message
+
+
+_SERVER = """
+from fastapi import FastAPI
+
+app = FastAPI()
+model = torch.compile(load())
+{before}
+@app.{route}("/predict")
+async def predict(item):
+    return model(item)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "route", "reported"),
+    [
+        ("", "post", True),
+        ("", "websocket", True),
+        ("", "exception_handler", False),
+        ("model(torch.zeros(1))\n", "post", False),
+        ("def warm():\n    model(torch.zeros(1))\n", "post", False),
+        ("warm(model)\n", "post", False),
+    ],
+)
+def test_a_server_that_compiles_in_a_request(before: str, route: str, reported: bool) -> None:
+    assert codes(_SERVER.format(before=before, route=route)) == ["CF809"] * reported
+
+
 def test_findings_outside_of_compiled_code_have_their_function() -> None:
     code = "class Trainer:\n    def fit(self):\n        torch.compile(self.model)\n\n\ntorch.compile(torch.sin)\n"
     assert [(f.function, f.reached_by) for f in found(code)] == [
