@@ -141,7 +141,13 @@ def _snapshot(value: Any) -> Any:
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
-    outer = getattr(effect, "__qualname__", "").rpartition(".<locals>.")[0].rpartition(".")[2]
-    if not isinstance(effect, types.FunctionType) or effect.__closure__ or not outer.isidentifier():
+    if not isinstance(effect, types.FunctionType) or effect.__closure__:
         return effect
-    return types.FunctionType(effect.__code__.replace(co_name=outer), effect.__globals__, outer, effect.__defaults__)
+    code = _renamed(effect.__code__, effect.__qualname__)
+    return effect if code is None else types.FunctionType(code, effect.__globals__, code.co_name, effect.__defaults__)
+
+
+@functools.lru_cache(maxsize=4096)
+def _renamed(code: types.CodeType, qualname: str) -> types.CodeType | None:
+    outer = qualname.rpartition(".<locals>.")[0].rpartition(".")[2]
+    return code.replace(co_name=outer) if outer.isidentifier() else None
