@@ -1,30 +1,46 @@
-"""The benchmark of a log line and a guard per block runs anywhere, with sizes that are soon done."""
+"""What the benchmarks say of numbers; the numbers themselves are for people."""
 
 from __future__ import annotations
 
-import json
-import subprocess
+import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-pytest.importorskip("torch")
+from compilefix.measuring.interval import Speedup
 
-SCRIPT = Path(__file__).parent.parent / "benchmarks" / "log_guard_blocks.py"
-SMALL = ["--blocks", "2", "--width", "8", "--batch", "2", "--rounds", "2", "--calls", "2", "--processes", "1"]
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
-@pytest.mark.parametrize("guard", ["raise", "clamp"])
-def test_a_log_line_and_a_guard_in_each_block(guard: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    command = [sys.executable, str(SCRIPT), "--device", "cpu", "--mode", "default", "--guard", guard]
-    done = subprocess.run(
-        [*command, "--backend", "aot_eager", *SMALL, "--json", str(report)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    (found,) = json.loads(report.read_text(encoding="utf-8"))["reports"]
-    assert (found["guard"], found["wrong"], found["compiled_in_50_calls"]) == (guard, [], 0)
-    assert all(found[arm]["n"] == 4 for arm in ("without", "as written", "rewritten"))
-    assert f"| default | {guard} |" in done.stdout
-    assert "| held |" in done.stdout
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_runs_agree_when_19_of_20_neighbours_overlap(capsys: pytest.CaptureFixture[str]) -> None:
+    agreement = load("agreement")
+    usual, other = Speedup(2.0, 1.9, 2.1), Speedup(3.0, 2.9, 3.1)
+    assert agreement.report([usual] * 21) == 0
+    assert "overlap with the run before: 20 of 20" in capsys.readouterr().out
+    assert agreement.report([*[usual] * 20, other]) == 0
+    assert agreement.report([*[usual] * 19, other, usual]) == 1
+    assert "overlap with the run before: 18 of 20\noverlap of all pairs: 190 of 210" in capsys.readouterr().out
+    assert agreement.report([usual]) == 2
+    assert agreement.overlap(usual, Speedup(2.2, 2.1, 2.3))
+    assert not agreement.overlap(usual, Speedup(2.2, 2.11, 2.3))
+
+
+def test_a_shipped_workload_is_compared_with_its_hand_fixed_version() -> None:
+    workloads = load("workloads")
+    for name in workloads.SHIPPED:
+        option, spec = workloads._compare_with(f"{workloads.MODELS / name}.py:workload")
+        assert option == "--compare-with"
+        assert Path(spec.rpartition(":")[0]).is_file()
+    assert workloads._compare_with("benchmarks/public_models.py:bart") == []
