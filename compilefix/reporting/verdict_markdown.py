@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 
 from compilefix.measuring.interval import Latency, Speedup
@@ -55,7 +56,7 @@ def _times(before: Latency | None, after: Latency | None, ratio: Speedup | None)
 
 def _details(item: Verified) -> Iterator[str]:
     verdict = item.verdict
-    yield f"<details{' open' if not item.passes else ''}><summary>{_escaped(item.name)}</summary>"
+    yield f"<details{' open' if not item.passes else ''}><summary>{escape(item.name)}</summary>"
     yield ""
     if verdict is None:
         yield f"- could not run: {_escaped(item.error)}"

@@ -100,12 +100,12 @@ def test_markdown_holds_the_numbers_and_no_name_turns_into_markup() -> None:
 def test_markdown_of_several_workloads_shows_the_failed_ones_open() -> None:
     results = [
         verdicts.verified(verdicts.verdict(), "good"),
-        verdicts.verified(verdicts.wrong(), "bad"),
+        verdicts.verified(verdicts.wrong(), "bad_<b>"),
         Verified("gone", None, error="gone.py: no such file"),
     ]
     text = verdict_markdown.text(results)
     assert "<details><summary>good</summary>" in text
-    assert "<details open><summary>bad</summary>" in text
+    assert "<details open><summary>bad_&lt;b&gt;</summary>" in text
     assert "| `gone` | could not run |" in text
     assert text.count("<details") == text.count("</details>") == 3
 
