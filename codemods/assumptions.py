@@ -47,6 +47,7 @@ ASSUMPTIONS: Mapping[str, str] = {
         "the sum may overflow where the mean did not."
     ),
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
+    "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "index-in-range": "An index lies below the number of classes that is given.",
     "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
     "fixed-attribute": (

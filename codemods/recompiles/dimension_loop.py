@@ -25,7 +25,9 @@ Where each turn needs the one before, keep the number of turns the same (padding
 compiled, or use `torch._higher_order_ops.scan`.
 
 ## Fix safety
-This rule has no fix.
+A loop that only adds up what lies along the dimension, `total = total + x[:, t]`, becomes `x.sum(1)`, for an `x` that
+is proved to hold numbers and a `total` that was a number or a tensor of the same dtype. It rests on `summation-order`,
+and on `dimension-not-empty`: without a turn `total` would stay what it was. Other loops are declined.
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
 seldom changes; functions that no `forward` and no compile call reaches.
@@ -39,9 +41,11 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.recompiles.dimension_sum import sum_in, written
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
@@ -60,6 +64,7 @@ class DimensionLoop(Rule):
     gb = ("GB0039",)
     effect = "recompile"
     hints = ("for ",)
+    assumptions = ("dimension-not-empty", "summation-order")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops whose number of turns is a size of an argument."""
@@ -76,7 +81,18 @@ class DimensionLoop(Rule):
                 message = (
                     f"one turn for each of `{snippet(turns)}`: the loop is unrolled, and each length compiled anew"
                 )
-                yield self.declined(scope, node.iter, message, _ADVICE)
+                yield self._judge(node, message, scope)
+
+    def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope) -> Finding:
+        found = sum_in(node, scope) if isinstance(node, ast.For) else None
+        if found is None or not isinstance(node, ast.For):
+            return self.declined(scope, node.iter, message, _ADVICE)
+        template = Template()
+        code = written(node, found, scope, template)
+        if template.broken is not None:
+            return self.declined(scope, node.iter, message, template.broken)
+        edit = scope.edit(node, code, **template.parts)
+        return self.fixed(scope, node.iter, message, Fix((edit,), (), template.assumptions, template.reasons))
 
 
 def _turns(iterated: ast.expr, scope: Scope) -> ast.expr | None:

@@ -249,6 +249,62 @@ class Model(torch.nn.Module):
     assert _reported(DimensionLoop, text) == int(reported)
 
 
+_ADDING = """
+import torch
+
+
+@torch.compile
+def added(x: torch.{kind}, y: torch.FloatTensor):
+{body}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "becomes"),
+    [
+        ("FloatTensor", "total = 0\nfor t in range(x.shape[1]):\n    total = total + x[:, t]", "x.sum(1,"),
+        ("FloatTensor", "total = 0.0\nfor t in range(x.size(0)):\n    total += x[t]", "x.sum(0, dtype=x.dtype)"),
+        ("FloatTensor", "total = 0\nn = len(x)\nfor t in range(n):\n    total += x[t]", "x.sum(0, dtype=x.dtype)"),
+        ("FloatTensor", "total = 1\na, b, c = x.shape\nfor t in range(c):\n    total += x[:, :, t]", "x.sum(2,"),
+        ("FloatTensor", "total = 0\nfor row in x:\n    total = total + row", "x.sum(0, dtype=x.dtype)"),
+        ("LongTensor", "total = 0\nfor row in x:\n    total = total + row", "x.sum(0, dtype=x.dtype)"),
+        ("FloatTensor", "total = torch.zeros_like(x[0])\nfor row in x:\n    total = total + row", "total + x.sum(0,"),
+        ("BoolTensor", "total = 0\nfor row in x:\n    total = total + row", None),
+        ("Tensor", "total = 0\nfor row in x:\n    total = total + row", None),
+        ("FloatTensor", "total = x[0]\nfor row in x:\n    total += row", None),
+        ("FloatTensor", "total = 0\nfor row in x:\n    total = total - row", None),
+        ("FloatTensor", "total = 0\nfor row in x:\n    total = total + row * row", None),
+        ("FloatTensor", "total = 0\nfor t in range(x.shape[0]):\n    total = total + x[:, t]", None),
+        ("FloatTensor", "total = 0\nfor t in range(y.shape[1]):\n    total = total + x[:, t]", None),
+        ("FloatTensor", "total = 0\nfor t in range(x.shape[1] - 1):\n    total = total + x[:, t]", None),
+        ("FloatTensor", "total = 0\nfor row in x:\n    total = total + row\ntotal = total + row", None),
+    ],
+)  # fmt: skip
+def test_a_loop_that_adds_up_becomes_a_sum(kind: str, body: str, becomes: str | None) -> None:
+    text = _ADDING.format(kind=kind, body=textwrap.indent(body, "    "))
+    path = Path("/nowhere/program.py")
+    outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=[DimensionLoop], allowed=None)
+    assert len(outcome.findings) == 1
+    if becomes is None:
+        assert not outcome.patchset
+        return
+    (change,) = outcome.patchset
+    assert becomes in change.after
+    old, new = (_plain(source) for source in (text, change.after))
+    x = torch.arange(2.0 * 3 * 4).reshape(2, 3, 4).to(torch.long if kind == "LongTensor" else torch.float)
+    for value in (x, x.transpose(0, 2), x[:1, :1], x.to(torch.int32 if kind == "LongTensor" else torch.half)):
+        first, second = old(value, value), new(value, value)
+        assert (first.dtype, first.shape) == (second.dtype, second.shape)
+        assert torch.equal(first, second)
+
+
+def _plain(text: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {}
+    exec(compile(text.replace("@torch.compile\n", ""), "<program>", "exec"), space)
+    return space["added"]
+
+
 def test_of_loops_in_loops_the_outermost_is_reported() -> None:
     text = (
         "import torch\nclass M(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n"
