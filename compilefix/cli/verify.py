@@ -60,7 +60,7 @@ def verify(
         typer.Option(
             "--processes", help="Processes that share the rounds; what differs between them is told as noise."
         ),
-    ] = 3,
+    ] = 2,
     compare_with: Annotated[
         str | None,
         typer.Option("--compare-with", metavar="WORKLOAD", help="Time this workload too, in the same run."),

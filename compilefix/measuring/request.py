@@ -50,7 +50,7 @@ class Options:
     training: bool | None = None
     calls: int = 3
     repeats: int = 20
-    processes: int = 3
+    processes: int = 2
     timeout_s: float = 600.0
     seed: int = 0
     rtol: float | None = None
