@@ -32,7 +32,7 @@ def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
     """What a call does on the host; None for every call that is not known to do nothing else."""
     callee = scope.facts.calls.get(node)
     if callee is not None:
-        once = once_function(callee, scope.legality.inference)
+        once = once_function(callee)
         return once if once is None or isinstance(scope.parents.get(node), ast.Expr) else None
     name = scope.callee(node) or ""
     owner, _, method = name.rpartition(".")
@@ -81,7 +81,7 @@ def effects(scope: Scope, kind: HostKind) -> Iterator[ast.Call]:
 
     None for a function that writes once: its calls are what is looked at.
     """
-    if once_function(scope.function, scope.legality.inference) is not None:
+    if once_function(scope.function) is not None:
         return
     for node in scope.of(ast.Call):
         if kind_of(node, scope) != kind:

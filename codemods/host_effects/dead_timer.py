@@ -94,7 +94,12 @@ def _dead(scope: Scope) -> list[ast.Assign]:
 
 def _timers(scope: Scope) -> list[ast.Assign]:
     """Assignments to a name that do nothing but compute a time from clocks, constants and other such names."""
-    plain = [s for s in scope.of(ast.Assign) if len(s.targets) == 1 and isinstance(s.targets[0], ast.Name)]
+    shared = {n for s in (*scope.function.of(ast.Global), *scope.function.of(ast.Nonlocal)) for n in s.names}
+    plain = [
+        s
+        for s in scope.of(ast.Assign)
+        if len(s.targets) == 1 and isinstance(s.targets[0], ast.Name) and s.targets[0].id not in shared
+    ]
     found: list[ast.Assign] = []
     while True:
         names = {_name(s) for s in found}

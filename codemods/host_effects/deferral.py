@@ -145,7 +145,7 @@ def check_function(scope: Scope) -> None:
         raise Refused(
             "the function runs under `torch.utils.checkpoint`, which runs it, and prints, again in the backward pass"
         )
-    if once_function(function, scope.legality.inference) is not None or is_cached(function):
+    if once_function(function) is not None or is_cached(function):
         raise Refused(
             f"`{function.qualname}` writes each text once, and Dynamo does not see that: "
             "its calls are carried out as a whole"

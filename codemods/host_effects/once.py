@@ -9,7 +9,6 @@ import ast
 import re
 from typing import Literal
 
-from compilefix.analysis.infer import Inference
 from compilefix.source.index import Function, Module
 
 _CACHES = ("functools.lru_cache", "functools.cache", "lru_cache", "cache")
@@ -30,16 +29,15 @@ def is_cached(function: Function) -> bool:
     return any(decorator in _CACHES for decorator in function.decorators)
 
 
-def once_function(function: Function, inference: Inference) -> Literal["print", "log", "warn"] | None:
+def once_function(function: Function) -> Literal["print", "log", "warn"] | None:
     """What a function writes that does nothing but write, and that only once for the same arguments."""
     if function.cls is not None or function.parent is not None:
         return None
-    facts = inference.facts(function)
     kinds: list[Literal["print", "log", "warn"]] = []
     notes = False
     for node in _statements(function.node.body):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            kind = _kind(facts.refs.get(node.value), node.value)
+            kind = _kind(node.value, function.module)
             if kind is not None:
                 kinds.append(kind)
             elif _notes(node.value, function.module):
@@ -67,12 +65,13 @@ def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
-def _kind(name: str | None, call: ast.Call) -> Literal["print", "log", "warn"] | None:
+def _kind(call: ast.Call, module: Module) -> Literal["print", "log", "warn"] | None:
+    name = module.qualified(call.func) or ""
     if name in _KINDS:
         return _KINDS[name]
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in LEVELS:
         return None
-    return "log" if (name or "").startswith("logging.") or named_like_a_logger(call.func.value) else None
+    return "log" if name.startswith("logging.") or named_like_a_logger(call.func.value) else None
 
 
 def _notes(call: ast.Call, module: Module) -> bool:

@@ -37,7 +37,7 @@ def forward(self, x):
 ## Fix safety
 Under `cache-in-init`: what the value is made of does not change between `__init__` and the first call, nobody looks
 whether it is there, and it may move and be cast with the module as buffers are. The test stays, for code that sets the
-attribute back to None.
+attribute back to None. A module that is made on the meta device has to fill its buffers again.
 
 Declined where the value hangs on an argument of the function (then the compiled code is right to look again), where it
 is made of something else than constants and attributes that `__init__` has set before, and where `__init__` does not
@@ -162,6 +162,11 @@ def _made_of(value: ast.expr, place: ast.stmt, init: Function, scope: Scope) -> 
         for node in ast.walk(statement)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and (attribute := _attribute(node, init))
     }
+    started = init.node.body[: init.node.body.index(place)]
+    if not any(
+        "super().__init__(" in scope.file.segment(s) or "Module.__init__(" in scope.file.segment(s) for s in started
+    ):
+        return "`__init__` sets it before the module is one"
     if _self(init) != _self(scope.function):
         return "`__init__` calls `self` by another name"
     for node in ast.walk(value):
