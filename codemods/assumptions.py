@@ -28,6 +28,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
     ),
+    "text-order": "A line that cannot be carried to the boundary may come before lines that are.",
     "log-dropped": "A printed or logged line may be missing where the code runs compiled.",
     "caller-place": "A warning or log line with `stacklevel` may name its own line as its place, not its caller's.",
     "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",

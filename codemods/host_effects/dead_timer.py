@@ -40,6 +40,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.tree import walk
 
 _CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "thread_time"})
+_SEES_NAMES = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _ADVICE = "measure around the compiled call, with a synchronization of the device before each reading"
 
 
@@ -78,6 +79,8 @@ def _reads_clock(node: ast.AST, scope: Scope) -> bool:
 
 def _dead(scope: Scope) -> list[ast.Assign]:
     """Assignments of times to names that are used for other such names at most."""
+    if any(scope.callee(call) in _SEES_NAMES for call in scope.of(ast.Call)):
+        return []
     timers = _timers(scope)
     while True:
         inside = {id(node) for statement in timers for node in walk(statement)}
@@ -114,7 +117,9 @@ def _is_time(node: ast.expr, names: set[str], scope: Scope) -> bool:
         sides = (node.left, node.right)
         constant = [isinstance(side, ast.Constant) and isinstance(side.value, int | float) for side in sides]
         return not all(constant) and all(c or _is_time(s, names, scope) for c, s in zip(constant, sides, strict=True))
-    return _reads_clock(node, scope) or (isinstance(node, ast.Name) and node.id in names)
+    # A name that may have no value raises an error, which must stay.
+    known = isinstance(node, ast.Name) and node.id in names and scope.value(node).certain
+    return _reads_clock(node, scope) or known
 
 
 def _name(statement: ast.Assign) -> str:

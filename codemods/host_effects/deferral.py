@@ -8,19 +8,20 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
-from compilefix.codemods.host_effects.calls import calls_with, kind_of, taken_by_name
+from compilefix.codemods.host_effects.calls import calls_with, effects, kind_of, taken_by_name
 from compilefix.codemods.host_effects.late import inline_or_captured
 from compilefix.codemods.host_effects.levels import calls_under, level_guard
 from compilefix.codemods.host_effects.once import is_cached, once_function
 from compilefix.codemods.host_effects.plan import Plan, Refused
-from compilefix.codemods.host_effects.reads import kept
+from compilefix.codemods.host_effects.reads import kept, read_of
 from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function, Module, Project
+from compilefix.source.snippets import snippet
 
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
@@ -55,6 +56,10 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
             reads[name] = read
             related += calls_with(name, scope)
         calls.extend(other for other in dict.fromkeys(related) if other not in calls)
+    stays = _left_in_place(calls, scope)
+    if stays is not None:
+        assumptions.append("text-order")
+        reasons.append(f"`{snippet(stays)}` stays where it is, and comes before what is carried to the boundary")
     for item, text in texts.items():
         guard = level_guard(item, scope)
         if guard is None:
@@ -68,6 +73,19 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
         for call in scope.legality.checkpoints.unresolved
     )
     return Fix(tuple(edits), (), tuple(dict.fromkeys(assumptions)), tuple(dict.fromkeys(reasons)), boundary=True)
+
+
+def _left_in_place(moved: Sequence[ast.Call], scope: Scope) -> ast.Call | None:
+    """A call of the function that shows something too, and that cannot be moved with the others."""
+    for kind in ("print", "log", "warn"):
+        for call in effects(scope, kind):
+            if call in moved:
+                continue
+            try:
+                _emitted(call, Plan(scope))
+            except Refused:
+                return call
+    return None
 
 
 def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope) -> tuple[str, list[str]]:
@@ -201,9 +219,21 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
             name in ast.unparse(item.context_expr) for item in parent.items for name in _REDIRECTS
         ):
             raise Refused("a `with` block around the call redirects it")
+    if is_tried(call, scope) and any(isinstance(p, ast.Call) and read_of(p, scope) is not None for p in ast.walk(call)):
+        raise Refused("a handler in the function may catch the error of a read")
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
+
+
+def is_tried(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node stands in the body of a `try` that has handlers."""
+    child = node
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
+            return True
+        child = parent
+    return False
 
 
 def edit_of(call: ast.Call, text: str, scope: Scope) -> Edit:

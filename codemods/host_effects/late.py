@@ -155,7 +155,8 @@ def _is_method_of_text(node: ast.Call, scope: Scope) -> bool:
     text = node.func.value
     if isinstance(text, ast.Constant | ast.JoinedStr):
         return True
-    return node.func.attr == "format" and isinstance(text, ast.Name) and not scope.value(text).may_be(Kind.CALLABLE)
+    value = scope.value(text)
+    return node.func.attr == "format" and isinstance(text, ast.Name) and (value.is_(Kind.STATIC) or value.is_unknown)
 
 
 def _needs_text(node: ast.expr, scope: Scope) -> bool:

@@ -29,6 +29,9 @@ Under `log-late`: lines appear with the same text and in the same order, but aft
 the running graph itself fails (an index out of range), what it had noted is lost. A number that is only printed
 (`loss = total.item()`) becomes the tensor, and is read at the boundary.
 
+Where another line of the function cannot be moved, it comes first: then the fix needs `text-order` too. Lines of other
+functions that stay are not looked for.
+
 Declined where the text could differ: the text of a tensor that may require a gradient (it names its `grad_fn`; print
 `x.detach()` or a number), an object that may have changed by then, a file other than `sys.stdout` and `sys.stderr`, an
 argument with a side effect, a comprehension over tensor values, a `with` block that redirects the output. Declined
@@ -59,7 +62,7 @@ class PrintInGraph(HostCallRule):
     summary = "print in compiled code"
     gb = ("GB0059", "GB7000", "GB0156")
     hints = ("print", "write", "flush", "echo", "once")
-    assumptions = ("log-late", "log-dropped")
+    assumptions = ("log-late", "text-order", "log-dropped")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `print` and of what writes to the standard streams like it."""

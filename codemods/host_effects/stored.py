@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from compilefix.analysis.regions import live_nodes, reached_from
 from compilefix.codemods.finding import Fix
-from compilefix.codemods.host_effects.deferral import check_function
+from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 
 _COLLECTS = frozenset({"append", "update"})
 Store = ast.Assign | ast.Expr
@@ -45,6 +46,8 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         Refused: the attribute may be read before, or a part of the value cannot be carried to the boundary.
     """
     check_function(scope)
+    if is_tried(statement, scope):
+        raise Refused("a handler in the function may catch the error of the read")
     target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.value
     assert isinstance(target, ast.Attribute | ast.Subscript | ast.Call)
     name = _attribute(target.func.value if _is_method(target) else target, scope)  # type: ignore[union-attr]
@@ -98,23 +101,43 @@ def _reads(node: ast.expr, scope: Scope) -> bool:
 
 
 def _reader(name: str, scope: Scope) -> str | None:
-    """A function that runs in the same compiled call and reads the attribute."""
+    """A function that may run in the same compiled call and reads the attribute, of this or of another module."""
     inference = scope.legality.inference
-    functions = {scope.function}
-    cls = scope.function.cls
-    assert cls is not None
-    for entry in ("forward", "__call__"):
-        method = inference.project.method(cls, entry)
-        if method is not None:
-            functions.add(method)
-    for function in sorted(reached_from(functions, inference) | functions, key=lambda f: f.full_name):
-        facts = inference.facts(function)
-        written = {id(part) for node in live_nodes(facts) for part in _bases(node)}
-        for node in live_nodes(facts):
-            is_read = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
-            if is_read and id(node) not in written:
+    project = inference.project
+    for module_name in project.modules.mentioning(name):
+        for function in project.modules[module_name].all_functions:
+            if not _reads_attribute(function, name, scope):
+                continue
+            entries = {scope.function}
+            for cls in (scope.function.cls, function.cls):
+                methods = [project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
+                entries |= {method for method in methods if method is not None}
+            if function in reached_from(entries, inference) | entries:
                 return function.qualname
     return None
+
+
+def _reads_attribute(function: Function, name: str, scope: Scope) -> bool:
+    """Whether a function reads an attribute of this name, other than to store into it."""
+    if not any(node.attr == name for node in function.of(ast.Attribute)) and not any(
+        node.value == name for node in function.of(ast.Constant)
+    ):
+        return False
+    facts = scope.legality.inference.facts(function)
+    written = {id(part) for node in live_nodes(facts) for part in _bases(node)}
+    return any(
+        id(node) not in written
+        and (
+            (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load))
+            or (isinstance(node, ast.Call) and _is_getattr(node, name))
+        )
+        for node in live_nodes(facts)
+    )
+
+
+def _is_getattr(node: ast.Call, name: str) -> bool:
+    is_getattr = isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+    return is_getattr and any(isinstance(a, ast.Constant) and a.value == name for a in node.args)
 
 
 def _bases(node: ast.AST) -> list[ast.expr]:

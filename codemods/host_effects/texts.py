@@ -9,6 +9,8 @@ from typing import Any
 
 from compilefix.codemods.rule import Scope
 
+_SHOWS_CODE = re.compile(r"=\s*[}:!]")
+
 
 def source_of(node: ast.expr, scope: Scope) -> str:
     """The source of an expression, on one line where that means the same."""
@@ -29,6 +31,9 @@ def _segment(node: ast.expr, scope: Scope) -> str | None:
 def replaced_parts(node: ast.expr, new: Sequence[tuple[ast.expr, str]], scope: Scope) -> str:
     """The source of a node with other texts in the place of some of its parts."""
     whole = _segment(node, scope)
+    if whole is not None and isinstance(node, ast.JoinedStr) and _SHOWS_CODE.search(whole):
+        # `f"{x.mean()=}"` shows the code of the expression, which stays what it was.
+        return _unparsed(node, dict(new))
     places = [_offset(node, part, scope) for part, _ in new]
     if whole is None or not all(place is not None and place[0] >= 0 and place[1] <= len(whole) for place in places):
         return _unparsed(node, dict(new))
