@@ -97,7 +97,8 @@ def _dead(scope: Scope) -> list[ast.Assign]:
 
 def _timers(scope: Scope) -> list[ast.Assign]:
     """Assignments to a name that do nothing but compute a time from clocks, constants and other such names."""
-    shared = {n for s in (*scope.function.of(ast.Global), *scope.function.of(ast.Nonlocal)) for n in s.names}
+    shared = {name for statement in scope.function.of(ast.Global) for name in statement.names}
+    shared |= {name for statement in scope.function.of(ast.Nonlocal) for name in statement.names}
     plain = [
         s
         for s in scope.of(ast.Assign)

@@ -136,6 +136,7 @@ def only(outcome: Outcome) -> Finding:
         ("warnings.warn('x', None, 1)", "emit(lambda: warnings.warn('x', None))"),
         ("sys.stdout.write(f'{total}')", "emit(lambda total: sys.stdout.write(f'{total}'), total)"),
         ("sys.stderr.flush()", "emit(lambda: sys.stderr.flush())"),
+        ("print(f'{total.item()=:.1f}')", "emit(lambda total: print(f'total.item()={total.item():.1f}'), total)"),
         ("logging.getLogger('a').info('b')", "emit(lambda: logging.getLogger('a').info('b'))"),
         ("self.unknown_logger.info('b')", "emit(lambda unknown_logger: unknown_logger.info('b'), self.unknown_logger)"),
         (
@@ -187,6 +188,7 @@ def test_becomes(before: str, after: str) -> None:
         ("print(self.logger)", "is an object"),
         ("emit = 3\nprint('a')", "uses the name `emit`"),
         ("logger.exception('a')", "exception that is being handled"),
+        ("try:\n    print(total.item())\nexcept RuntimeError:\n    pass", "may catch the error of a read"),
         ("logger.error('a', exc_info=True)", "shows where the program is"),
         ("logger.error('a', stack_info=True)", "shows where the program is"),
         ("logger.error('a', stacklevel=self.index + 1)", "names a caller"),
@@ -277,6 +279,19 @@ def test_what_may_not_be_dropped(style: str, body: str, reason: str) -> None:
     text, outcome = rewritten(body, allowed=frozenset({"log-dropped"}), style=style)
     assert text == body
     assert reason in (only(outcome).declined or "")
+
+
+def test_a_line_that_stays_comes_first_and_that_is_an_assumption() -> None:
+    body = "print('a')\nprint(self.logger)\nwarnings.warn('b')"
+    text, outcome = rewritten(body)
+    assert text == body
+    assert [f.fix.assumptions if f.fix else None for f in outcome.findings] == [
+        ("log-late", "text-order"),
+        None,
+        ("log-late", "text-order"),
+    ]
+    text, _ = rewritten(body, allowed=frozenset({"log-late", "text-order"}))
+    assert text.count("emit(lambda") == 2
 
 
 def test_is_off_by_default() -> None:
