@@ -15,8 +15,9 @@ import torch
 
 from compilefix.measuring.ranks import local_rank
 from compilefix.measuring.request import Options, Trains, WorkerRequest, WorkloadError
-from compilefix.measuring.snapshot import Node, dense, freeze, same_tensor
-from compilefix.measuring.workload import InputSet, Workload, modules_of, tensors_in
+from compilefix.measuring.snapshot import Node, freeze, same_tensor
+from compilefix.measuring.state import ProgramState, join
+from compilefix.measuring.workload import InputSet, Workload, tensors_in
 
 _NO_GRAPH = ("does not require grad", "Trying to backward through the graph a second time")
 
@@ -25,17 +26,22 @@ _NO_GRAPH = ("does not require grad", "Trying to backward through the graph a se
 class Arm:
     """A target that is ready to be called.
 
-    `call` is what is called: the target, or its compiled form. `modules` are the modules whose state counts.
+    `call` is what is called: the target, or its compiled form. `state` is what a call can change.
     `with_grad` says whether calls are made with gradients on; `trains` is learned from the first call.
     """
 
     call: Callable[..., Any]
     workload: Workload
-    modules: dict[str, torch.nn.Module]
+    state: ProgramState
     device: torch.device
     with_grad: bool
     cudagraphs: bool
     trains: Trains = "no"
+
+    @property
+    def modules(self) -> dict[str, torch.nn.Module]:
+        """The modules that the target works with, by name."""
+        return self.state.modules
 
     def run(self, inputs: InputSet) -> Any:
         """Calls the target once."""
@@ -66,49 +72,16 @@ class Arm:
         for owner, module in self.modules.items():
             for name, parameter in module.named_parameters():
                 if parameter.requires_grad or parameter.grad is not None:
-                    found[_join(owner, name)] = freeze(parameter.grad)
+                    found[join(owner, name)] = freeze(parameter.grad)
         for place, tensor in inputs.tensors():
             if tensor.requires_grad and tensor.is_leaf:
                 found[place] = freeze(tensor.grad)
-        return found
-
-    def state(self) -> dict[str, Any]:
-        """Live parameters, buffers and plain attributes of the modules, by name."""
-        found: dict[str, Any] = {}
-        for owner, module in self.modules.items():
-            for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-                found[_join(owner, name)] = tensor
-            for prefix, part in module.named_modules():
-                for key, value in vars(part).items():
-                    if not key.startswith("_") and _is_plain(value):
-                        found[_join(owner, f"{prefix}.{key}" if prefix else key)] = value
         return found
 
     def synchronize(self) -> None:
         """Waits for the device, so that a late error belongs to the call that caused it."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-
-
-class StateWatch:
-    """Remembers the state of the modules and says what has changed since it last looked."""
-
-    def __init__(self, arm: Arm) -> None:
-        self._arm = arm
-        self._last = {name: _kept(value) for name, value in arm.state().items()}
-
-    def changes(self) -> dict[str, Node]:
-        """The parts of the state that differ from the last look, and that are new; None for those that went away."""
-        current = self._arm.state()
-        changed = {}
-        for name, value in current.items():
-            if name not in self._last or not _unchanged(self._last[name], value):
-                changed[name] = freeze(value)
-                self._last[name] = _kept(value)
-        for name in [name for name in self._last if name not in current]:
-            changed[name] = freeze(None)
-            del self._last[name]
-        return changed
 
 
 def resolve_device(name: str) -> torch.device:
@@ -128,7 +101,8 @@ def resolve_device(name: str) -> torch.device:
 
 def prepare(request: WorkerRequest, workload: Workload, device: torch.device) -> Arm:
     """The arm for a request. The original is returned uncompiled when the request is for an eager arm."""
-    modules = modules_of(workload.target)
+    served = frozenset(str(path) for path, _ in request.overlay.sources)
+    state = ProgramState(workload.target, served)
     call = workload.target
     if request.compiled and not workload.compiles_itself:
         call = compiler(request)(call)
@@ -137,9 +111,9 @@ def prepare(request: WorkerRequest, workload: Workload, device: torch.device) ->
     return Arm(
         call=call,
         workload=workload,
-        modules=modules,
+        state=state,
         device=device,
-        with_grad=_with_grad(request.options, workload, modules),
+        with_grad=_with_grad(request.options, workload, state.modules),
         cudagraphs=request.compiled
         and device.type == "cuda"
         and request.options.mode in ("reduce-overhead", "max-autotune"),
@@ -203,42 +177,3 @@ def _weights(tensor: torch.Tensor) -> torch.Tensor:
         return torch.ones_like(tensor)
     steps = torch.arange(tensor.numel(), device=tensor.device, dtype=torch.float32)
     return torch.cos(steps).reshape(tensor.shape).to(tensor.dtype)
-
-
-def _is_plain(value: Any, depth: int = 0) -> bool:
-    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
-        return True
-    if isinstance(value, (list, tuple, dict)) and depth < 3 and len(value) <= 1000:
-        items = value.values() if isinstance(value, dict) else value
-        return all(_is_plain(item, depth + 1) for item in items)
-    return False
-
-
-def _kept(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    return freeze(value)
-
-
-def _unchanged(old: Any, value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return isinstance(old, torch.Tensor) and same_tensor(old, value.detach())
-    return not isinstance(old, torch.Tensor) and _same_node(old, freeze(value))
-
-
-def _same_node(left: Node, right: Node) -> bool:
-    if left.keys() != right.keys() or left["kind"] != right["kind"] or left.get("type") != right.get("type"):
-        return False
-    if left["kind"] in ("tensor", "array"):
-        return same_tensor(dense(left["tensor"]), dense(right["tensor"]))
-    if left["kind"] == "list":
-        return len(left["items"]) == len(right["items"]) and all(map(_same_node, left["items"], right["items"]))
-    if left["kind"] == "dict":
-        return left["items"].keys() == right["items"].keys() and all(
-            _same_node(item, right["items"][key]) for key, item in left["items"].items()
-        )
-    return left == right
-
-
-def _join(owner: str, name: str) -> str:
-    return f"{owner}.{name}" if owner else name

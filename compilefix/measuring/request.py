@@ -102,6 +102,85 @@ class Overlay:
         return bool(self.sources or self.new_modules)
 
 
+Mode = Literal["as given", "other mode", "without gradients", "input gradients", "float64"]
+MODE_TEXT: Mapping[Mode, str] = {
+    "as given": "",
+    "other mode": "in the other of training and evaluation mode",
+    "without gradients": "without gradients",
+    "input gradients": "with gradients of the inputs",
+    "float64": "in float64",
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to call the target otherwise than the workload does.
+
+    `name` says what is changed, `only` at which input (all when None), `input_set` in which set (from 0). `finite` says
+    that no infinity and no NaN is put in, `resized` that shapes change, `scalars` that Python numbers do. `calls` is
+    the number of calls in a row; 0 leaves it to the arm that runs it first.
+    """
+
+    name: str
+    input_set: int = 0
+    mode: Mode = "as given"
+    only: str | None = None
+    finite: bool = True
+    resized: bool = False
+    scalars: bool = False
+    calls: int = 0
+
+    @property
+    def label(self) -> str:
+        """For people: the set, the change and the mode."""
+        change = "" if self.name == "unchanged" else f" {self.name}"
+        place = "" if self.only is None else f" in {self.only}"
+        mode = "" if self.mode == "as given" else f", {MODE_TEXT[self.mode]}"
+        return f"input set {self.input_set + 1}{change}{place}{mode}"
+
+
+@dataclass(frozen=True)
+class VariedRun:
+    """A variant that an arm ran: the file with what it saw, and the probes whose sides it was the first to reach."""
+
+    variant: Variant
+    file: Path
+    reached: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VariedResult:
+    """What an arm did with varied inputs.
+
+    `reference` is the file with the workload's own calls in float64. `resized` holds the compilations again when sizes
+    changed, beyond those that a change from fixed to dynamic sizes costs. `unfinished` names a variant that ran too
+    long. `error` says why there is not more.
+    """
+
+    runs: tuple[VariedRun, ...] = ()
+    branches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    reference: Path | None = None
+    resized: tuple[FrameEvent, ...] = ()
+    unfinished: tuple[Variant, ...] = ()
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return json.loads(json.dumps(asdict(self), default=str))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> VariedResult:
+        """The result that `to_dict` wrote."""
+        return VariedResult(
+            tuple(VariedRun(Variant(**r["variant"]), Path(r["file"]), tuple(r["reached"])) for r in data["runs"]),
+            {key: (int(hits[0]), int(hits[1])) for key, hits in data["branches"].items()},
+            None if data["reference"] is None else Path(data["reference"]),
+            _events(data["resized"]),
+            tuple(Variant(**item) for item in data["unfinished"]),
+            data["error"],
+        )
+
+
 @dataclass(frozen=True)
 class WorkerRequest:
     """One arm for one worker process.
@@ -109,7 +188,8 @@ class WorkerRequest:
     `name` is the arm's name in messages. `folder` takes the files that the worker writes. `boundary` names the helper
     module whose `boundary` function wraps the compiled callable. `time_*` matter for the role "time" only: which of
     "inference" and "training" to time, and whether calls may share their inputs (they may not when a call changes
-    them).
+    them). `vary_s` is how long varied inputs may be run, in seconds; 0 means not at all. `variants` are those to run;
+    None leaves the choice to the worker, which goes on until both sides of the `probes` are reached.
     """
 
     name: str
@@ -122,6 +202,9 @@ class WorkerRequest:
     boundary: str | None = None
     time_phases: tuple[str, ...] = ()
     time_shares_inputs: bool = True
+    vary_s: float = 0.0
+    variants: tuple[Variant, ...] | None = None
+    probes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """The request as JSON text."""
@@ -142,6 +225,8 @@ class WorkerRequest:
                     tuple(NewModule(n["name"], Path(n["path"]), n["text"]) for n in overlay["new_modules"]),
                 ),
                 "time_phases": tuple(data["time_phases"]),
+                "variants": None if data["variants"] is None else tuple(Variant(**v) for v in data["variants"]),
+                "probes": tuple(data["probes"]),
             }
         )
 
@@ -179,9 +264,10 @@ class ArmResult:
     """What one arm did in its worker.
 
     `graphs_per_call` counts the compiled graphs that ran in the last call of an input set (the largest over the
-    sets). `raised` says that a call ended with an exception. `observations` is the file with outputs, gradients and
-    states. `branches` holds, by `path:line`, how often a condition was true and false. `error` says why the arm has no
-    result; `error_kind` is "workload" when the workload itself could not be loaded.
+    sets). `late_recompiles` are those of the last round of calls, when all inputs had been seen before. `raised` says
+    that a call ended with an exception. `observations` is the file with outputs, gradients and states. `branches`
+    holds the counts of the probes. `error` says why the arm has no result; `error_kind` is "workload" when the workload
+    itself could not be loaded.
     """
 
     error: str | None = None
@@ -199,6 +285,7 @@ class ArmResult:
     branches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    late_recompiles: tuple[FrameEvent, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -218,6 +305,7 @@ class ArmResult:
                 "observations": None if data["observations"] is None else Path(data["observations"]),
                 "branches": {key: (int(hits[0]), int(hits[1])) for key, hits in data["branches"].items()},
                 "notes": tuple(data["notes"]),
+                "late_recompiles": _events(data["late_recompiles"]),
             }
         )
 

@@ -18,6 +18,8 @@ Node = dict[str, Any]
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _DEPTH = 12
+_HEAP_TYPE = 1 << 9
+"""The flag of classes that Python code defines (Py_TPFLAGS_HEAPTYPE)."""
 
 
 def freeze(value: Any, depth: int = 0) -> Node:
@@ -45,7 +47,27 @@ def freeze(value: Any, depth: int = 0) -> Node:
         }
     if type(value).__module__ == "numpy":
         return _array_node(value)
+    if isinstance(value, (set, frozenset)):
+        items = sorted(value, key=repr)
+        return {"kind": "list", "type": _type(value), "items": [freeze(item, depth + 1) for item in items]}
+    if _has_data(value):
+        fields = {name: item for name, item in vars(value).items() if not name.startswith("_")}
+        return {
+            "kind": "dict",
+            "type": _type(value),
+            "items": {name: freeze(item, depth + 1) for name, item in fields.items()},
+        }
     return _opaque_node(value)
+
+
+def _has_data(value: Any) -> bool:
+    """Whether an object's public attributes are what it is: one of a class written in Python, and no module."""
+    kind = type(value)
+    if isinstance(value, (type, torch.nn.Module, torch.optim.Optimizer, BaseException)):
+        return False
+    if not hasattr(value, "__dict__"):
+        return False
+    return bool(kind.__flags__ & _HEAP_TYPE) and not callable(value)
 
 
 def without_addresses(text: str) -> str:
@@ -65,6 +87,21 @@ def same_tensor(left: torch.Tensor, right: torch.Tensor) -> bool:
     return bool(((left == right) | (left.isnan() & right.isnan())).all())
 
 
+def same_node(left: Node, right: Node) -> bool:
+    """Whether two frozen values agree bit for bit, NaN being equal to NaN."""
+    if left.keys() != right.keys() or left["kind"] != right["kind"] or left.get("type") != right.get("type"):
+        return False
+    if left["kind"] in ("tensor", "array"):
+        return same_tensor(dense(left["tensor"]), dense(right["tensor"]))
+    if left["kind"] == "list":
+        return len(left["items"]) == len(right["items"]) and all(map(same_node, left["items"], right["items"]))
+    if left["kind"] == "dict":
+        return list(left["items"]) == list(right["items"]) and all(
+            same_node(item, right["items"][key]) for key, item in left["items"].items()
+        )
+    return left == right or (left["kind"] == "scalar" and left["value"] != left["value"] != right["value"])
+
+
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor in the plain strided layout, quantized values taken out."""
     if tensor.is_quantized:
@@ -82,7 +119,12 @@ def _tensor_node(value: torch.Tensor) -> Node:
         "tensor": plain.to("cpu", copy=True),
         "device": value.device.type,
         "requires_grad": value.requires_grad,
+        "contiguous": _contiguous(value),
     }
+
+
+def _contiguous(value: torch.Tensor) -> bool:
+    return value.layout != torch.strided or value.is_contiguous()
 
 
 def _scalar_node(value: Any) -> Node:

@@ -78,7 +78,8 @@ def main(path: str) -> int:
         else:
             from compilefix.measuring.observing import observe
 
-            parent.result(observe(request, parent.stage).to_dict())
+            for answer in observe(request, parent.stage):
+                parent.result(answer.to_dict())
     except WorkloadError as error:
         parent.result(ArmResult(error=str(error), error_kind="workload").to_dict())
     except BaseException as error:

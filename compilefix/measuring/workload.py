@@ -91,7 +91,7 @@ def modules_of(target: Target) -> dict[str, torch.nn.Module]:
     its code mentions. A module that only another function reaches is not found.
     """
     found: dict[str, torch.nn.Module] = {}
-    for name, value in _reached(target):
+    for name, value in reached(target):
         for label, module in _modules_in(name, value):
             if not any(module is known for known in found.values()):
                 found[label] = module
@@ -186,7 +186,7 @@ def _moved_set(item: InputSet, device: torch.device) -> InputSet:
         return moved.requires_grad_(tensor.requires_grad)
 
     memo: dict[int, Any] = {}
-    return InputSet(_mapped(item.args, move, memo), _mapped(dict(item.kwargs), move, memo))
+    return InputSet(mapped(item.args, move, memo), mapped(dict(item.kwargs), move, memo))
 
 
 def _copied(value: Any, memo: dict[int, Any]) -> Any:
@@ -197,22 +197,23 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
         twin: torch.Tensor = copy.deepcopy(tensor.detach(), shared)
         return twin.requires_grad_(tensor.requires_grad)
 
-    return _mapped(value, clone, memo)
+    return mapped(value, clone, memo)
 
 
-def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], memo: dict[int, Any]) -> Any:
+def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], memo: dict[int, Any]) -> Any:
+    """The value with every tensor in nested tuples, lists and dicts changed; what else is in it is copied."""
     if id(value) in memo:
         return memo[id(value)]
     result: Any
     if isinstance(value, torch.Tensor):
         result = change(value)
     elif isinstance(value, tuple):
-        items = [_mapped(item, change, memo) for item in value]
+        items = [mapped(item, change, memo) for item in value]
         result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     elif isinstance(value, list):
-        result = [_mapped(item, change, memo) for item in value]
+        result = [mapped(item, change, memo) for item in value]
     elif type(value) is dict:
-        result = {key: _mapped(item, change, memo) for key, item in value.items()}
+        result = {key: mapped(item, change, memo) for key, item in value.items()}
     elif isinstance(value, torch.nn.Module):
         result = value
     else:
@@ -224,10 +225,11 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], memo: di
     return result
 
 
-def _reached(target: Target) -> Iterator[tuple[str, Any]]:
+def reached(target: Target) -> Iterator[tuple[str, Any]]:
+    """What a callable holds or names: itself, its parts, its closure and the globals that its code mentions."""
     yield "", target
     if isinstance(target, functools.partial):
-        yield from _reached(target.func)
+        yield from reached(target.func)
         for index, item in enumerate(target.args):
             yield f"argument {index}", item
         yield from target.keywords.items()

@@ -1,0 +1,644 @@
+"""Rewrites for the verifier to judge: wrong ones, each with the comparison that must catch it, and true ones.
+
+A case is a small file as it was, and the replacements that make the rewrite. `work` is the workload.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Literal
+
+Caught = Literal[
+    "outputs", "gradients", "state", "inputs", "exceptions", "text", "breaks", "recompiles", "slower", "compiled"
+]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """One rewrite. `caught` names the comparison that shows it to be wrong; None for a true rewrite.
+
+    `hint` is part of what the verifier says of the first difference. `eager` says that the comparison of the eager arms
+    is enough to judge it.
+    """
+
+    name: str
+    original: str
+    patched: str
+    caught: Caught | None
+    hint: str = ""
+
+    @property
+    def eager(self) -> bool:
+        """Whether eager runs show it."""
+        return self.caught not in ("breaks", "recompiles", "slower", "compiled")
+
+
+_HEAD = "import logging\nimport warnings\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
+
+
+def _case(name: str, source: str, *changes: tuple[str, str], caught: Caught | None = None, hint: str = "") -> Planted:
+    original = _HEAD + textwrap.dedent(source).lstrip("\n")
+    patched = original
+    for old, new in changes:
+        assert patched.count(old) == 1, f"{name}: {old!r} stands {patched.count(old)} times in the source"
+        patched = patched.replace(old, new)
+    return Planted(name, original, patched, caught, hint)
+
+
+_BRANCH = """
+    def forward(x):
+        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x - 1
+        return y
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3).abs(),)
+"""
+_IF = "    if x.sum() > 0:\n        y = x * 2\n    else:\n        y = x - 1\n"
+
+
+def _where(condition: str, one: str = "x * 2", two: str = "x - 1") -> tuple[str, str]:
+    return _IF, f"    y = torch.where({condition}, {one}, {two})\n"
+
+
+_MODEL = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = nn.Linear(3, 3)
+            self.two = nn.Linear(3, 3)
+            self.norm = nn.BatchNorm1d(3)
+            self.drop = nn.Dropout(0.5)
+            self.register_buffer("seen", torch.zeros(()))
+            self.calls = 0
+            self._last = 0.0
+
+        def forward(self, x):
+            h = self.norm(self.one(x))
+            if h.mean() > 0:
+                h = self.two(h)
+            h = self.drop(h)
+            self.seen += 1
+            self.calls += 1
+            self._last = self._last + 1.0
+            return h
+
+    def work():
+        torch.manual_seed(0)
+        return Model(), [(torch.randn(4, 3),), (-torch.randn(4, 3),)]
+"""
+_MODEL_IF = "        if h.mean() > 0:\n            h = self.two(h)\n"
+
+_SAYS = """
+    logger = logging.getLogger("planted")
+    logger.setLevel(logging.INFO)
+
+    def forward(x):
+        total = x.sum()
+        if total > 100:
+            logger.info("large: %.1f", total.item())
+        y = x * 2
+        print("sum", total.item())
+        logger.info("done")
+        print("end")
+        return y
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+
+_CHECKS = """
+    def forward(x, limit=10.0):
+        if x.isnan().any():
+            raise ValueError("the input holds NaN")
+        if x.abs().max() > limit:
+            raise ValueError(f"larger than {limit}")
+        return x.sqrt()
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.rand(4, 3),)
+"""
+
+_DRAWS = """
+    def forward(x):
+        a = torch.rand(3)
+        b = torch.rand(3)
+        if x.sum() > 0:
+            y = x + a
+        else:
+            y = x + a
+        return y - b
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+_DRAWS_IF = "    if x.sum() > 0:\n        y = x + a\n    else:\n        y = x + a\n"
+
+_VIEWS = """
+    def forward(x, y):
+        if x.sum() > 0:
+            out = x * 2
+        else:
+            out = x * 3
+        return {"out": out, "same": y, "rows": (out[0], out[1])}
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3), torch.randn(4, 3))
+"""
+_VIEWS_IF = "    if x.sum() > 0:\n        out = x * 2\n    else:\n        out = x * 3\n"
+_VIEWS_WHERE = "    out = torch.where(x.sum() > 0, x * 2, x * 3)\n"
+
+_FILLS = """
+    def forward(x, out):
+        limit = x.abs().max().item()
+        out.add_(x * limit)
+        return out.sum()
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3), torch.zeros(4, 3))
+"""
+
+_MEMORY = """
+    class Memory(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(3))
+            self.register_buffer("steps", torch.zeros((), dtype=torch.long))
+
+        def forward(self, x):
+            out = x - self.mean
+            if self.steps.item() == 0:
+                self.mean = x.mean(0)
+            else:
+                self.mean = 0.5 * self.mean + 0.5 * x.mean(0)
+            self.steps += 1
+            return out
+
+    def work():
+        torch.manual_seed(0)
+        return Memory(), (torch.randn(4, 3),)
+"""
+_MEMORY_IF = (
+    "        if self.steps.item() == 0:\n            self.mean = x.mean(0)\n"
+    "        else:\n            self.mean = 0.5 * self.mean + 0.5 * x.mean(0)\n"
+)
+
+_SAFE_LOG = """
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+            self.bias = nn.Parameter(torch.tensor([0.5, 0.5, 0.5]))
+
+        def forward(self, x):
+            s = x * self.weight
+            if s.min() > 0:
+                y = torch.log(s)
+            else:
+                y = s + self.bias
+            return y
+
+    def work():
+        torch.manual_seed(0)
+        return Scaled(), [(torch.rand(4, 3) + 0.5,), (torch.zeros(4, 3),)]
+"""
+_SAFE_LOG_IF = "        if s.min() > 0:\n            y = torch.log(s)\n        else:\n            y = s + self.bias\n"
+
+_SUMS = """
+    def forward(x):
+        total = x.double().sum().float()
+        if total > 0:
+            return x - total
+        return x + total
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(64, 16),)
+"""
+_SUMS_IF = "    if total > 0:\n        return x - total\n    return x + total\n"
+_SUMS_WHERE = "    return torch.where(total > 0, x - total, x + total)\n"
+
+_ROWS = """
+    def forward(x, w):
+        rows = []
+        for row in x:
+            rows.append(row * w if row.sum() > 0 else row)
+        return torch.stack(rows)
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3), torch.ones(3) * 2)
+"""
+_ROWS_LOOP = (
+    "    rows = []\n    for row in x:\n        rows.append(row * w if row.sum() > 0 else row)\n"
+    "    return torch.stack(rows)\n"
+)
+
+_GLOBAL = """
+    STEPS = 0
+    HISTORY = []
+
+    def forward(x):
+        global STEPS
+        STEPS += 1
+        HISTORY.append(STEPS)
+        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x - 1
+        return y
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+
+_PICKS = """
+    def forward(x):
+        best = x.max()
+        if (x == best).sum() > 1:
+            return x * 0
+        return x
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+
+_EMPTY = """
+    def forward(x):
+        if x.numel() == 0:
+            return torch.zeros(x.shape[1])
+        if x.sum() > 0:
+            return x.mean(0)
+        return x.mean(0) - 1
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+_EMPTY_IF = "    if x.sum() > 0:\n        return x.mean(0)\n    return x.mean(0) - 1\n"
+_EMPTY_GUARD = "    if x.numel() == 0:\n        return torch.zeros(x.shape[1])\n"
+
+_HOOKED = """
+    class Hooked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.linear.register_forward_hook(self._count)
+            self.hits = 0
+
+        def _count(self, module, args, output):
+            self.hits += 1
+
+        def forward(self, x):
+            h = self.linear(x)
+            return h * 2 if h.sum() > 0 else h
+
+    def work():
+        torch.manual_seed(0)
+        return Hooked(), (torch.randn(4, 3),)
+"""
+
+_DETACHED = """
+    class Gate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Linear(3, 1)
+            self.body = nn.Linear(3, 3)
+
+        def forward(self, x):
+            g = self.gate(x).mean()
+            scale = g.item()
+            return self.body(x) * scale
+
+    def work():
+        torch.manual_seed(0)
+        return Gate(), (torch.randn(4, 3),)
+"""
+
+_EXPERTS = """
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.left = nn.Linear(3, 3)
+            self.right = nn.Linear(3, 3)
+
+        def forward(self, x):
+            if x.sum() > 0:
+                return self.left(x)
+            return self.right(x)
+
+    def work():
+        torch.manual_seed(0)
+        return Two(), [(torch.ones(4, 3),), (-torch.ones(4, 3),)]
+"""
+_EXPERTS_IF = "        if x.sum() > 0:\n            return self.left(x)\n        return self.right(x)\n"
+
+_WARNS = """
+    def forward(x):
+        if x.sum() < 0:
+            warnings.warn("negative sum", UserWarning)
+        return x * 2
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+
+WRONG: tuple[Planted, ...] = (
+    _case("a branch off by the bound", _BRANCH, _where("x.sum() >= 0"), caught="outputs"),
+    _case("sides swapped", _BRANCH, _where("x.sum() > 0", "x - 1", "x * 2"), caught="outputs"),
+    _case("another sum on the other side", _BRANCH, _where("x.sum() > 0", two="x - 2"), caught="outputs", hint="-"),
+    _case("selected by element", _BRANCH, _where("x > 0"), caught="outputs"),
+    _case("the NaN side", _BRANCH, _where("x.sum() <= 0", "x - 1", "x * 2"), caught="outputs", hint="NaN"),
+    _case("mean for sum, which infinities tell", _BRANCH, _where("(x > 0).any()"), caught="outputs"),
+    _case(
+        "result in another dtype", _BRANCH, _where("x.sum() > 0", "(x * 2).double()"), caught="outputs", hint="dtype"
+    ),
+    _case(
+        "float32 whatever the input is",
+        _BRANCH,
+        _where("x.sum() > 0", "x.float() * 2", "x.float() - 1"),
+        caught="outputs",
+        hint="float64",
+    ),
+    _case("a dimension more", _BRANCH, ("    return y\n", "    return y[None]\n"), caught="outputs", hint="shape"),
+    _case(
+        "no longer contiguous",
+        _BRANCH,
+        _where("x.sum() > 0", "(x.t() * 2).t()", "(x.t() - 1).t()"),
+        caught="outputs",
+        hint="contiguous",
+    ),
+    _case(
+        "only right for four rows",
+        _BRANCH,
+        _where("x.reshape(-1)[:12].sum() > 0"),
+        caught="outputs",
+        hint="size",
+    ),
+    _case("ties", _PICKS, ("(x == best).sum() > 1", "(x == best).sum() > 12"), caught="outputs"),
+    _case(
+        "empty input",
+        _EMPTY,
+        (_EMPTY_GUARD + _EMPTY_IF, "    return torch.where(x.sum() > 0, x.mean(0), x.mean(0) - 1)\n"),
+        caught="outputs",
+    ),
+    _case(
+        "a value of the loop is lost",
+        _ROWS,
+        (_ROWS_LOOP, "    return torch.where((x.sum(1) > 0)[:, None], x * w, x * 1.0001)\n"),
+        caught="outputs",
+    ),
+    _case(
+        "the loop's bound",
+        _ROWS,
+        (_ROWS_LOOP, "    return torch.where((x.sum(1) >= 0)[:, None], x * w, x)\n"),
+        caught="outputs",
+        hint="zero",
+    ),
+    _case("the float64 sum is dropped", _SUMS, ("x.double().sum().float()", "x.sum()"), caught="outputs"),
+    _case(
+        "aliasing: a copy instead of the input",
+        _VIEWS,
+        (_VIEWS_IF, _VIEWS_WHERE),
+        ('"same": y', '"same": y.clone()'),
+        caught="outputs",
+        hint="shares memory",
+    ),
+    _case(
+        "aliasing: the input instead of a copy",
+        _VIEWS,
+        (_VIEWS_IF, "    out = torch.where(x.sum() > 0, x * 2, x * 3)\n"),
+        ('"same": y,', '"same": y, "more": 0,'),
+        caught="outputs",
+        hint="keys",
+    ),
+    _case(
+        "aliasing: rows copied",
+        _VIEWS,
+        (_VIEWS_IF, _VIEWS_WHERE),
+        ("(out[0], out[1])", "(out[0].clone(), out[1].clone())"),
+        caught="outputs",
+        hint="shares memory",
+    ),
+    _case(
+        "a list for a tuple",
+        _VIEWS,
+        (_VIEWS_IF, _VIEWS_WHERE),
+        ("(out[0], out[1])", "[out[0], out[1]]"),
+        caught="outputs",
+        hint="tuple",
+    ),
+    _case(
+        "keys in another order",
+        _VIEWS,
+        (_VIEWS_IF, _VIEWS_WHERE),
+        ('{"out": out, "same": y,', '{"same": y, "out": out,'),
+        caught="outputs",
+        hint="keys",
+    ),
+    _case("the input is no longer written", _FILLS, ("out.add_(x * limit)", "out = out + x * limit"), caught="inputs"),
+    _case(
+        "the input is written", _BRANCH, (_IF, "    y = torch.where(x.sum() > 0, x.mul_(2), x - 1)\n"), caught="inputs"
+    ),
+    _case(
+        "a gradient of zeros instead of None",
+        _EXPERTS,
+        (_EXPERTS_IF, "        return torch.where(x.sum() > 0, self.left(x), self.right(x))\n"),
+        caught="gradients",
+        hint="None",
+    ),
+    _case(
+        "a NaN gradient from where",
+        _SAFE_LOG,
+        (_SAFE_LOG_IF, "        y = torch.where(s.min() > 0, torch.log(s), s + self.bias)\n"),
+        caught="gradients",
+        hint="nan",
+    ),
+    _case(
+        "a parameter's gradient is lost",
+        _MODEL,
+        (_MODEL_IF, "        if h.mean() > 0:\n            h = F.linear(h, self.two.weight.detach(), self.two.bias)\n"),
+        caught="gradients",
+        hint="two.weight",
+    ),
+    _case("detach lost", _DETACHED, ("scale = g.item()", "scale = g"), caught="gradients", hint="gate"),
+    _case(
+        "detach added",
+        _DETACHED,
+        ("scale = g.item()", "scale = g.detach()"),
+        ("self.body(x) * scale", "self.body(x).detach() * scale"),
+        caught="outputs",
+        hint="requires_grad",
+    ),
+    _case(
+        "detach of the input", _BRANCH, _where("x.sum() > 0", "x.detach() * 2"), caught="outputs", hint="requires_grad"
+    ),
+    _case(
+        "a buffer that shows at the second call",
+        _MEMORY,
+        (_MEMORY_IF, "        self.mean = x.mean(0)\n"),
+        caught="outputs",
+        hint="call",
+    ),
+    _case(
+        "a step that is no longer counted",
+        _MEMORY,
+        (
+            _MEMORY_IF + "        self.steps += 1\n",
+            "        self.mean = torch.where(self.steps == 0, x.mean(0), 0.5 * self.mean + 0.5 * x.mean(0))\n",
+        ),
+        caught="state",
+        hint="steps",
+    ),
+    _case(
+        "running statistics",
+        _MODEL,
+        (
+            "h = self.norm(self.one(x))",
+            "h = F.batch_norm(self.one(x), None, None, self.norm.weight, self.norm.bias, True)",
+        ),
+        caught="state",
+        hint="norm.running",
+    ),
+    _case(
+        "an attribute is no longer counted",
+        _MODEL,
+        ("            self.calls += 1\n".lstrip(" "), "pass\n"),
+        caught="state",
+        hint="calls",
+    ),
+    _case(
+        "a private attribute is no longer kept",
+        _MODEL,
+        ("self._last = self._last + 1.0", "self._last = self._last + 0.0"),
+        caught="state",
+        hint="_last",
+    ),
+    _case(
+        "a global is no longer counted",
+        _GLOBAL,
+        ("    STEPS += 1\n    HISTORY.append(STEPS)\n", "    HISTORY.append(STEPS + 1)\n"),
+        caught="state",
+        hint="STEPS",
+    ),
+    _case("a list is no longer filled", _GLOBAL, ("    HISTORY.append(STEPS)\n", ""), caught="state", hint="HISTORY"),
+    _case("no dropout", _MODEL, ("h = self.drop(h)", "h = h * 1.0"), caught="outputs"),
+    _case(
+        "only right in training", _MODEL, ("h = self.drop(h)", "h = F.dropout(h, 0.5)"), caught="outputs", hint="mode"
+    ),
+    _case(
+        "random numbers in another order",
+        _DRAWS,
+        ("    a = torch.rand(3)\n    b = torch.rand(3)\n", "    b = torch.rand(3)\n    a = torch.rand(3)\n"),
+        caught="outputs",
+    ),
+    _case("fewer random numbers", _DRAWS, ("    b = torch.rand(3)\n", "    b = a\n"), caught="outputs"),
+    _case(
+        "one more draw that nobody uses",
+        _DRAWS,
+        (_DRAWS_IF, "    torch.rand(1)\n    y = x + a\n"),
+        caught="state",
+        hint="random state",
+    ),
+    _case("a lost line", _SAYS, ('    print("end")\n', ""), caught="text", hint="end"),
+    _case(
+        "a line twice", _SAYS, ('    print("end")\n', '    print("end")\n    print("end")\n'), caught="text", hint="end"
+    ),
+    _case(
+        "lines in another order",
+        _SAYS,
+        (
+            '    print("sum", total.item())\n    logger.info("done")\n',
+            '    logger.info("done")\n    print("sum", total.item())\n',
+        ),
+        caught="text",
+        hint="another place",
+    ),
+    _case("print for log", _SAYS, ('logger.info("done")', 'print("done")'), caught="text"),
+    _case("another level", _SAYS, ('logger.info("done")', 'logger.warning("done")'), caught="text", hint="WARNING"),
+    _case(
+        "another logger", _SAYS, ('logger.info("done")', 'logging.getLogger("other").warning("done")'), caught="text"
+    ),
+    _case(
+        "the message of the other side is lost",
+        _SAYS,
+        ('        logger.info("large: %.1f", total.item())\n', "        pass\n"),
+        caught="text",
+        hint="large",
+    ),
+    _case(
+        "a lost warning",
+        _WARNS,
+        ('        warnings.warn("negative sum", UserWarning)\n', "        pass\n"),
+        caught="text",
+        hint="negative sum",
+    ),
+    _case(
+        "an exception is lost",
+        _CHECKS,
+        ('    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n', ""),
+        caught="exceptions",
+        hint="holds NaN",
+    ),
+    _case(
+        "another exception",
+        _CHECKS,
+        ('raise ValueError("the input holds NaN")', 'raise RuntimeError("the input holds NaN")'),
+        caught="exceptions",
+        hint="RuntimeError",
+    ),
+    _case(
+        "other words",
+        _CHECKS,
+        ('raise ValueError(f"larger than {limit}")', 'raise ValueError("too large")'),
+        caught="exceptions",
+        hint="too large",
+    ),
+    _case(
+        "the order of the checks",
+        _CHECKS,
+        (
+            '    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n    if x.abs().max() > limit:\n        raise ValueError(f"larger than {limit}")\n',
+            '    if not (x.abs().max() <= limit):\n        raise ValueError(f"larger than {limit}")\n    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n',
+        ),
+        caught="exceptions",
+    ),
+    _case(
+        "state_dict keys",
+        _MODEL,
+        (
+            'self.register_buffer("seen", torch.zeros(()))',
+            'self.register_buffer("seen", torch.zeros(()), persistent=False)',
+        ),
+        caught="state",
+        hint="state_dict",
+    ),
+    _case(
+        "hooks lost",
+        _HOOKED,
+        ("h = self.linear(x)", "h = F.linear(x, self.linear.weight, self.linear.bias)"),
+        caught="state",
+        hint="hits",
+    ),
+    _case(
+        "a hook is not registered",
+        _HOOKED,
+        ("            self.linear.register_forward_hook(self._count)\n".replace("    " * 3, "        "), ""),
+        caught="state",
+        hint="hook",
+    ),
+)
+
+TRUE: tuple[Planted, ...] = (_case("where for if", _BRANCH, _where("x.sum() > 0")),)

@@ -1,0 +1,66 @@
+"""Wrong rewrites must be caught by the comparison that they break, and named; true ones must pass."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from compilefix.measuring.observing import observe  # noqa: E402
+from compilefix.measuring.parity import compare  # noqa: E402
+from compilefix.measuring.request import ArmResult, Options, Variant, VariedResult, WorkerRequest  # noqa: E402
+from compilefix.measuring.varied_parity import compare_varied  # noqa: E402
+from compilefix.measuring.verdict_model import Parity  # noqa: E402
+from tests.measuring.planted import TRUE, WRONG, Planted  # noqa: E402
+
+OPTIONS = Options(device="cpu", repeats=0)
+
+
+def seen(
+    folder: Path, source: str, variants: tuple[Variant, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ArmResult, VariedResult]:
+    """Runs one version eager, in this process, as a worker does."""
+    folder.mkdir()
+    (folder / "planted_model.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    sys.modules.pop("planted_model", None)
+    request = WorkerRequest(
+        "arm", "observe", False, f"{folder / 'planted_model.py'}:work", OPTIONS, folder, vary_s=60.0, variants=variants
+    )
+    try:
+        base, varied = observe(request, lambda text: None)
+    finally:
+        sys.modules.pop("planted_model", None)
+    assert isinstance(base, ArmResult)
+    assert isinstance(varied, VariedResult)
+    return base, varied
+
+
+def differences(case: Planted, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Parity]:
+    """The comparison of the workload's own calls, and those of all variants."""
+    base, varied = seen(folder / "original", case.original, None, monkeypatch)
+    wanted = tuple(run.variant for run in varied.runs)
+    patched, patched_varied = seen(folder / "patched", case.patched, wanted, monkeypatch)
+    own = compare(base, patched, None, OPTIONS, wide=varied.reference, eager=True)
+    return [own, *(parity for _, parity in compare_varied(varied, patched_varied, OPTIONS))]
+
+
+@pytest.mark.parametrize("case", [case for case in WRONG if case.eager], ids=lambda case: case.name)
+def test_a_wrong_rewrite_is_caught_and_named(
+    case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [parity.first_difference for parity in differences(case, tmp_path, monkeypatch) if not parity.holds]
+    assert found, "no comparison shows it"
+    told = [str(item) for item in found]
+    assert any(item is not None and item.aspect == case.caught for item in found), told
+    assert any(case.hint in text for text in told), told
+
+
+@pytest.mark.parametrize("case", TRUE, ids=lambda case: case.name)
+def test_a_true_rewrite_is_not_refused(case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = differences(case, tmp_path, monkeypatch)
+    assert len(found) > 10
+    assert [str(parity.first_difference) for parity in found if not parity.holds] == []
