@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from compilefix.measuring.leaves import Leaf
-from compilefix.measuring.request import Variant
+from compilefix.measuring.request import ROUNDING, Variant
 from compilefix.measuring.snapshot import Node, dense
 
 FACTOR = 8.0
@@ -17,9 +17,6 @@ FACTOR = 8.0
 FAR = 1e-2
 """Where the original is farther than this from float64, relative to the largest value, the two took other ways."""
 
-
-ILL = "of both signs and large"
-"""How the variants begin whose sums lose digits. There one error alone is luck, so they are judged together."""
 
 Record = Mapping[str, Any]
 
@@ -48,7 +45,7 @@ class Exactness:
         there, here = (_error(one, exact) for one in leaf.pair)
         if here is None or there is None or max(here, there) > FAR:
             return leaf
-        if variant is not None and variant.name.startswith(ILL):
+        if variant is not None and variant.name.startswith(ROUNDING):
             there = max(there, self._original.get(f"{aspect}{inside}", 0.0))
         return dataclasses.replace(leaf, status="close") if here <= FACTOR * there else leaf
 

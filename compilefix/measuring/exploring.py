@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import signal
 import time
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from compilefix.measuring.calling import Caller, Stage, run_calls
 from compilefix.measuring.probes import RUN, ProbeCounts
 from compilefix.measuring.request import FrameEvent, Variant, VariedResult, VariedRun, WorkerRequest
 from compilefix.measuring.state import Checkpoint
-from compilefix.measuring.vary import search, variants, varied
+from compilefix.measuring.vary import following, search, variants, varied
 from compilefix.measuring.workload import InputSet, Workload
 
 _CALLS = 2
@@ -65,14 +66,13 @@ def recompiled_by_size(
     """
     from compilefix.measuring.arm import prepare
 
-    sizes = [variant for variant in request.variants or () if variant.resized and variant.name.split()[-1] not in "01"]
-    if len(sizes) <= _CALLS:
+    if len(request.sizes) <= _CALLS:
         return ()
     torch._dynamo.reset()
     arm = prepare(replace(request, options=replace(request.options, backend="eager", mode="default")), workload, device)
     with BreakCollector() as collector:
         warm: tuple[FrameEvent, ...] = ()
-        for index, variant in enumerate([Variant("unchanged"), *sizes]):
+        for index, variant in enumerate([Variant("unchanged"), *request.sizes]):
             stage(f"compiling for {variant.label}")
             checkpoint.restore()
             warm = collector.recompiles if index <= _CALLS else warm
@@ -136,7 +136,7 @@ class _Explorer:
         self._stage(f"running {variant.label}")
         before = self._sides()
         try:
-            inputs = varied(self._arm.workload.input_sets, variant)
+            inputs = self._inputs(variant)
         except Exception:  # this change does not fit these inputs
             return
         try:
@@ -156,14 +156,22 @@ class _Explorer:
             reference = self._in_float64(variant, len(records))
         file = self._request.folder / f"variant-{len(self.runs):03d}.pt"
         torch.save({"records": records, "reference": reference}, file)
-        self.runs.append(VariedRun(replace(variant, calls=len(records)), file, tuple(sorted(reached))))
+        raised = any(record["exception"] is not None for record in records)
+        self.runs.append(VariedRun(replace(variant, calls=len(records)), file, tuple(sorted(reached)), raised))
+        with (self._request.folder / "runs.jsonl").open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(VariedResult(tuple(self.runs[-1:])).to_dict()) + "\n")
 
-    def _calls(self, inputs: InputSet, variant: Variant) -> list[dict[str, Any]]:
+    def _inputs(self, variant: Variant) -> list[InputSet]:
+        """The inputs of a variant, and others for the next calls."""
+        sets = self._arm.workload.input_sets
+        return [varied(sets, variant), following(sets, variant)]
+
+    def _calls(self, inputs: list[InputSet], variant: Variant) -> list[dict[str, Any]]:
         caller = Caller(self._arm, self._request)
         records: list[dict[str, Any]] = []
         wanted = variant.calls or 1
         for call in itertools.count():
-            record, seconds = caller.call(inputs, call)
+            record, seconds = caller.call(inputs[call % len(inputs)], call)
             records.append({"call": call, "set": variant.input_set, "compiled": False, **record})
             if call == 0 and not variant.calls and seconds < _CHEAP_S:
                 wanted = _CALLS
@@ -176,7 +184,7 @@ class _Explorer:
         wide = replace(variant, mode="float64", calls=calls)
         try:
             with self._mode(variant, wide=True), _at_most(_LIMIT_S):
-                records = self._calls(varied(self._arm.workload.input_sets, wide), wide)
+                records = self._calls(self._inputs(wide), wide)
         except (Exception, TooLong):
             return None
         return None if any(record["exception"] for record in records) else records

@@ -61,7 +61,8 @@ def observe(request: WorkerRequest, stage: Stage) -> Iterator[ArmResult | Varied
             if request.vary_s:
                 varied = explore(arm, request, checkpoint, None, stage)
         if request.vary_s:
-            yield replace(varied, resized=recompiled_by_size(workload, request, checkpoint, device, stage))
+            resized = recompiled_by_size(workload, request, checkpoint, device, stage)
+            yield replace(varied, resized=resized, sizes=request.sizes)
 
 
 @contextlib.contextmanager

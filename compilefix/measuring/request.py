@@ -112,6 +112,10 @@ MODE_TEXT: Mapping[Mode, str] = {
 }
 
 
+ROUNDING = "of both signs and large"
+"""How the variants begin whose sums lose digits. There one error alone is luck, so they are judged together."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """One way to call the target otherwise than the workload does.
@@ -141,11 +145,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class VariedRun:
-    """A variant that an arm ran: the file with what it saw, and the probes whose sides it was the first to reach."""
+    """A variant that an arm ran: the file with what it saw, the probes whose sides it was the first to reach, and
+    whether a call raised."""
 
     variant: Variant
     file: Path
     reached: tuple[str, ...] = ()
+    raised: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,7 @@ class VariedResult:
     resized: tuple[FrameEvent, ...] = ()
     unfinished: tuple[Variant, ...] = ()
     error: str | None = None
+    sizes: tuple[Variant, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -172,12 +179,16 @@ class VariedResult:
     def from_dict(data: Mapping[str, Any]) -> VariedResult:
         """The result that `to_dict` wrote."""
         return VariedResult(
-            tuple(VariedRun(Variant(**r["variant"]), Path(r["file"]), tuple(r["reached"])) for r in data["runs"]),
+            tuple(
+                VariedRun(Variant(**r["variant"]), Path(r["file"]), tuple(r["reached"]), r["raised"])
+                for r in data["runs"]
+            ),
             {key: (int(hits[0]), int(hits[1])) for key, hits in data["branches"].items()},
             None if data["reference"] is None else Path(data["reference"]),
             _events(data["resized"]),
             tuple(Variant(**item) for item in data["unfinished"]),
             data["error"],
+            tuple(Variant(**item) for item in data["sizes"]),
         )
 
 
@@ -189,7 +200,8 @@ class WorkerRequest:
     module whose `boundary` function wraps the compiled callable. `time_*` matter for the role "time" only: which of
     "inference" and "training" to time, and whether calls may share their inputs (they may not when a call changes
     them). `vary_s` is how long varied inputs may be run, in seconds; 0 means not at all. `variants` are those to run;
-    None leaves the choice to the worker, which goes on until both sides of the `probes` are reached.
+    None leaves the choice to the worker, which goes on until both sides of the `probes` are reached. `sizes` are
+    those for which a compiled arm says what it compiles again.
     """
 
     name: str
@@ -204,6 +216,7 @@ class WorkerRequest:
     time_shares_inputs: bool = True
     vary_s: float = 0.0
     variants: tuple[Variant, ...] | None = None
+    sizes: tuple[Variant, ...] = ()
     probes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
@@ -226,6 +239,7 @@ class WorkerRequest:
                 ),
                 "time_phases": tuple(data["time_phases"]),
                 "variants": None if data["variants"] is None else tuple(Variant(**v) for v in data["variants"]),
+                "sizes": tuple(Variant(**v) for v in data["sizes"]),
                 "probes": tuple(data["probes"]),
             }
         )

@@ -7,6 +7,7 @@ installed packages is not the program's own state.
 from __future__ import annotations
 
 import copy
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
@@ -160,6 +161,8 @@ class ProgramState:
             return False
         if file in self._served:
             return True
+        if file.startswith(os.environ.get("TORCHINDUCTOR_CACHE_DIR", _HERE)):
+            return False  # compiled code
         return not file.startswith(_FOREIGN) and "site-packages" not in file and "dist-packages" not in file
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from compilefix.measuring.exactness import ILL, Exactness
+from compilefix.measuring.exactness import Exactness
 from compilefix.measuring.parity import Pair, Rules, compare_calls
-from compilefix.measuring.request import Options, Variant, VariedResult
+from compilefix.measuring.request import ROUNDING, Options, Variant, VariedResult
 from compilefix.measuring.verdict_model import Difference, Parity
 
 
@@ -28,7 +28,7 @@ def compare_varied(
     """
     exactness = Exactness()
     for run in original.runs:
-        if run.variant.name.startswith(ILL):
+        if run.variant.name.startswith(ROUNDING):
             data = _load(run.file)
             exactness.learn(data["records"], data["reference"] or ())
     files = {run.variant: run.file for run in patched.runs}

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from compilefix.measuring.request import MODE_TEXT, Variant
+from compilefix.measuring.request import MODE_TEXT, ROUNDING, Variant
 from compilefix.measuring.workload import InputSet, mapped
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -80,7 +81,9 @@ FLOATS: dict[str, Change] = {
     "rounded": lambda tensor, _: tensor.round(),
     "with a zero": _spiked(0.0),
     "with a large value": _spiked(1000.0),
-    "of both signs and large": _cancelling,
+    ROUNDING: _cancelling,
+    f"{ROUNDING}, drawn anew": lambda tensor, draw: _cancelling(_redrawn(tensor, draw), draw),
+    f"{ROUNDING}, reversed": lambda tensor, draw: _cancelling(tensor, draw).flip(0) if tensor.dim() else tensor,
     "drawn once more": _redrawn,
     "reversed": lambda tensor, _: tensor.flip(0) if tensor.dim() else tensor,
     "all minus one": _filled(-1.0),
@@ -162,6 +165,14 @@ def varied(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
     memo: dict[int, Any] = {}
     made = InputSet(mapped(inputs.args, of, memo), mapped(dict(inputs.kwargs), of, memo))
     return _with_scalars(made, variant.name) if variant.scalars else made
+
+
+def following(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
+    """Other values in the shapes of a variant, for the call after it: what the first leaves behind shows in them."""
+    if not variant.resized:
+        return varied(input_sets, replace(variant, name="drawn anew", only=None, scalars=False))
+    resized = varied(input_sets, variant)
+    return varied([resized], replace(variant, name="negated", input_set=0, resized=False))
 
 
 def _modes(name: str, index: int, has_modules: bool) -> Iterator[Variant]:

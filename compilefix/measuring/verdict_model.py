@@ -11,7 +11,8 @@ from compilefix.measuring.request import BreakSite, FrameEvent
 
 Aspect = Literal["equal", "close", "different", "error", "not-run"]
 Judgement = Literal["proved", "unverified", "not-proved"]
-FixJudgement = Literal["proved", "no-gain", "different", "error", "not-measured"]
+Side = Literal["original", "patched"]
+FixJudgement = Literal["proved", "unverified", "no-gain", "different", "error", "not-measured"]
 
 _SEVERITY: tuple[Aspect, ...] = ("equal", "close", "not-run", "different", "error")
 
@@ -83,7 +84,8 @@ class Parity:
 class Arm:
     """What one arm did. Times of `latency_ms` are per call; None stands for what was not measured.
 
-    `launches_per_call` counts the kernels and CUDA graphs that one call starts on the device.
+    `launches_per_call` counts the kernels and CUDA graphs that one call starts on the device. `late_recompiles` are
+    those in calls with inputs that had been seen before.
     """
 
     break_sites: tuple[BreakSite, ...] = ()
@@ -101,6 +103,7 @@ class Arm:
     peak_memory_bytes: int | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
+    late_recompiles: tuple[FrameEvent, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,43 @@ class Speedups:
 
 @dataclass(frozen=True)
 class BranchCoverage:
-    """How often the condition of a rewritten branch was true and false in the original."""
+    """How often a condition that was rewritten was true and false, or how often a changed statement was run.
+
+    The counts are over all inputs, those made by variation too. `side` says whether it stands in the original or in the
+    patched code. Columns from 1; 0 where not known.
+    """
 
     path: str
     line: int
     true: int
     false: int
+    column: int = 0
+    text: str = ""
+    kind: Literal["condition", "statement"] = "condition"
+    side: Side = "original"
+
+    @property
+    def doubt(self) -> str:
+        """What the counts leave open; empty where nothing is."""
+        where = f"{self.path}:{self.line}" + (" of the patched code" if self.side == "patched" else "")
+        what = f" `{self.text}`" if self.text else ""
+        if not self.true and not self.false:
+            word = "evaluated" if self.kind == "condition" else "run"
+            return f"{where}: this {self.kind}{what} was never {word}, so it is not verified"
+        if self.kind == "statement" or (self.true and self.false):
+            return ""
+        side = "false" if self.true else "true"
+        return f"{where}: this condition{what} was never {side}, so that side of the branch is not verified"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Which inputs were tried beyond those of the workload, how many differ, and where a failing case was written."""
+
+    tried: int = 0
+    compiled: int = 0
+    differ: tuple[str, ...] = ()
+    reproducer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,3 +192,4 @@ class Verdict:
     environment: Mapping[str, str] = field(default_factory=dict)
     compared: Arm | None = None
     compared_speedup: Speedups | None = None
+    variation: Variation = Variation()

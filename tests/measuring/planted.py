@@ -179,7 +179,7 @@ _MEMORY = """
             if self.steps.item() == 0:
                 self.mean = x.mean(0)
             else:
-                self.mean = 0.5 * self.mean + 0.5 * x.mean(0)
+                self.mean = 0.9 * self.mean + 0.3 * x.mean(0)
             self.steps += 1
             return out
 
@@ -189,7 +189,7 @@ _MEMORY = """
 """
 _MEMORY_IF = (
     "        if self.steps.item() == 0:\n            self.mean = x.mean(0)\n"
-    "        else:\n            self.mean = 0.5 * self.mean + 0.5 * x.mean(0)\n"
+    "        else:\n            self.mean = 0.9 * self.mean + 0.3 * x.mean(0)\n"
 )
 
 _SAFE_LOG = """
@@ -376,14 +376,14 @@ WRONG: tuple[Planted, ...] = (
     _case(
         "no longer contiguous",
         _BRANCH,
-        _where("x.sum() > 0", "(x.t() * 2).t()", "(x.t() - 1).t()"),
+        ("    return y\n", "    return y.t().contiguous().t()\n"),
         caught="outputs",
         hint="contiguous",
     ),
     _case(
         "only right for four rows",
         _BRANCH,
-        _where("x.reshape(-1)[:12].sum() > 0"),
+        _where("x.sum() > 0", two="x - 4 / x.shape[0]"),
         caught="outputs",
         hint="size",
     ),
@@ -482,9 +482,7 @@ WRONG: tuple[Planted, ...] = (
         caught="outputs",
         hint="requires_grad",
     ),
-    _case(
-        "detach of the input", _BRANCH, _where("x.sum() > 0", "x.detach() * 2"), caught="outputs", hint="requires_grad"
-    ),
+    _case("detach of the input", _BRANCH, _where("x.sum() > 0", "x.detach() * 2"), caught="gradients", hint="args[0]"),
     _case(
         "a buffer that shows at the second call",
         _MEMORY,
@@ -497,7 +495,7 @@ WRONG: tuple[Planted, ...] = (
         _MEMORY,
         (
             _MEMORY_IF + "        self.steps += 1\n",
-            "        self.mean = torch.where(self.steps == 0, x.mean(0), 0.5 * self.mean + 0.5 * x.mean(0))\n",
+            "        self.mean = torch.where(self.steps == 0, x.mean(0), 0.9 * self.mean + 0.3 * x.mean(0))\n",
         ),
         caught="state",
         hint="steps",
@@ -510,7 +508,7 @@ WRONG: tuple[Planted, ...] = (
             "h = F.batch_norm(self.one(x), None, None, self.norm.weight, self.norm.bias, True)",
         ),
         caught="state",
-        hint="norm.running",
+        hint="norm.",
     ),
     _case(
         "an attribute is no longer counted",
@@ -609,9 +607,12 @@ WRONG: tuple[Planted, ...] = (
     _case(
         "the order of the checks",
         _CHECKS,
+        ("    if x.isnan().any():", "    if not (x.abs().max() <= limit):"),
+        ('ValueError("the input holds NaN")', 'ValueError(f"larger than {limit}")'),
+        ("    if x.abs().max() > limit:", "    if x.isnan().any():"),
         (
-            '    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n    if x.abs().max() > limit:\n        raise ValueError(f"larger than {limit}")\n',
-            '    if not (x.abs().max() <= limit):\n        raise ValueError(f"larger than {limit}")\n    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n',
+            'raise ValueError(f"larger than {limit}")\n    return',
+            'raise ValueError("the input holds NaN")\n    return',
         ),
         caught="exceptions",
     ),

@@ -49,9 +49,7 @@ def differences(case: Planted, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("case", [case for case in WRONG if case.eager], ids=lambda case: case.name)
-def test_a_wrong_rewrite_is_caught_and_named(
-    case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_rewrite_is_caught_and_named(case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [parity.first_difference for parity in differences(case, tmp_path, monkeypatch) if not parity.holds]
     assert found, "no comparison shows it"
     told = [str(item) for item in found]
