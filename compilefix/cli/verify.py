@@ -84,6 +84,10 @@ def verify(
             "--baseline", metavar="FILE", help="Fail on what became worse since this file, which --json wrote."
         ),
     ] = None,
+    keep: Annotated[
+        Path,
+        typer.Option("--keep", metavar="FOLDER", help="Where a program goes for each difference that is found."),
+    ] = Path(".compilefix/reproducers"),
     select: options.Select = None,
     ignore: options.Ignore = None,
     assume: options.Assume = None,
@@ -135,7 +139,7 @@ def verify(
         for one in wanted:
             note = f"{one.name}: " if len(wanted) > 1 else ""
             try:
-                measured = _measured(one, changes(one.spec, request, base, each), settings, say, note, compare_with)
+                measured = _measured(one, changes(one.spec, request, base, each), settings, say, note, compare_with, keep)
             except (WorkloadError, GitError, InputError, ValueError) as error:
                 if len(wanted) == 1:
                     raise InputError(str(error)) from error
@@ -151,9 +155,9 @@ def verify(
 
 
 def _measured(
-    one: Chosen, found: Changes, settings: Options, say: Progress, note: str, compare_with: str | None
+    one: Chosen, found: Changes, settings: Options, say: Progress, note: str, compare_with: str | None, keep: Path
 ) -> Verified:
     patchset = found.patchset
     say(f"{note}{count(len(patchset.fixes), 'fix', 'fixes')} in {count(len(patchset.changes), 'file')}")
-    verdict = measure(patchset, one.spec, settings, lambda text: say(note + text), found.singles, compare_with)
+    verdict = measure(patchset, one.spec, settings, lambda text: say(note + text), found.singles, compare_with, keep)
     return Verified(one.name, verdict, patchset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -82,8 +82,8 @@ def compared_eager(
     if second.error is None and repeated.error is not None and len(repeated.runs) < len(variants):
         differ.append(_died(variants[len(repeated.runs)], repeated.error))
     coverage = (
-        *_covered(probed.in_before, _hits(first, tried), "original"),
-        *_covered(probed.in_after, _hits(second, repeated), "patched"),
+        *covered(probed.in_before, first, tried),
+        *covered(probed.in_after, second, repeated, "patched"),
     )
     note = "" if tried.error is None else f"varying the inputs ended early: {tried.error}"
     return Equivalence(first, second, parity, tried, tuple(differ), len(varied), coverage, note)
@@ -124,6 +124,16 @@ def sizes(original: VariedResult) -> tuple[Variant, ...]:
     return tuple(variant for variant in kept if variant.name.split()[1] == kept[0].name.split()[1])[:_SIZES]
 
 
+def covered(
+    probes: Sequence[Probe], base: ArmResult, varied: VariedResult, side: Side = "original"
+) -> Iterator[BranchCoverage]:
+    """What each probe saw, over all inputs."""
+    hits = _hits(base, varied)
+    for probe in probes:
+        true, false = hits.get(probe.key, (0, 0))
+        yield BranchCoverage(probe.path, probe.line, true, false, probe.column + 1, probe.text, probe.kind, side)
+
+
 def _died(variant: Variant, error: str) -> tuple[Variant, Parity]:
     parity = replace(Parity.all("not-run"), exceptions="error")
     text = f"the original returned, the process of the patched code died: {error}"
@@ -148,9 +158,3 @@ def _hits(base: ArmResult, varied: VariedResult) -> Mapping[str, tuple[int, int]
             true, false = found.get(key[1:], (0, 0))
             found[key[1:]] = (true + 1, false) if key[0] == "+" else (true, false + 1)
     return found
-
-
-def _covered(probes: Sequence[Probe], hits: Mapping[str, tuple[int, int]], side: Side) -> Iterable[BranchCoverage]:
-    for probe in probes:
-        true, false = hits.get(probe.key, (0, 0))
-        yield BranchCoverage(probe.path, probe.line, true, false, probe.column + 1, probe.text, probe.kind, side)

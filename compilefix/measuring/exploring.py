@@ -19,6 +19,7 @@ from compilefix.measuring.breaks import BreakCollector
 from compilefix.measuring.calling import Caller, Stage, run_calls
 from compilefix.measuring.probes import RUN, ProbeCounts
 from compilefix.measuring.request import FrameEvent, Variant, VariedResult, VariedRun, WorkerRequest
+from compilefix.measuring.snapshot import freeze
 from compilefix.measuring.state import Checkpoint
 from compilefix.measuring.vary import following, search, variants, varied
 from compilefix.measuring.workload import InputSet, Workload
@@ -155,7 +156,8 @@ class _Explorer:
         if self._chooses and variant.finite and variant.mode != "float64":
             reference = self._in_float64(variant, len(records))
         file = self._request.folder / f"variant-{len(self.runs):03d}.pt"
-        torch.save({"records": records, "reference": reference}, file)
+        given = [[freeze(item.args), freeze(dict(item.kwargs))] for item in inputs[: len(records)]]
+        torch.save({"records": records, "reference": reference, "given": given}, file)
         raised = any(record["exception"] is not None for record in records)
         self.runs.append(VariedRun(replace(variant, calls=len(records)), file, tuple(sorted(reached)), raised))
         with (self._request.folder / "runs.jsonl").open("a", encoding="utf-8") as lines:

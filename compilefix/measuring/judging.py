@@ -11,6 +11,8 @@ from compilefix.measuring.timed_arms import COMPARED
 from compilefix.measuring.timing import Timings
 from compilefix.measuring.verdict_model import Arm, BranchCoverage, Judgement, Parity, Speedups
 
+NOT_THE_SAME = "not the same as the original"
+
 
 def judged(
     before: Arm, after: Arm, failures: Sequence[str], gains: Sequence[str], doubts: Sequence[str], promised: bool
@@ -43,6 +45,17 @@ def doubts_of(
     return tuple(found)
 
 
+def parity_beyond(own: Parity, parity: Parity, assumptions: frozenset[str]) -> str:
+    """Where only varied inputs show a difference and the fixes rest on assumptions: what these inputs say of them.
+
+    `own` is the comparison on the workload's own inputs, `parity` that on all.
+    """
+    if not assumptions or parity.holds or not own.holds:
+        return ""
+    names = ", ".join(sorted(assumptions))
+    return f"beyond the inputs of the workload the assumptions ({names}) may not hold: {parity.first_difference}"
+
+
 def failures_of(before: Arm, after: Arm, eager_after: ArmResult, parity: Parity, speedups: Speedups) -> list[str]:
     """What speaks against the patched code."""
     found = []
@@ -55,7 +68,7 @@ def failures_of(before: Arm, after: Arm, eager_after: ArmResult, parity: Parity,
     if not parity.holds:
         names = [name for name, status in parity.aspects().items() if status in ("different", "error")]
         first = f"; first difference: {parity.first_difference}" if parity.first_difference else ""
-        found.append(f"not the same as the original: {', '.join(names)}{first}")
+        found.append(f"{NOT_THE_SAME}: {', '.join(names)}{first}")
     for phase, item in (("inference", speedups.inference), ("training", speedups.training)):
         if item is not None and item.high < 1.0:
             found.append(f"{phase} is slower: {ratio_text(item)}")

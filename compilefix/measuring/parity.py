@@ -224,9 +224,11 @@ def _memory(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> It
 
 
 def _random(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> Iterator[Leaf]:
-    for name in {**(left or {}), **(right or {})} if left and right else ():
+    for name in left or ():
+        if left is None or right is None:
+            return
         # A library that only one of the two has imported was seeded by nobody.
-        if name in left and name in right and left[name] != right[name]:
+        if name in right and left[name] != right[name]:
             yield Leaf(f"random state of {name}", "different", text="other random numbers were drawn, or not as many")
 
 

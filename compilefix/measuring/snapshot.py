@@ -99,7 +99,7 @@ def same_node(left: Node, right: Node) -> bool:
         return list(left["items"]) == list(right["items"]) and all(
             same_node(item, right["items"][key]) for key, item in left["items"].items()
         )
-    return left == right or (left["kind"] == "scalar" and left["value"] != left["value"] != right["value"])
+    return bool(left == right) or (left["kind"] == "scalar" and left["value"] != left["value"] != right["value"])
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -124,7 +124,7 @@ def _tensor_node(value: torch.Tensor) -> Node:
 
 
 def _contiguous(value: torch.Tensor) -> bool:
-    return value.layout != torch.strided or value.is_contiguous()
+    return value.layout != torch.strided or bool(value.is_contiguous())
 
 
 def _scalar_node(value: Any) -> Node:

@@ -144,9 +144,7 @@ class ProgramState:
     def _own_modules(self) -> list[ModuleType]:
         if self._own[0] != len(sys.modules):
             found = [
-                module
-                for name, module in list(sys.modules.items())
-                if name != "__main__" and isinstance(module, ModuleType) and self._is_own_file(module)
+                module for name, module in list(sys.modules.items()) if name != "__main__" and self._is_own_file(module)
             ]
             self._own = (len(sys.modules), found)
         return self._own[1]
@@ -157,7 +155,7 @@ class ProgramState:
 
     def _is_own_file(self, module: ModuleType) -> bool:
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str):
+        if not isinstance(file, str) or module.__name__.partition(".")[0] == "torch":
             return False
         if file in self._served:
             return True

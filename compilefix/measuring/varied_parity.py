@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from compilefix.measuring.equivalence import Equivalence
 from compilefix.measuring.exactness import Exactness
 from compilefix.measuring.parity import Pair, Rules, compare_calls
-from compilefix.measuring.request import ROUNDING, Options, Variant, VariedResult
+from compilefix.measuring.reproducer import Reproducers, thawed
+from compilefix.measuring.request import ROUNDING, Options, Variant, VariedResult, VariedRun
 from compilefix.measuring.verdict_model import Difference, Parity
 
 
@@ -48,9 +51,28 @@ def compare_varied(
 
 
 def _failed(parity: Parity, variant: Variant, text: str) -> Parity:
-    return Parity(
-        **{**parity.aspects(), "exceptions": "error"}, first_difference=Difference("exceptions", variant.label, text)
-    )
+    return replace(parity, exceptions="error", first_difference=Difference("exceptions", variant.label, text))
+
+
+def kept(same: Equivalence, parity: Parity, reproducers: Reproducers) -> tuple[Path, ...]:
+    """Writes a program for the first differences, those on the workload's own inputs in front."""
+    training = same.original.trains != "no"
+    if not same.parity.holds or (not parity.holds and not same.varied):
+        found = same.parity if not same.parity.holds else parity
+        reproducers.keep(None, str(found.first_difference), None, training)
+    files = {run.variant: run for run in same.varied_original.runs}
+    for variant, item in same.varied:
+        run = files[variant]
+        reproducers.keep(variant, str(item.first_difference), given(run), training)
+    return tuple(reproducers.written)
+
+
+def given(run: VariedRun) -> list[tuple[Any, Any]] | None:
+    """The arguments of each call of a variant; None where they are more than plain data and tensors."""
+    try:
+        return [(thawed(args), thawed(kwargs)) for args, kwargs in _load(run.file)["given"]]
+    except ValueError:
+        return None
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -91,15 +91,21 @@ FLOATS: dict[str, Change] = {
 _NOT_FINITE = frozenset({"with a NaN", "with an infinity", "with a negative infinity"})
 _ALONE = ("negated", "all zero", "with a NaN", "times 100", "times 0.001", "made positive", "made negative")
 _IN_MODES = ("unchanged", "negated", "drawn anew", "all zero")
+
+
+def _scaled(factor: float) -> Change:
+    return lambda tensor, _: tensor * factor
+
+
+def _shifted(shift: float) -> Change:
+    return lambda tensor, _: tensor + shift
+
+
+_FACTORS = (10.0, 1e4, 1e6, 0.1, 0.01, -10.0, -100.0, -1e4, -1e-3)
+_SHIFTS = (0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 10.0, -10.0, 100.0, -100.0, 1e4, -1e4)
 SEARCH: dict[str, Change] = {
-    **{
-        f"times {factor:g}": (lambda tensor, _, factor=factor: tensor * factor)
-        for factor in (10.0, 1e4, 1e6, 0.1, 0.01, -10.0, -100.0, -1e4, -1e-3)
-    },
-    **{
-        f"plus {shift:g}": (lambda tensor, _, shift=shift: tensor + shift)
-        for shift in (0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 10.0, -10.0, 100.0, -100.0, 1e4, -1e4)
-    },
+    **{f"times {factor:g}": _scaled(factor) for factor in _FACTORS},
+    **{f"plus {shift:g}": _shifted(shift) for shift in _SHIFTS},
     "all NaN": _filled(float("nan")),
     "all infinite": _filled(float("inf")),
     "sorted": lambda tensor, _: tensor.reshape(-1).sort().values.reshape(tensor.shape),

@@ -23,17 +23,19 @@ from compilefix.measuring.equivalence import (
     run_varied,
     sizes,
 )
+from compilefix.measuring.fix_verdicts import Judge, assumed, fix_verdict, judged_alone
 from compilefix.measuring.judging import (
+    NOT_THE_SAME,
     count_text,
     doubts_of,
     failures_of,
     gains_of,
     judged,
-    sites_text,
-    weight,
+    parity_beyond,
 )
 from compilefix.measuring.overlays import overlays, probed_overlays, shown_path
 from compilefix.measuring.process import run_arm
+from compilefix.measuring.reproducer import Reproducers
 from compilefix.measuring.request import (
     ArmResult,
     FrameEvent,
@@ -72,20 +74,36 @@ def verify(
     progress: Progress,
     single_fix_patchsets: Sequence[tuple[Finding, PatchSet]] = (),
     compare_with: str | None = None,
+    keep: Path | None = None,
 ) -> Verdict:
     """Measures the workload with the files before and after the patch set, whatever of the two is on disk.
 
     Each arm runs in a process of its own, so that a crash or a hang is a result. `single_fix_patchsets` gives, for
     each fix to be judged alone, the patch set that has only this fix. `compare_with` is another workload to be timed in
-    the same run. Raises WorkloadError when the original cannot be
+    the same run. `keep` is the folder for reproducers of differences. Raises WorkloadError when the original cannot be
     run at all: then there is nothing to compare with.
     """
     for spec in (workload, *([compare_with] if compare_with else [])):
         split_spec(spec)
     with tempfile.TemporaryDirectory(prefix="compilefix-", ignore_cleanup_errors=True) as folder:
-        return _Measurement(patchset, workload, options, progress, Path(folder), compare_with).verdict(
+        return _Measurement(patchset, workload, options, progress, Path(folder), compare_with, keep).verdict(
             single_fix_patchsets
         )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What all arms saw. `varied_after` is the patched code, compiled, on varied inputs.
+
+    `own` compares on the inputs of the workload, `parity` on all.
+    """
+
+    same: Equivalence
+    before: ArmResult
+    after: ArmResult
+    varied_after: VariedResult
+    own: Parity
+    parity: Parity
 
 
 @dataclass(frozen=True)
@@ -96,6 +114,7 @@ class _Measurement:
     progress: Progress
     folder: Path
     compare_with: str | None = None
+    keep: Path | None = None
 
     def verdict(self, single_fix_patchsets: Sequence[tuple[Finding, PatchSet]]) -> Verdict:
         """Runs everything that can be run."""
@@ -103,37 +122,21 @@ class _Measurement:
         if not self.patchset:
             eager = self._checked(self._run("eager", "original, eager", before, compiled=False))
             return self._nothing_to_change(eager, self._run("before", "original, compiled", before, compiled=True))
-        probed = probed_overlays(self.patchset)
-        original = self._request("eager", "original, eager", "observe", probed.before, False, None)
-        original = replace(original, vary_s=ORIGINAL_S, probes=tuple(probe.key for probe in probed.in_before))
-        patched = self._request("eager-after", "patched, eager", "observe", probed.after, False, None)
-        first, compiled_before = self._both(
-            lambda: self._run_varied(original, "eager"),
-            lambda: self._run("before", "original, compiled", before, compiled=True),
-        )
-        eager = self._checked(first[0])
-        patched = replace(patched, vary_s=PATCHED_S, variants=tuple(run.variant for run in first[1].runs))
-        compiling = self._request("after", "patched, compiled", "observe", after, True, self.patchset.boundary)
-        compiling = replace(compiling, vary_s=COMPILED_S, variants=for_compiled(first[1]), sizes=sizes(first[1]))
-        second, third = self._both(
-            lambda: self._run_varied(patched, "eager-after"), lambda: self._run_varied(compiling, "after")
-        )
-        same = compared_eager(first, second, probed, self.options, self._assumptions())
-        compiled_after = third[0]
-        varied_compiled = compared_compiled(first[1], third[1], self.options, self._assumptions())
-        parity = same.whole.joined(self._parity(same, compiled_after, compiled_before)).joined(varied_compiled)
-        arms = {"eager": (eager, before), "before": (compiled_before, before), "after": (compiled_after, after)}
-        timings = self._timings(arms, eager)
+        seen = self._seen(before, after)
+        eager, parity = seen.same.original, seen.parity
+        arms = {"eager": (eager, before), "before": (seen.before, before), "after": (seen.after, after)}
+        timings = self._timings(arms, eager) if parity.holds else Timings({}, {}, {})
         phases = Phases(eager.trains)
         speedups = phases.speedups(timings, "before", "after", self.options.seed)
-        fixes = self._fixes(single_fix_patchsets, same, compiled_before)
         shown = {name: _shown(name, result, timings, eager) for name, (result, _) in arms.items()}
-        failures = failures_of(shown["before"], shown["after"], same.patched, parity, speedups)
-        failures += self._again(before, third[1])
+        failures = failures_of(shown["before"], shown["after"], seen.same.patched, parity, speedups)
+        failures += self._again(before, seen.varied_after)
+        doubts = doubts_of(seen.same.coverage, seen.same.note, parity, timings)
+        excused = parity_beyond(seen.own, parity, self._assumptions())
+        if excused:
+            failures, doubts = [item for item in failures if not item.startswith(NOT_THE_SAME)], (excused, *doubts)
         gains = gains_of(shown["before"], shown["after"], speedups)
-        doubts = doubts_of(same.coverage, same.note, parity, timings)
-        promised = bool(self.patchset.fixes)
-        judgement, reasons = judged(shown["before"], shown["after"], failures, gains, doubts, promised)
+        judgement, reasons = judged(shown["before"], shown["after"], failures, gains, doubts, bool(self.patchset.fixes))
         return Verdict(
             verdict=judgement,
             reasons=(*reasons, *parity.notes, *time_notes(timings, speedups)),
@@ -142,13 +145,53 @@ class _Measurement:
             after=shown["after"],
             speedup=speedups,
             parity=parity,
-            coverage=same.coverage,
-            coverage_note=same.note,
-            variation=Variation(same.tried, len(third[1].runs), tuple(v.label for v, _ in same.varied)),
-            fixes=fixes,
+            coverage=seen.same.coverage,
+            coverage_note=seen.same.note,
+            variation=self._variation(seen),
+            fixes=self._fixes(single_fix_patchsets, seen),
             environment=self._environment(eager),
             compared=phases.with_times(Arm(), COMPARED, timings) if self.compare_with else None,
             compared_speedup=self._compared_speedup(phases, timings),
+        )
+
+    def _seen(self, before: Overlay, after: Overlay) -> _Seen:
+        """Runs the original and the patched code, each eager and compiled, on what the original chose."""
+        probed = probed_overlays(self.patchset)
+        original = self._request("eager", "original, eager", "observe", probed.before, False, None)
+        original = replace(original, vary_s=ORIGINAL_S, probes=tuple(probe.key for probe in probed.in_before))
+        (eager, varied), compiled_before = self._both(
+            lambda: self._run_varied(original, "eager"),
+            lambda: self._run("before", "original, compiled", before, compiled=True),
+        )
+        self._checked(eager)
+        patched = self._request("eager-after", "patched, eager", "observe", probed.after, False, None)
+        patched = replace(patched, vary_s=PATCHED_S, variants=tuple(run.variant for run in varied.runs))
+        compiling = self._request("after", "patched, compiled", "observe", after, True, self.patchset.boundary)
+        compiling = replace(compiling, vary_s=COMPILED_S, variants=for_compiled(varied), sizes=sizes(varied))
+        second, (compiled_after, varied_after) = self._both(
+            lambda: self._run_varied(patched, "eager-after"), lambda: self._run_varied(compiling, "after")
+        )
+        same = compared_eager((eager, varied), second, probed, self.options, self._assumptions())
+        compiled_parity = self._parity(same, compiled_after, compiled_before)
+        parity = same.whole.joined(compiled_parity)
+        if parity.holds:
+            parity = parity.joined(compared_compiled(varied, varied_after, self.options, self._assumptions()))
+        own = same.parity.joined(compiled_parity)
+        return _Seen(same, compiled_before, compiled_after, varied_after, own, parity)
+
+    def _variation(self, seen: _Seen) -> Variation:
+        reproducers: tuple[Path, ...] = ()
+        if self.keep is not None:
+            from compilefix.measuring.varied_parity import kept
+
+            reproducers = kept(
+                seen.same, seen.parity, Reproducers(self.keep, self.patchset, self.workload, self.options.seed)
+            )
+        return Variation(
+            tried=seen.same.tried,
+            compiled=len(seen.varied_after.runs),
+            differ=tuple(variant.label for variant, _ in seen.same.varied),
+            reproducers=tuple(shown_path(path) for path in reproducers),
         )
 
     def _checked(self, eager: ArmResult) -> ArmResult:
@@ -187,7 +230,7 @@ class _Measurement:
         ]
 
     def _assumptions(self) -> frozenset[str]:
-        return frozenset(name for fix in self.patchset.fixes if fix.fix is not None for name in fix.fix.assumptions)
+        return assumed(self.patchset)
 
     def _compared_speedup(self, phases: Phases, timings: Timings) -> Speedups | None:
         return phases.speedups(timings, COMPARED, "after", self.options.seed) if self.compare_with else None
@@ -253,34 +296,22 @@ class _Measurement:
             requests[COMPARED] = compared_request(requests["after"], self.compare_with, self.options)
         return measure(requests, {key: self._cache(key) for key in requests}, self.progress)
 
-    def _fixes(
-        self, single: Sequence[tuple[Finding, PatchSet]], same: Equivalence, before: ArmResult
-    ) -> tuple[FixVerdict, ...]:
-        measured = {
-            (fix.code, fix.path, fix.span): self._one_fix(index, fix, patchset, same, before)
-            for index, (fix, patchset) in enumerate(single)
-        }
+    def _fixes(self, single: Sequence[tuple[Finding, PatchSet]], seen: _Seen) -> tuple[FixVerdict, ...]:
+        request = self._request("eager", "original, eager", "observe", Overlay(), False, None)
+        judge = Judge(
+            request,
+            seen.same.original,
+            seen.same.varied_original,
+            seen.before,
+            self.options,
+            self.folder / "fixes",
+            self.progress,
+        )
+        alone = {(item.code, item.path, item.line): item for item in judged_alone(judge, single)}
         return tuple(
-            measured.get((fix.code, fix.path, fix.span)) or _fix_verdict(fix, "not-measured", "")
+            alone.get((fix.code, fix.path, fix.span.line)) or fix_verdict(fix, "not-measured", "")
             for fix in self.patchset.fixes
         )
-
-    def _one_fix(
-        self, index: int, fix: Finding, patchset: PatchSet, same: Equivalence, before: ArmResult
-    ) -> FixVerdict:
-        _, overlay = overlays(patchset)
-        name = f"only {fix.code} at {fix.path}:{fix.span.line}"
-        alone = self._run(f"fix-{index}", name, overlay, compiled=True, boundary=patchset.boundary)
-        if alone.error is not None:
-            return _fix_verdict(fix, "error", alone.error)
-        parity = self._parity(same, alone, before)
-        if not parity.holds:
-            return _fix_verdict(fix, "different", str(parity.first_difference or ""))
-        if alone.graphs_per_call == 0:
-            return _fix_verdict(fix, "no-gain", "no graph was compiled")
-        if weight(alone) < weight(before):
-            return _fix_verdict(fix, "proved", f"{sites_text(before)} before, {sites_text(alone)} with this fix alone")
-        return _fix_verdict(fix, "no-gain", f"{sites_text(before)} before, {sites_text(alone)} with this fix alone")
 
     def _environment(self, eager: ArmResult) -> Mapping[str, str]:
         measured = {
@@ -310,8 +341,3 @@ def _shown(name: str, result: ArmResult, timings: Timings, eager: ArmResult) -> 
 
 def _shown_events(events: Sequence[FrameEvent]) -> tuple[FrameEvent, ...]:
     return tuple(replace(event, path=shown_path(event.path)) for event in events)
-
-
-def _fix_verdict(fix: Finding, judgement: str, reason: str) -> FixVerdict:
-    assumptions = fix.fix.assumptions if fix.fix is not None else ()
-    return FixVerdict(fix.code, fix.path, fix.span.line, assumptions, judgement, reason)  # type: ignore[arg-type]

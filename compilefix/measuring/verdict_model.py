@@ -156,7 +156,7 @@ class Variation:
     tried: int = 0
     compiled: int = 0
     differ: tuple[str, ...] = ()
-    reproducer: str | None = None
+    reproducers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

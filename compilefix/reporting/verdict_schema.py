@@ -54,7 +54,7 @@ def _verdict() -> dict[str, Any]:
             "parity": _parity(),
             "coverage": {
                 "type": "array",
-                "items": _object({"path": _TEXT, "line": _COUNT, "true": _COUNT, "false": _COUNT}),
+                "items": _coverage(),
                 "description": "How often the inputs made each rewritten condition true and false.",
             },
             "coverage_note": _TEXT,
@@ -64,10 +64,31 @@ def _verdict() -> dict[str, Any]:
     )
     found["properties"] |= {
         "compared": {**_or_null(arm), "description": "Another workload that was timed in the same run."},
+        "variation": _variation(),
         "compared_speedup": {**_or_null(speedups), "description": "Its time over the time after."},
         "baseline": {**_TEXT, "description": "The file that it was compared with."},
         "regressions": {**_TEXTS, "description": "What became worse since the baseline."},
     }
+    return found
+
+
+def _coverage() -> dict[str, Any]:
+    found = _object({"path": _TEXT, "line": _COUNT, "true": _COUNT, "false": _COUNT})
+    found["properties"] |= {
+        "column": {**_COUNT, "description": "From 1; 0 where it is not known."},
+        "text": {**_TEXT, "description": "The condition or statement."},
+        "kind": {"enum": ["condition", "statement"], "description": "Of a statement `true` says how often it was run."},
+        "side": {"enum": ["original", "patched"], "description": "The code that it stands in."},
+    }
+    return found
+
+
+def _variation() -> dict[str, Any]:
+    found = _object({"tried": _COUNT, "compiled": _COUNT, "differ": _TEXTS, "reproducers": _TEXTS})
+    found["description"] = (
+        "Inputs beyond those of the workload: how many were tried eager and compiled, which differ, and the programs "
+        "that were written to show it."
+    )
     return found
 
 

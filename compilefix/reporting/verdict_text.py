@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -34,6 +34,8 @@ def show(verdict: Verdict, console: Console) -> None:
     if verdict.compared is not None:
         console.print(_compared(verdict, plain))
         console.print()
+    for told in _variation(verdict):
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     if verdict.coverage:
         console.print(_coverage(verdict, plain))
         console.print()
@@ -205,11 +207,23 @@ def _compared(verdict: Verdict, plain: bool) -> Table:
 
 
 def _coverage(verdict: Verdict, plain: bool) -> Table:
-    table = _table("Rewritten branches reached by the inputs", plain, ("condition", "true", "false"))
+    table = _table("What was changed, and how often the inputs reached it", plain, ("place", "", "true", "false"))
     for branch in verdict.coverage:
-        hits = (str(count) if count else "[yellow]never[/]" for count in (branch.true, branch.false))
-        table.add_row(f"{branch.path}:{branch.line}", *hits)
+        hits = [str(count) if count else "[yellow]never[/]" for count in (branch.true, branch.false)]
+        if branch.kind == "statement":
+            hits = [f"{branch.true} runs" if branch.true else "[yellow]never run[/]", ""]
+        place = f"{branch.path}:{branch.line}" + (" after" if branch.side == "patched" else "")
+        table.add_row(place, escape(branch.text), *hits)
     return table
+
+
+def _variation(verdict: Verdict) -> Iterator[str]:
+    found = verdict.variation
+    if found.tried:
+        differ = f"{len(found.differ)} differ" if found.differ else "none differs"
+        yield f"Varied inputs: {found.tried} eager, {found.compiled} of them compiled; {differ}"
+    for path in found.reproducers:
+        yield f"To see it again: python {path}"
 
 
 def _fixes(verdict: Verdict, plain: bool) -> Table:

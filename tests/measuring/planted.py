@@ -355,6 +355,43 @@ _WARNS = """
         return forward, (torch.randn(4, 3),)
 """
 
+_TWO_BREAKS = """
+    def forward(x):
+        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x - 1
+        if y.mean() > 3:
+            y = y - 3
+        return y * 2
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(4, 3),)
+"""
+_TWO_FIRST = _IF
+_TWO_SECOND = "    if y.mean() > 3:\n        y = y - 3\n"
+
+_COUNTED = """
+    class Counted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            if x.sum() > 0:
+                y = x * 2
+            else:
+                y = x - 1
+            return y + 1
+
+    def work():
+        torch.manual_seed(0)
+        return Counted(), (torch.randn(4, 3),)
+"""
+_COUNTED_IF = "        if x.sum() > 0:\n            y = x * 2\n        else:\n            y = x - 1\n"
+
 WRONG: tuple[Planted, ...] = (
     _case("a branch off by the bound", _BRANCH, _where("x.sum() >= 0"), caught="outputs"),
     _case("sides swapped", _BRANCH, _where("x.sum() > 0", "x - 1", "x * 2"), caught="outputs"),
@@ -640,6 +677,211 @@ WRONG: tuple[Planted, ...] = (
         caught="state",
         hint="hook",
     ),
+    _case(
+        "a break in a try",
+        _TWO_BREAKS,
+        (_TWO_FIRST, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
+        (
+            _TWO_SECOND,
+            "    try:\n"
+            + _TWO_SECOND.replace("    ", "        ", 1).replace("\n    ", "\n        ").rstrip(" ")
+            + "    except ValueError:\n        pass\n",
+        ),
+        caught="breaks",
+        hint="Python",
+    ),
+    _case(
+        "a break in a loop",
+        _TWO_BREAKS,
+        (_TWO_FIRST, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
+        (_TWO_SECOND, "    for _ in range(1):\n" + _TWO_SECOND.replace("    ", "        ", 1)),
+        caught="breaks",
+        hint="Python",
+    ),
+    _case(
+        "breaks behind disable",
+        _TWO_BREAKS,
+        ("def forward(x):\n", "@torch.compiler.disable\ndef hidden(x):\n"),
+        ("def work():", "def forward(x):\n    return hidden(x + 0) + 0\n\n\ndef work():"),
+        caught="breaks",
+        hint="kept out",
+    ),
+    _case(
+        "compiled again at each call",
+        _COUNTED,
+        (_COUNTED_IF, "        y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
+        ("        self.calls += 1\n", '        self.calls += 1\n        self.name = f"call {self.calls}"\n'),
+        ("return y + 1", "return y + (1 if self.name else 2)"),
+        caught="recompiles",
+        hint="compiled again",
+    ),
+    _case(
+        "compiled again for each size",
+        _BRANCH,
+        (_IF, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n    for _ in range(x.shape[0]):\n        y = y * 1\n"),
+        caught="recompiles",
+        hint="each new size",
+    ),
+    _case(
+        "wrong when compiled",
+        _BRANCH,
+        _where("x.sum() > 0", "x * (3 if torch.compiler.is_compiling() else 2)"),
+        caught="compiled",
+        hint="compiled",
+    ),
+    _case(
+        "wrong when compiled, on the other side",
+        _BRANCH,
+        _where("x.sum() > 0", two="x - (3 if torch.compiler.is_compiling() else 1)"),
+        caught="compiled",
+        hint="compiled",
+    ),
+    _case(
+        "a line that compiled code no longer prints",
+        _SAYS,
+        ('    print("end")\n', '    if not torch.compiler.is_compiling():\n        print("end")\n'),
+        caught="compiled",
+        hint="end",
+    ),
+    _case(
+        "a slower result",
+        _BRANCH,
+        (
+            _IF,
+            "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n    w = torch.eye(700)\n"
+            "    for _ in range(20):\n        w = w @ w\n    y = y + 0 * w[0, 1]\n",
+        ),
+        caught="slower",
+        hint="slower",
+    ),
 )
 
-TRUE: tuple[Planted, ...] = (_case("where for if", _BRANCH, _where("x.sum() > 0")),)
+TRUE: tuple[Planted, ...] = (
+    _case("where for if", _BRANCH, _where("x.sum() > 0")),
+    _case("the condition the other way round", _BRANCH, _where("x.sum().gt(0).logical_not()", "x - 1", "x * 2")),
+    _case("arithmetic for a branch's sides", _BRANCH, _where("x.sum() > 0", "x + x")),
+    _case("one expression", _BRANCH, (_IF, "    y = x * 2 if x.sum() > 0 else x - 1\n")),
+    _case("another order of the sum", _SUMS, (".double().sum().float()", ".double().t().sum().float()")),
+    _case(
+        "the loop over rows at once",
+        _ROWS,
+        (_ROWS_LOOP, "    return torch.where((x.sum(1) > 0)[:, None], x * w, x)\n"),
+    ),
+    _case(
+        "a comprehension for the loop",
+        _ROWS,
+        (_ROWS_LOOP, "    return torch.stack([torch.where(row.sum() > 0, row * w, row) for row in x])\n"),
+    ),
+    _case("a view for each row", _VIEWS, (_VIEWS_IF, _VIEWS_WHERE), ("(out[0], out[1])", "(out.select(0, 0), out[1])")),
+    _case("an item that becomes a tensor", _FILLS, ("x.abs().max().item()", "x.detach().abs().max()")),
+    _case("detached instead of read", _DETACHED, ("scale = g.item()", "scale = g.detach()")),
+    _case(
+        "a mean written out",
+        """
+        def forward(x):
+            m = x.mean(0)
+            if m.sum() > 0:
+                return x - m
+            return x + m
+
+        def work():
+            torch.manual_seed(0)
+            return forward, (torch.randn(32, 8),)
+        """,
+        (
+            "    if m.sum() > 0:\n        return x - m\n    return x + m\n",
+            "    return torch.where(m.sum() > 0, x - m, x + m)\n",
+        ),
+        ("x.mean(0)", "x.t().contiguous().sum(1) / x.shape[0]"),
+    ),
+    _case(
+        "a matrix product in two halves",
+        """
+        class Product(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(64, 16) / 8)
+
+            def forward(self, x):
+                y = x @ self.weight
+                if y.abs().max() > 1e6:
+                    y = y / 2
+                return y
+
+        def work():
+            torch.manual_seed(0)
+            return Product(), (torch.randn(8, 64),)
+        """,
+        ("        y = x @ self.weight\n", "        y = x[:, :32] @ self.weight[:32] + x[:, 32:] @ self.weight[32:]\n"),
+        (
+            "        if y.abs().max() > 1e6:\n            y = y / 2\n",
+            "        y = torch.where(y.abs().max() > 1e6, y / 2, y * 1)\n",
+        ),
+    ),
+    _case(
+        "softmax written out",
+        """
+        def forward(x):
+            top = x.max(-1, keepdim=True).values
+            e = (x - top).exp()
+            p = e / e.sum(-1, keepdim=True)
+            if p.max() > 0.5:
+                return p * 2
+            return p
+
+        def work():
+            torch.manual_seed(0)
+            return forward, (torch.randn(8, 16),)
+        """,
+        (
+            "    top = x.max(-1, keepdim=True).values\n    e = (x - top).exp()\n    p = e / e.sum(-1, keepdim=True)\n",
+            "    p = torch.softmax(x, -1)\n",
+        ),
+        (
+            "    if p.max() > 0.5:\n        return p * 2\n    return p\n",
+            "    return torch.where(p.max() > 0.5, p * 2, p)\n",
+        ),
+    ),
+    _case(
+        "a running mean in place",
+        _MEMORY,
+        (
+            _MEMORY_IF,
+            "        self.mean = torch.where(self.steps == 0, x.mean(0), 0.9 * self.mean + 0.3 * x.mean(0))\n",
+        ),
+    ),
+    _case(
+        "the checks as a helper",
+        _CHECKS,
+        ('    if x.isnan().any():\n        raise ValueError("the input holds NaN")\n', "    refuse(x)\n"),
+        (
+            "def forward(x, limit=10.0):",
+            'def refuse(x):\n    if x.isnan().any():\n        raise ValueError("the input holds NaN")'
+            "\n\n\ndef forward(x, limit=10.0):",
+        ),
+    ),
+    _case(
+        "a comment and a name",
+        _MODEL,
+        ("h = self.norm(self.one(x))", "first = self.one(x)  # linear\n        h = self.norm(first)"),
+    ),
+    _case(
+        "the message with a format",
+        _SAYS,
+        ('print("sum", total.item())', 'print(f"sum {total.item()}")'),
+    ),
+    _case("random numbers in the same order", _DRAWS, (_DRAWS_IF, "    y = x + a\n")),
+    _case(
+        "the empty input kept", _EMPTY, (_EMPTY_IF, "    return torch.where(x.sum() > 0, x.mean(0), x.mean(0) - 1)\n")
+    ),
+    _case("counted in another way", _GLOBAL, ("    HISTORY.append(STEPS)\n", "    HISTORY.extend([STEPS])\n")),
+    _case(
+        "a safe derivative",
+        _SAFE_LOG,
+        (
+            _SAFE_LOG_IF,
+            "        positive = s.min() > 0\n"
+            "        y = torch.where(positive, torch.log(torch.where(positive, s, 1.0)), s + self.bias)\n",
+        ),
+    ),
+)
