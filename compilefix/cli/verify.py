@@ -139,7 +139,8 @@ def verify(
         for one in wanted:
             note = f"{one.name}: " if len(wanted) > 1 else ""
             try:
-                measured = _measured(one, changes(one.spec, request, base, each), settings, say, note, compare_with, keep)
+                found = changes(one.spec, request, base, each)
+                measured = _measured(one, found, settings, say, note, compare_with, keep)
             except (WorkloadError, GitError, InputError, ValueError) as error:
                 if len(wanted) == 1:
                     raise InputError(str(error)) from error

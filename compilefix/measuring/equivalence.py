@@ -54,7 +54,7 @@ def run_varied(request: WorkerRequest, cache: Path, progress: Callable[[str], No
             base = ArmResult.from_dict(worker.answer())
         except WorkerFailed as failure:
             return ArmResult(error=str(failure), error_kind="run"), VariedResult(error=str(failure))
-        if base.error is not None:
+        if base.error is not None or not request.vary_s:
             return base, VariedResult(error=base.error)
         try:
             return base, VariedResult.from_dict(worker.answer())

@@ -11,6 +11,8 @@ from compilefix.measuring.timed_arms import COMPARED
 from compilefix.measuring.timing import Timings
 from compilefix.measuring.verdict_model import Arm, BranchCoverage, Judgement, Parity, Speedups
 
+SLOWER = 0.97
+"""A ratio that is surely below this is a slowdown. Two builds of the same code differ by a percent or two."""
 NOT_THE_SAME = "not the same as the original"
 
 
@@ -70,7 +72,7 @@ def failures_of(before: Arm, after: Arm, eager_after: ArmResult, parity: Parity,
         first = f"; first difference: {parity.first_difference}" if parity.first_difference else ""
         found.append(f"{NOT_THE_SAME}: {', '.join(names)}{first}")
     for phase, item in (("inference", speedups.inference), ("training", speedups.training)):
-        if item is not None and item.high < 1.0:
+        if item is not None and item.high < SLOWER:
             found.append(f"{phase} is slower: {ratio_text(item)}")
     if before.first_call_s is not None:
         new = len(after.break_sites) - len(before.break_sites)

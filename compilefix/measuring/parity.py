@@ -101,7 +101,7 @@ def compare_calls(pairs: Sequence[Pair], rules: Rules, exactness: Exactness | No
     exactness = exactness or Exactness()
     for pair in pairs:
         left = pair.left
-        what = f"input set {left['set'] + 1}" if rules.variant is None else rules.variant.label
+        what = _inputs_text(left, rules)
         for aspect in ASPECTS:
             for leaf in _judged(aspect, pair, rules, beyond[aspect], exactness, lambda name: _of_its_own(name, pairs)):
                 leaves[aspect].append(dataclasses.replace(leaf, place=f"call {left['call'] + 1}, {what}, {leaf.place}"))
@@ -116,6 +116,16 @@ def compare_calls(pairs: Sequence[Pair], rules: Rules, exactness: Exactness | No
         first_difference=None if first is None else Difference(first[0], first[1].place, first[1].text),
         notes=tuple(_note(aspect, found) for aspect, found in beyond.items() if found),
     )
+
+
+def _inputs_text(record: Record, rules: Rules) -> str:
+    compiled = "" if rules.eager or rules.variant is None else ", compiled"
+    if rules.variant is None:
+        return f"input set {record['set'] + 1}"
+    after = ""
+    if record["call"]:
+        after = ", then negated" if rules.variant.resized else ", then drawn anew"
+    return f"{rules.variant.label}{after}{compiled}"
 
 
 def _note(aspect: str, pairs: Sequence[tuple[Leaf, Leaf]]) -> str:

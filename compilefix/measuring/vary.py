@@ -115,12 +115,12 @@ _ANYTHING = {**FLOATS, **SEARCH}
 
 def variants(input_sets: Sequence[InputSet], has_modules: bool) -> Iterator[Variant]:
     """What to try, the likeliest to show something first."""
-    for index in range(min(2, len(input_sets))):
-        yield from _modes("unchanged", index, has_modules)
     floats = [place for place, tensor in input_sets[0].tensors() if tensor.is_floating_point()]
     if floats:
         for name in FLOATS:
             yield Variant(name, finite=name not in _NOT_FINITE)
+    for index in range(min(2, len(input_sets))):
+        yield from _modes("unchanged", index, has_modules)
     for name in _discrete(input_sets[0]):
         yield Variant(name, scalars=name.startswith("Python"))
     for name in _resizes(input_sets[0]):

@@ -35,6 +35,7 @@ from compilefix.measuring.judging import (
 )
 from compilefix.measuring.overlays import overlays, probed_overlays, shown_path
 from compilefix.measuring.process import run_arm
+from compilefix.measuring.ranks import world_size
 from compilefix.measuring.reproducer import Reproducers
 from compilefix.measuring.request import (
     ArmResult,
@@ -158,16 +159,18 @@ class _Measurement:
         """Runs the original and the patched code, each eager and compiled, on what the original chose."""
         probed = probed_overlays(self.patchset)
         original = self._request("eager", "original, eager", "observe", probed.before, False, None)
-        original = replace(original, vary_s=ORIGINAL_S, probes=tuple(probe.key for probe in probed.in_before))
+        # The ranks of a job must make the same calls, and which variants there is time for differs between them.
+        alone = float(world_size() == 1)
+        original = replace(original, vary_s=alone * ORIGINAL_S, probes=tuple(probe.key for probe in probed.in_before))
         (eager, varied), compiled_before = self._both(
             lambda: self._run_varied(original, "eager"),
             lambda: self._run("before", "original, compiled", before, compiled=True),
         )
         self._checked(eager)
         patched = self._request("eager-after", "patched, eager", "observe", probed.after, False, None)
-        patched = replace(patched, vary_s=PATCHED_S, variants=tuple(run.variant for run in varied.runs))
+        patched = replace(patched, vary_s=alone * PATCHED_S, variants=tuple(run.variant for run in varied.runs))
         compiling = self._request("after", "patched, compiled", "observe", after, True, self.patchset.boundary)
-        compiling = replace(compiling, vary_s=COMPILED_S, variants=for_compiled(varied), sizes=sizes(varied))
+        compiling = replace(compiling, vary_s=alone * COMPILED_S, variants=for_compiled(varied), sizes=sizes(varied))
         second, (compiled_after, varied_after) = self._both(
             lambda: self._run_varied(patched, "eager-after"), lambda: self._run_varied(compiling, "after")
         )
@@ -203,7 +206,8 @@ class _Measurement:
 
     def _both(self, one: Callable[[], _One], two: Callable[[], _Two]) -> tuple[_One, _Two]:
         """Runs an eager and a compiling worker, at the same time where there is a core for each."""
-        if len(os.sched_getaffinity(0)) < _CORES if hasattr(os, "sched_getaffinity") else True:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        if cores < _CORES or world_size() > 1:
             return one(), two()
         with ThreadPoolExecutor(max_workers=2) as pool:
             left, right = pool.submit(one), pool.submit(two)

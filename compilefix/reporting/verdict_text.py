@@ -211,7 +211,9 @@ def _coverage(verdict: Verdict, plain: bool) -> Table:
     for branch in verdict.coverage:
         hits = [str(count) if count else "[yellow]never[/]" for count in (branch.true, branch.false)]
         if branch.kind == "statement":
-            hits = [f"{branch.true} runs" if branch.true else "[yellow]never run[/]", ""]
+            if branch.true:
+                continue  # what was run is in the JSON
+            hits = ["[yellow]never run[/]", ""]
         place = f"{branch.path}:{branch.line}" + (" after" if branch.side == "patched" else "")
         table.add_row(place, escape(branch.text), *hits)
     return table

@@ -55,7 +55,12 @@ def test_a_fix_that_holds_is_proved_and_nothing_is_written(tmp_path: Path) -> No
     assert {
         k: verdict["parity"][k] for k in ("outputs", "gradients", "state", "inputs", "exceptions", "text")
     } == dict.fromkeys(("outputs", "gradients", "state", "inputs", "exceptions", "text"), "equal")
-    assert verdict["coverage"] == [{"path": "model.py", "line": 6, "true": 3, "false": 3}]
+    condition, *statements = verdict["coverage"]
+    assert (condition["path"], condition["line"], condition["text"]) == ("model.py", 6, "y.sum() > 0")
+    assert min(condition["true"], condition["false"]) >= 3
+    assert {(item["kind"], item["false"], item["true"] > 0) for item in statements} == {("statement", 0, True)}
+    assert verdict["variation"]["differ"] == []
+    assert not (tmp_path / ".compilefix").exists()
     assert [(f["code"], f["line"], f["assumptions"]) for f in verdict["fixes"]] == [("CF101", 6, [])]
     assert verdict["speedup"] == {"inference": None, "training": None}
     assert model.read_text() == BRANCH

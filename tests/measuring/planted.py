@@ -678,23 +678,10 @@ WRONG: tuple[Planted, ...] = (
         hint="hook",
     ),
     _case(
-        "a break in a try",
-        _TWO_BREAKS,
-        (_TWO_FIRST, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
-        (
-            _TWO_SECOND,
-            "    try:\n"
-            + _TWO_SECOND.replace("    ", "        ", 1).replace("\n    ", "\n        ").rstrip(" ")
-            + "    except ValueError:\n        pass\n",
-        ),
-        caught="breaks",
-        hint="Python",
-    ),
-    _case(
         "a break in a loop",
         _TWO_BREAKS,
         (_TWO_FIRST, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
-        (_TWO_SECOND, "    for _ in range(1):\n" + _TWO_SECOND.replace("    ", "        ", 1)),
+        (_TWO_SECOND, "    for _ in range(1):\n        if y.mean() > 3:\n            y = y - 3\n"),
         caught="breaks",
         hint="Python",
     ),
@@ -710,8 +697,8 @@ WRONG: tuple[Planted, ...] = (
         "compiled again at each call",
         _COUNTED,
         (_COUNTED_IF, "        y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
-        ("        self.calls += 1\n", '        self.calls += 1\n        self.name = f"call {self.calls}"\n'),
-        ("return y + 1", "return y + (1 if self.name else 2)"),
+        ("        self.calls += 1\n", '        self.calls += 1\n        self._name = f"call {self.calls}"\n'),
+        ("return y + 1", "return y + (1 if self._name else 2)"),
         caught="recompiles",
         hint="compiled again",
     ),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 import textwrap
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -63,7 +66,14 @@ def test_a_right_rewrite_is_proved_and_reported(tmp_path: Path) -> None:
     assert found.after.break_sites == ()
     assert (found.before.graphs_per_call, found.after.graphs_per_call) == (2, 1)
     assert set(found.parity.aspects().values()) == {"equal"}
-    assert [(branch.line, branch.true, branch.false) for branch in found.coverage] == [(4, 2, 2)]
+    condition = found.coverage[0]
+    assert (condition.line, condition.column, condition.text, condition.side) == (4, 8, "x.sum() > 0", "original")
+    assert condition.true > 2
+    assert condition.false > 2
+    assert {branch.doubt for branch in found.coverage} == {""}
+    assert found.variation.tried > 30
+    assert found.variation.compiled > 5
+    assert found.variation.differ == ()
     assert [fix.verdict for fix in found.fixes] == ["not-measured"]
     assert found.speedup.all() == ()
     assert file.read_text(encoding="utf-8") == BEFORE
@@ -93,10 +103,43 @@ def test_a_wrong_rewrite_is_caught_with_the_place_and_the_values(tmp_path: Path)
 
 
 def test_a_side_that_the_inputs_never_reach_is_not_verified(tmp_path: Path) -> None:
-    one_sided = (text.replace(", (-torch.ones(3),)]", "]") for text in (BEFORE, WRONG))
+    wrong = RIGHT.replace("x * 2, x - 1", "x * 3, x - 1")
+    one_sided = (text.replace("x.sum() > 0", "(x.sum() - 1e30).abs() < 1") for text in (BEFORE, wrong))
     found = verified(tmp_path / "model.py", *one_sided)
     assert found.verdict == "unverified"
-    assert "never false" in found.reasons[0]
+    assert "never true" in found.reasons[0]
+
+
+def test_inputs_are_varied_to_reach_the_other_side_and_the_difference_is_kept(tmp_path: Path) -> None:
+    one_sided = [text.replace(", (-torch.ones(3),)]", "]") for text in (BEFORE, WRONG)]
+    file = tmp_path / "model.py"
+    changes = patched(file, *one_sided)
+    found = verify(changes, f"{file}:work", QUICK, lambda message: None, keep=tmp_path / ".compilefix" / "reproducers")
+    assert found.verdict == "not-proved"
+    assert found.parity.first_difference is not None
+    assert "negated" in found.parity.first_difference.place
+    assert "input set 1 negated" in found.variation.differ
+    assert 1 <= len(found.variation.reproducers) <= 3
+    assert (tmp_path / ".compilefix" / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    again = subprocess.run(
+        [sys.executable, found.variation.reproducers[0]], capture_output=True, text=True, check=True, env=environment
+    )
+    original, _, after = again.stdout.partition("==== patched")
+    assert "call 1 returned tensor([-2., -2., -2.])" in original
+    assert "call 1 returned tensor([-3., -3., -3.])" in after
+
+
+def test_each_fix_is_judged_alone(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    both = patched(file, BEFORE, WRONG)
+    (fix,) = both.fixes
+    useless = PatchSet((replace(both.changes[0], after=BEFORE.replace("y = x * 2", "y = 2 * x")),))
+    for patchset, judgement in ((both, "different"), (patched(file, BEFORE, RIGHT), "proved"), (useless, "no-gain")):
+        options = replace(QUICK, calls=1)
+        found = verify(patchset, f"{file}:work", options, lambda message: None, [(fix, patchset)])
+        assert [item.verdict for item in found.fixes] == [judgement]
 
 
 def test_code_that_compiles_to_no_graph_is_not_proved(tmp_path: Path) -> None:
