@@ -1,8 +1,8 @@
-"""CF603: a list of a module that grows with every call.
+"""CF603: a list that grows with every call.
 
 ## What it does
 Finds `self.history.append(value)` (also `extend`, `+= [...]`, `insert`, `add` of a set) in compiled code, where the
-container is made in `__init__` and nothing in the function empties it.
+container is made in `__init__`, or is a global of the file, and nothing in the function empties it.
 
 ## Why is this bad
 The length of the list is a guard: each call finds it longer, and the code is compiled again. After eight times Dynamo
@@ -32,8 +32,9 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding
+from compilefix.codemods.recompiles.sizes import is_likely_compiled
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class
+from compilefix.source.index import Class, Function
 
 _GROWS = frozenset({"append", "extend", "insert", "add"})
 _SHRINKS = frozenset({"clear", "pop", "popleft", "remove"})
@@ -43,11 +44,11 @@ _ADVICE = (
 
 
 class GrowingList(Rule):
-    """List of a module that grows with every call."""
+    """List that grows with every call."""
 
     code = "CF603"
     name = "growing-list"
-    summary = "list of a module that grows with every call"
+    summary = "list of a module or file that grows with every call"
     effect = "recompile"
     hints = (".append(", ".extend(", "+=", ".insert(", ".add(")
 
@@ -58,11 +59,19 @@ class GrowingList(Rule):
             return
         for node in scope.nodes:
             container = _grown(node)
-            if container is None or not isinstance(container, ast.Attribute) or container.attr in seen:
+            if container is None or ast.unparse(container) in seen:
                 continue
-            if not _is_own_container(container, scope) or _is_emptied(container, scope):
+            if isinstance(container, ast.Attribute):
+                kept = _is_own_container(container, scope)
+            else:
+                kept = (
+                    isinstance(container, ast.Name)
+                    and is_likely_compiled(scope)
+                    and _is_global_container(container, scope)
+                )
+            if not kept or _is_emptied(container, scope):
                 continue
-            seen.add(container.attr)
+            seen.add(ast.unparse(container))
             message = (
                 f"`{ast.unparse(container)}` is longer at every call, and its length is a guard: each is compiled anew"
             )
@@ -106,6 +115,21 @@ def _is_own_container(target: ast.Attribute, scope: Scope) -> bool:
     return False
 
 
+def _is_global_container(target: ast.Name, scope: Scope) -> bool:
+    """Whether the name is a global that the file makes a list or set, and no local of the functions around it."""
+    value = scope.function.module.assigns.get(target.id)
+    if value is None or not _is_plain_container(value):
+        return False
+    function: Function | None = scope.function
+    while function is not None:
+        declared = any(target.id in n.names for n in function.of(ast.Global))
+        stored = any(n.id == target.id and isinstance(n.ctx, ast.Store) for n in function.of(ast.Name))
+        if target.id in {p.arg for p in function.parameters} or (stored and not declared):
+            return False
+        function = function.parent
+    return True
+
+
 def _assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
     for part in ast.walk(node):
         if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
@@ -127,7 +151,7 @@ def _is_plain_container(node: ast.expr) -> bool:
     )
 
 
-def _is_emptied(target: ast.Attribute, scope: Scope) -> bool:
+def _is_emptied(target: ast.expr, scope: Scope) -> bool:
     text = ast.unparse(target)
     for node in scope.nodes:
         if (

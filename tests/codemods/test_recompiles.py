@@ -93,6 +93,25 @@ def test_state_is_reported_exactly_where_every_call_compiles(
     assert _reported(rule, text) == int(grows)
 
 
+@pytest.mark.parametrize(
+    ("body", "grows"),
+    [
+        ("KEPT.append(1)", True),
+        ("KEPT.extend([x.sum()])", True),
+        ("KEPT.append(1)\nKEPT.clear()", False),
+        ("KEPT = []\nKEPT.append(1)", False),
+        ("OTHER = [1]\nOTHER.append(2)", False),
+    ],
+)
+def test_a_global_list_that_grows_is_compiled_for_each_length(body: str, grows: bool) -> None:
+    head = "import torch\nKEPT = []\n\n\n@torch.compile\ndef f(x: torch.Tensor):\n"
+    text = f"{head}{textwrap.indent(body, '    ')}\n    return x * 2\n"
+    space: dict[str, Any] = {}
+    exec(compile(text.replace("@torch.compile\n", ""), "<program>", "exec"), space)
+    assert (_graphs(space["f"], [torch.ones(2)] * _CALLS) == _CALLS) is grows
+    assert _reported(GrowingList, text) == int(grows)
+
+
 def _branch(test: str) -> str:
     return f"import torch\ndef f(x: torch.Tensor):\n    if {test}:\n        x = x * 2\n    return x + 1\n"
 
