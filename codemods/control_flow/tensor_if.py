@@ -5,7 +5,7 @@ Finds `if`/`elif`/`else` on a tensor whose branches give values to local names o
 and selects with `torch.where`. A turn of a loop that a tensor skips (`if probability < layerdrop: continue`) always
 runs, and its results are selected. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around
 the selection, and one inside a branch stays inside. `if mask.any():` around statements that change only what the mask
-selects goes away.
+selects goes away. A block that only prints, logs or warns goes to the compile boundary with the condition (`log-late`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -59,10 +59,13 @@ from compilefix.codemods.conditions import (
 from compilefix.codemods.control_flow.branches import Branch, read_branch
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
+from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
 from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.deferral import where_to_wrap
+from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
 
@@ -98,6 +101,7 @@ class TensorIf(Rule):
         "number-to-tensor",
         "float32-rounding",
         "rng-stream",
+        "log-late",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -108,6 +112,10 @@ class TensorIf(Rule):
             turn = skipped_turn(node, scope)
             if turn is not None:
                 yield self._judge_turn(node, turn, scope)
+                continue
+            calls = guarded_effects(node, scope) if scope.logging == "boundary" else []
+            if calls:
+                yield self._judge_effects(node, calls, scope)
                 continue
             chain = _chain(node)
             tests = [link.test for link in chain if is_tensor_test(link.test, scope)]
@@ -144,6 +152,20 @@ class TensorIf(Rule):
             return self.declined(scope, node, message, template.broken or "the turn cannot always run")
         fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
+
+    def _judge_effects(self, node: ast.If, calls: list[ast.Call], scope: Scope) -> Finding:
+        first = next(iter(tensor_tests(node.test, scope)))
+        message = f"`{ast.unparse(first)}` is a tensor: the `if` on it breaks the graph"
+        template = Template()
+        try:
+            code = late_effects(node, calls, scope, template)
+        except Refused as refusal:
+            return self.declined(scope, node, message, str(refusal))
+        if code is None or template.broken is not None:
+            return self.declined(scope, node, message, template.broken or "the condition is not all tensors")
+        edit = scope.edit(node, code, **template.parts)
+        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
+        return self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
     def _best(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
         """The block without its `if`, else the selected values, else each statement selected."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
 from compilefix.codemods.host_effects.calls import calls_with, effects, kind_of, taken_by_name
@@ -18,7 +19,7 @@ from compilefix.codemods.host_effects.levels import calls_under, level_guard
 from compilefix.codemods.host_effects.once import is_cached, once_function
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import kept, read_of
-from compilefix.codemods.host_effects.texts import escaped
+from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function, Module, Project
 from compilefix.source.snippets import snippet
@@ -147,6 +148,44 @@ def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], sc
     values = [*(code for code, _ in flags.values()), *map(escaped, plan.captured)]
     code = f"emit({', '.join([escaped(f'{body}{function}(') + escaped(listed) + ')', *values])})"
     return code, plan.gradient_texts
+
+
+def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list[Obstacle]]:
+    """Code that makes a call at the boundary where the code `condition` gave a true tensor, and what that rests on.
+
+    The call may itself note an effect already, `emit(lambda x: print(x), x)`.
+
+    Raises:
+        Refused: a part of the call cannot be moved.
+    """
+    check_function(scope)
+    reasons = ["the text appears when the compiled call returns"]
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Lambda):
+        names = [a.arg for a in first.args.args]
+        body, values = source_of(first.body, scope), [source_of(a, scope) for a in call.args[1:]]
+    else:
+        plan = Plan(scope)
+        check_statement(call, scope)
+        if (taken := taken_by_name(call, scope)) is not None:
+            reasons.append(taken)
+        body = f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
+        if plan.reads:
+            raise Refused(f"`{next(iter(plan.reads))}` is read from a tensor before the `if`")
+        names, values = list(plan.captured.values()), list(plan.captured)
+        reasons += plan.reasons
+        evaluated = scope.legality.both_evaluated([p for p in plan.nodes if p in scope.parents], scope.facts)
+        return _conditional(body, names, values, condition), [*(Obstacle(r, "log-late") for r in reasons), *evaluated]
+    return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
+
+
+def _conditional(body: str, names: Sequence[str], values: Sequence[str], condition: str) -> str:
+    flag, number = "condition", 1
+    while flag in names:
+        number += 1
+        flag = f"condition_{number}"
+    text = escaped(f"lambda {', '.join([flag, *names])}: {body} if {flag} else None")
+    return f"emit({', '.join([text, condition, *map(escaped, values)])})"
 
 
 def check_function(scope: Scope) -> None:

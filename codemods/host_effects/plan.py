@@ -28,6 +28,7 @@ class Plan:
     inlined: set[str] = field(default_factory=set)
     lenient: bool = False
     gradient_texts: list[str] = field(default_factory=list)
+    nodes: list[ast.expr] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
     def assume(self, assumption: str, reason: str) -> None:
@@ -48,6 +49,7 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     text = source_of(node, scope)
     if checked:
         _check(node, scope.value(node), plan, raw=raw)
+    plan.nodes.append(node)
     if text not in plan.captured:
         plan.captured[text] = _parameter(node, plan)
     return plan.captured[text]

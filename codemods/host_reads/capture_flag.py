@@ -27,6 +27,10 @@ The flag counts for the whole process, and what is compiled with it is compiled 
 number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, so nothing is
 offered where the compiled code has one of these, or asks a number for its truth; the finding names it.
 
+What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
+and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
+7, 8 and 121 us not compiled (torch 2.13, inductor, one thread, 2026-11-21). It compiled one graph instead of three.
+
 Graph breaks: GB0033, GB0124. torch: all supported versions.
 """
 
