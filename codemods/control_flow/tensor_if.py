@@ -44,10 +44,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value
 from compilefix.codemods.conditions import (
     condition,
     is_tensor_test,
@@ -56,7 +54,15 @@ from compilefix.codemods.conditions import (
     tensor_tests,
     tensor_words,
 )
-from compilefix.codemods.control_flow.branches import Branch, read_branch
+from compilefix.codemods.control_flow.arms import (
+    Arm,
+    assignment_order,
+    chain_of,
+    hoisted,
+    own_names_read,
+    read_arms,
+    value_before,
+)
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
@@ -68,19 +74,6 @@ from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One arm of an `if` chain: its test (None for `else`) and what it assigns."""
-
-    test: ast.expr | None
-    branch: Branch
-
-    @property
-    def assigns(self) -> dict[str, Given]:
-        """The values by name, in order."""
-        return self.branch.assigns
 
 
 class TensorIf(Rule):
@@ -117,7 +110,7 @@ class TensorIf(Rule):
             if calls:
                 yield self._judge_effects(node, calls, scope)
                 continue
-            chain = _chain(node)
+            chain = chain_of(node)
             tests = [link.test for link in chain if is_tensor_test(link.test, scope)]
             if tests and not _only_raises(node) and not ends_loop(node, scope):
                 yield self._judge(node, chain, tests[0], scope)
@@ -203,7 +196,7 @@ class TensorIf(Rule):
         return "\n".join([*lines, "else:", *(f"    {line}" for line in rest.splitlines())])
 
     def _rewrite(self, node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> str | None:
-        arms = _arms(chain, scope, template)
+        arms = read_arms(chain, scope, template)
         if arms is None:
             return None
         fixed, tests = split_static(node.test, scope)
@@ -217,7 +210,7 @@ class TensorIf(Rule):
         if fixed and len(arms) > 2:
             template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that has an `elif`")])
             return None
-        order = _targets(arms, template)
+        order = assignment_order(arms, template)
         if order is None:
             return None
         results = [name for name in order if "." in name or live_after(name, node, scope)]
@@ -266,7 +259,7 @@ class TensorIf(Rule):
             name = free_name("condition", scope)
             lines.append(f"{name} = {codes[0]}")
             codes = [name]
-        template.refuse(_own_names_read(arms))
+        template.refuse(own_names_read(arms))
         together = [name for arm in arms for name in arm.branch.together]
         if together and (len(arms) > 1 or set(together) != set(order) or len(results) != len(order)):
             template.refuse([Obstacle(f"`{', '.join(together)}` are exchanged, and another name or branch is there")])
@@ -274,7 +267,7 @@ class TensorIf(Rule):
         selections: list[str] = []
         for name in order:
             if name not in results:
-                lines.append(_hoisted(name, arms, scope, template))
+                lines.append(hoisted(name, arms, scope, template))
                 continue
             code = self._selected(name, node, arms, [c for c in codes if c is not None], scope, template)
             if code is None:
@@ -291,7 +284,7 @@ class TensorIf(Rule):
         self, name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template
     ) -> str | None:
         # A fixed conjunct stays around the selection, so what it says of the name holds there.
-        before = _before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
+        before = value_before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
         sides = [arm.assigns.get(name) for arm in arms]
         if arms[-1].test is not None:
             sides.append(None)
@@ -311,35 +304,6 @@ class TensorIf(Rule):
         return name if side is None else template.code(side)
 
 
-def _before(name: str, statement: ast.stmt, scope: Scope) -> Value | None:
-    """The value of a name, or of an attribute of `self`, before a statement."""
-    known = scope.facts.env_before.get(statement, {}).get(name)
-    if known is not None or "." not in name or scope.function.cls is None:
-        return known
-    return scope.legality.inference.attribute(scope.function.cls, name.partition(".")[2])
-
-
-def _own_names_read(arms: Sequence[Arm]) -> Iterator[Obstacle]:
-    """Whether a name that one branch unpacks for itself means something else in another one, or in a test."""
-    for arm in arms:
-        others = [step for other in arms if other is not arm for g in other.assigns.values() for step in g.steps]
-        tests = [other.test for other in arms if other.test is not None]
-        for name in arm.branch.own:
-            if any(isinstance(n, ast.Name) and n.id == name for e in (*others, *tests) for n in ast.walk(e)):
-                yield Obstacle(f"another branch reads `{name}`, which one branch overwrites")
-
-
-def _chain(node: ast.If) -> list[ast.If]:
-    chain = [node]
-    while (
-        len(chain[-1].orelse) == 1
-        and isinstance(inner := chain[-1].orelse[0], ast.If)
-        and inner.col_offset == node.col_offset
-    ):
-        chain.append(inner)
-    return chain
-
-
 def _is_elif(node: ast.If, scope: Scope) -> bool:
     parent = scope.parents.get(node)
     return isinstance(parent, ast.If) and parent.orelse == [node] and parent.col_offset == node.col_offset
@@ -354,49 +318,3 @@ def _is_structured(statement: ast.stmt) -> bool:
 def _only_raises(node: ast.If) -> bool:
     """Whether the `if` is a validation: that is CF103."""
     return len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
-
-
-def _arms(chain: Sequence[ast.If], scope: Scope, template: Template) -> list[Arm] | None:
-    blocks: list[tuple[ast.expr | None, Sequence[ast.stmt]]] = [(link.test, link.body) for link in chain]
-    if chain[-1].orelse:
-        blocks.append((None, chain[-1].orelse))
-    arms: list[Arm] = []
-    for test, body in blocks:
-        branch = read_branch(body, chain[0], scope, template)
-        if branch is None:
-            return None
-        arms.append(Arm(test, branch))
-    return arms
-
-
-def _targets(arms: Sequence[Arm], template: Template) -> list[str] | None:
-    """All assigned names in an order that fits every arm."""
-    order: list[str] = []
-    for arm in arms:
-        position = 0
-        for name in arm.assigns:
-            if name in order:
-                if order.index(name) < position:
-                    template.refuse([Obstacle("the branches assign the same names in another order")])
-                    return None
-                position = order.index(name) + 1
-            else:
-                order.insert(position, name)
-                position += 1
-    return order
-
-
-def _hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) -> str:
-    """A name that only its own branch reads: it is computed always."""
-    owners = [arm for arm in arms if name in arm.assigns]
-    others = [arm for arm in arms if name not in arm.assigns]
-    if len(owners) > 1:
-        template.refuse([Obstacle(f"`{name}` is a temporary of several branches")])
-    readers = [step for arm in others for given in arm.assigns.values() for step in given.steps] + [
-        arm.test for arm in arms if arm.test is not None
-    ]
-    if any(isinstance(n, ast.Name) and n.id == name for expr in readers for n in ast.walk(expr)):
-        template.refuse([Obstacle(f"another branch reads `{name}`, which one branch overwrites")])
-    given = owners[0].assigns[name]
-    template.refuse(scope.legality.both_evaluated(given.steps, scope.facts))
-    return f"{name} = {template.code(given)}"

@@ -1,0 +1,103 @@
+"""The arms of an `if` chain: what each assigns, in which order, and what a selection must know of the names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Value
+from compilefix.codemods.control_flow.branches import Branch, read_branch
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One arm of an `if` chain: its test (None for `else`) and what it assigns."""
+
+    test: ast.expr | None
+    branch: Branch
+
+    @property
+    def assigns(self) -> dict[str, Given]:
+        """The values by name, in order."""
+        return self.branch.assigns
+
+
+def chain_of(node: ast.If) -> list[ast.If]:
+    """An `if` with its `elif`s."""
+    chain = [node]
+    while (
+        len(chain[-1].orelse) == 1
+        and isinstance(inner := chain[-1].orelse[0], ast.If)
+        and inner.col_offset == node.col_offset
+    ):
+        chain.append(inner)
+    return chain
+
+
+def read_arms(chain: Sequence[ast.If], scope: Scope, template: Template) -> list[Arm] | None:
+    """The arms of a chain; None, with the obstacle noted, where one does more than assign."""
+    blocks: list[tuple[ast.expr | None, Sequence[ast.stmt]]] = [(link.test, link.body) for link in chain]
+    if chain[-1].orelse:
+        blocks.append((None, chain[-1].orelse))
+    arms: list[Arm] = []
+    for test, body in blocks:
+        branch = read_branch(body, chain[0], scope, template)
+        if branch is None:
+            return None
+        arms.append(Arm(test, branch))
+    return arms
+
+
+def assignment_order(arms: Sequence[Arm], template: Template) -> list[str] | None:
+    """All assigned names in an order that fits every arm."""
+    order: list[str] = []
+    for arm in arms:
+        position = 0
+        for name in arm.assigns:
+            if name in order:
+                if order.index(name) < position:
+                    template.refuse([Obstacle("the branches assign the same names in another order")])
+                    return None
+                position = order.index(name) + 1
+            else:
+                order.insert(position, name)
+                position += 1
+    return order
+
+
+def hoisted(name: str, arms: Sequence[Arm], scope: Scope, template: Template) -> str:
+    """A name that only its own branch reads: it is computed always."""
+    owners = [arm for arm in arms if name in arm.assigns]
+    others = [arm for arm in arms if name not in arm.assigns]
+    if len(owners) > 1:
+        template.refuse([Obstacle(f"`{name}` is a temporary of several branches")])
+    readers = [step for arm in others for given in arm.assigns.values() for step in given.steps] + [
+        arm.test for arm in arms if arm.test is not None
+    ]
+    if any(isinstance(n, ast.Name) and n.id == name for expr in readers for n in ast.walk(expr)):
+        template.refuse([Obstacle(f"another branch reads `{name}`, which one branch overwrites")])
+    given = owners[0].assigns[name]
+    template.refuse(scope.legality.both_evaluated(given.steps, scope.facts))
+    return f"{name} = {template.code(given)}"
+
+
+def own_names_read(arms: Sequence[Arm]) -> Iterator[Obstacle]:
+    """Whether a name that one branch unpacks for itself means something else in another one, or in a test."""
+    for arm in arms:
+        others = [step for other in arms if other is not arm for g in other.assigns.values() for step in g.steps]
+        tests = [other.test for other in arms if other.test is not None]
+        for name in arm.branch.own:
+            if any(isinstance(n, ast.Name) and n.id == name for e in (*others, *tests) for n in ast.walk(e)):
+                yield Obstacle(f"another branch reads `{name}`, which one branch overwrites")
+
+
+def value_before(name: str, statement: ast.stmt, scope: Scope) -> Value | None:
+    """The value of a name, or of an attribute of `self`, before a statement."""
+    known = scope.facts.env_before.get(statement, {}).get(name)
+    if known is not None or "." not in name or scope.function.cls is None:
+        return known
+    return scope.legality.inference.attribute(scope.function.cls, name.partition(".")[2])
