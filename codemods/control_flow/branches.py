@@ -12,6 +12,7 @@ from compilefix.analysis.values import UNKNOWN, Kind, Value
 from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
+from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
 _OUT_OF_PLACE = frozenset(
@@ -143,14 +144,24 @@ def _is_self(node: ast.expr, scope: Scope) -> bool:
     return bool(own) and isinstance(node, ast.Name) and node.id == function.parameters[0].arg
 
 
+def _starts_as_tensor(name: str, scope: Scope) -> bool:
+    """Whether `__init__` gives an attribute a tensor: a Python counter must not become one."""
+    inference, cls = scope.legality.inference, scope.function.cls
+    for base in inference.project.ancestors(cls) if cls is not None else ():
+        init = base.methods.get("__init__") if isinstance(base, Class) else None
+        value = inference.facts(init).self_assigned.get(name) if init is not None else None
+        if value is not None:
+            return value.is_tensor
+    return False
+
+
 def _bind_attribute(
     target: ast.Attribute, value: ast.expr, branch: Branch, scope: Scope, template: Template
 ) -> str | None:
     """`self.x = value`, where `self.x` is a tensor before."""
     name = ast.unparse(target)
-    known = scope.value(value)
-    if not known.may_be(Kind.TENSOR):
-        return f"`{name}` is given something that is not a tensor"
+    if not scope.value(value).may_be(Kind.TENSOR) or not _starts_as_tensor(target.attr, scope):
+        return f"`{name}` is not proved to be a tensor"
     template.refuse(
         [Obstacle(f"`{name}` is a new tensor after every run, and who holds the old one keeps that", "no-aliasing")]
     )
