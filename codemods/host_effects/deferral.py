@@ -166,10 +166,7 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         body, values = source_of(first.body, scope), [source_of(a, scope) for a in call.args[1:]]
     else:
         plan = Plan(scope)
-        check_statement(call, scope)
-        if (taken := taken_by_name(call, scope)) is not None:
-            reasons.append(taken)
-        body = f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
+        body = _called(call, plan)
         if plan.reads:
             raise Refused(f"`{next(iter(plan.reads))}` is read from a tensor before the `if`")
         names, values = list(plan.captured.values()), list(plan.captured)
@@ -232,6 +229,13 @@ def _is_helper(imported: str, module: Module, project: Project) -> bool:
 
 
 def _emitted(call: ast.Call, plan: Plan) -> str:
+    body = _called(call, plan)
+    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
+    return f"emit({', '.join([head + body, *plan.captured])})"
+
+
+def _called(call: ast.Call, plan: Plan) -> str:
+    """The call as it is made in the lambda."""
     scope = plan.scope
     check_statement(call, scope)
     if kind_of(call, scope) == "write" and isinstance(call.func, ast.Attribute):
@@ -240,9 +244,7 @@ def _emitted(call: ast.Call, plan: Plan) -> str:
             raise Refused(f"`{target.id}` is opened in the function, and closed before the compiled call returns")
     if (taken := taken_by_name(call, scope)) is not None:
         plan.reasons.append(taken)
-    body = f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
-    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
-    return f"emit({', '.join([head + body, *plan.captured])})"
+    return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
 
 
 def check_statement(call: ast.Call, scope: Scope) -> None:
