@@ -41,6 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import compile_sites, modules_with_compile
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
@@ -64,12 +65,16 @@ class LayerIndex(Rule):
     effect = "recompile"
     hints = ("self.",)
 
+    def __init__(self) -> None:
+        # The layers of one compile call are looked for once, not for each function that it reaches.
+        self._inference: Inference | None = None
+        self._layers: dict[str, frozenset[Class]] = {}
+
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Integers of the instance that differ among the layers."""
         cls = scope.function.cls
         if cls is None or not scope.function.parameters or "compile" not in scope.compiled.reached_by[0]:
             return
-        project = scope.legality.inference.project
         own = scope.function.parameters[0].arg
         seen: set[str] = set()
         for node in scope.of(ast.Attribute):
@@ -77,13 +82,27 @@ class LayerIndex(Rule):
                 continue
             parameter = None if node.attr in seen else _given(cls, node.attr)
             seen.add(node.attr)
-            layer = None if parameter is None else _made_in_turns(cls, parameter, project)
-            if layer is not None and layer in _compiled_classes(scope):
+            layers = self._compiled_layers(scope) if parameter is not None else frozenset()
+            if not layers or parameter is None:
+                continue
+            layer = _made_in_turns(cls, parameter, scope.legality.inference.project)
+            if layer in layers:
                 message = (
                     f"`{ast.unparse(node)}` is a constant to Dynamo and another one in each `{layer.qualname}`: "
                     "each layer is compiled anew"
                 )
                 yield self.declined(scope, node, message, _ADVICE)
+
+    def _compiled_layers(self, scope: Scope) -> frozenset[Class]:
+        """The classes that the compile call on the way here is given, as far as their objects are made in loops."""
+        inference, label = scope.legality.inference, scope.compiled.reached_by[0]
+        if inference is not self._inference:
+            self._inference, self._layers = inference, {}
+        if label not in self._layers:
+            self._layers[label] = frozenset(
+                cls for cls in _compiled_classes(label, inference) if _is_made_in_turns(cls, inference.project)
+            )
+        return self._layers[label]
 
 
 def _given(cls: Class, attribute: str) -> str | None:
@@ -103,18 +122,28 @@ def _given(cls: Class, attribute: str) -> str | None:
     return None
 
 
-def _compiled_classes(scope: Scope) -> set[Class]:
-    """The classes of the modules that the compile call on the way here is given."""
-    inference = scope.legality.inference
+def _compiled_classes(label: str, inference: Inference) -> set[Class]:
+    """The classes of the modules that a compile call is given."""
     project = inference.project
     return {
         target.cls
         for name in modules_with_compile(project)
         for site in compile_sites(project.modules[name], inference)
-        if site.label == scope.compiled.reached_by[0]
+        if site.label == label
         for target in site.targets
         if target.cls is not None
     }
+
+
+def _is_made_in_turns(cls: Class, project: Project) -> bool:
+    """Whether objects of a class are made in a loop that counts."""
+    name = cls.qualname.rpartition(".")[2]
+    return any(
+        next(_makes(loop, cls, module, project), None) is not None
+        for module in map(project.modules.__getitem__, project.modules.mentioning(f"{name}("))
+        for loop in walk(module.tree)
+        if _counts(loop)
+    )
 
 
 def _made_in_turns(cls: Class, parameter: str, project: Project, depth: int = _DEPTH) -> Class | None:
