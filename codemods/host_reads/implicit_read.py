@@ -83,7 +83,11 @@ class ImplicitRead(Rule):
             value = scope.value(node)
             if value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
-            elif value.sometimes_tensor and (place := integer_place(node, scope)) is not None:
+            elif (
+                Kind.TENSOR in value.kinds
+                and value.sometimes_tensor
+                and (place := integer_place(node, scope)) is not None
+            ):
                 reason = f"`{snippet(node)}` is a tensor in some calls only"
                 yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))
 

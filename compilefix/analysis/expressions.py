@@ -361,6 +361,10 @@ class Expressions(Calls):
 
 def _holding(made: Value, parts: Sequence[Value]) -> Value:
     """A container with the memory and the gradients of what it holds."""
+    if not parts:
+        return made
+    if len(parts) == 1:
+        return replace(made, storage=parts[0].storage, leaves=parts[0].leaves)
     return replace(
         made,
         storage=frozenset[str]().union(*(p.storage for p in parts)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from compilefix.analysis import values
-from compilefix.analysis.values import NONE, Value, join, replace
+from compilefix.analysis.values import NONE, Value, join, replace, undecided
 from compilefix.source.index import Class, Function, Module, Project
 
 Env = dict[str, Value]
@@ -84,7 +84,9 @@ class ProjectFacts(Protocol):
 def either(place: str, a: Value, b: Value) -> Value:
     """The join of two values of a name. Where they hang on other tensors, on which of them is decided at run time."""
     result = join(a, b)
-    return result if a.leaves == b.leaves else replace(result, leaves=result.leaves | {f"?either {place}"})
+    if a.leaves == b.leaves and result.element is None and result.elements is None:
+        return result
+    return undecided(result, (a, b), f"?either {place}")
 
 
 def join_env(a: Env | None, b: Env | None) -> Env | None:

@@ -7,7 +7,6 @@ parameter declared as a number, or as a number or a tensor, may be either where 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 
 from compilefix.analysis import values
@@ -29,31 +28,41 @@ class Hints:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._found: dict[Function, dict[str, Value]] = {}
+        # For each parameter whether what is passed matters; None where its annotation has to be looked at.
+        self._takes: dict[Function, dict[str, bool | None]] = {}
         self._overriding: dict[Function, dict[Function, None]] = {}
 
     def add(self, function: Function, arguments: Mapping[str, Value]) -> Iterable[Function]:
         """Note the arguments of a call. Gives the functions of which this says more than was known before."""
-        annotations = {p.arg: p.annotation for p in function.parameters}
         known = self._found.get(function, {})
-        new = {
-            name: hint
-            for name, value in arguments.items()
-            if name in annotations
-            and name not in known
-            and (hint := self._hint(value, annotations[name], function)) is not None
-        }
+        new: dict[str, Value] = {}
+        for name, value in arguments.items():
+            if (Kind.TENSOR in value.kinds or value.element is not None) and name not in known:
+                hint = self._hint(value, name, function)
+                if hint is not None:
+                    new[name] = hint
         if not new:
             return ()
         self._found[function] = known | new
         return (function, *self._overriding.get(function, ()))
 
-    def _hint(self, value: Value, annotation: ast.expr | None, function: Function) -> Value | None:
-        if annotation is None:
+    def _hint(self, value: Value, name: str, function: Function) -> Value | None:
+        """What a value says of the parameter that gets it, None where that is nothing."""
+        if function not in self._takes:
+            self._takes[function] = {p.arg: p.annotation is None or None for p in function.parameters}
+        takes = self._takes[function]
+        if name not in takes or takes[name] is False:
+            return None
+        if takes[name] is True:
             return _hint(value)
         if not (value.is_tensor or value.sometimes_tensor):
             return None
+        annotation = next(p.annotation for p in function.parameters if p.arg == name)
         declared = annotated(annotation, function.module, self._project)
-        return _TENSOR if declared.declared or _is_number(declared) else None
+        if declared.declared or _is_number(declared):
+            return _TENSOR
+        takes[name] = False
+        return None
 
     def of(self, function: Function) -> Mapping[str, Value]:
         """What is passed to the function, or to a method that it overrides, by the names of its parameters."""
@@ -76,7 +85,7 @@ def _is_number(declared: Value) -> bool:
 
 
 def _hint(value: Value) -> Value | None:
-    """What an argument says about the parameter, None where that is nothing."""
+    """What an argument says about a parameter without annotation."""
     if Kind.TENSOR in value.kinds and value.kinds <= _MAYBE_TENSOR:
         return _TENSOR if value.is_tensor else join(_TENSOR, NONE)
     if value.is_(Kind.CONTAINER) and value.element is not None and value.element.is_tensor:

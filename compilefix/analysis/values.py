@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -201,10 +201,24 @@ def static(value: complex | str | bytes | None) -> Value:
 def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:
     """A list, tuple, dict or set: its elements one by one where their number is known, else their join."""
     if elements is not None and element is None:
-        element = join_all(elements) if elements else None
-        if element is not None and any(part.leaves != element.leaves for part in elements):
-            element = replace(element, leaves=element.leaves | {ANY_LEAF})
+        element = undecided(join_all(elements), elements, ANY_LEAF) if elements else None
     return replace(_CONTAINER, element=element, elements=elements, ref=ref)
+
+
+def undecided(joined: Value, parts: Sequence[Value], leaf: str) -> Value:
+    """A join of values that hang on other tensors, or whose items do: `leaf` says that the run decides on which."""
+    if len(parts) == 1:
+        return joined
+    if any(part.leaves != joined.leaves for part in parts):
+        joined = replace(joined, leaves=joined.leaves | {leaf})
+    if joined.elements is not None:
+        items = [[part.elements[i] for part in parts if part.elements] for i in range(len(joined.elements))]
+        elements = tuple(undecided(v, of, leaf) for v, of in zip(joined.elements, items, strict=True))
+        joined = replace(joined, elements=elements)
+    if joined.element is not None:
+        held = [part.element for part in parts if part.element is not None]
+        joined = replace(joined, element=undecided(joined.element, held, leaf))
+    return joined
 
 
 def may_share(a: frozenset[str], b: frozenset[str]) -> bool:

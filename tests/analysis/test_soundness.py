@@ -136,6 +136,10 @@ REGRESSIONS = {
         "v = y * 2\nbox = {'a': v}\nother = [t for t in (v, x)]\nmore = {c: v for c in 'ab'}\nreturn box, other, more"
     ),
     "a function of a number": "i = len(n)\nif flag:\n    v = torch.full_like(i, 3)\nreturn x",
+    "items of tuples that differ": (
+        "for i, j in [(torch.ones(1), 1), (s.sum(), 2)]:\n    v = i\nbox = (s * 2,) if flag else (torch.ones(()),)\n"
+        "w = box[0]\nreturn v, w"
+    ),
     "max of what may be no number": (
         "v = s\ntry:\n    v = y\nexcept RuntimeError:\n    pass\nw = torch.max(s, v if flag else s)\nreturn w"
     ),
