@@ -8,9 +8,7 @@ they are at that moment; `boundary` carries out what was noted, in order, when t
     def forward(self, x):
         emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())
 
-Without a boundary round the call, `emit` acts at once.
-
-compilefix wrote this file. It needs nothing but torch, and is yours to keep.
+Without a boundary round the call, `emit` acts at once. This file, written by compilefix, needs nothing but torch.
 """
 
 from __future__ import annotations
@@ -93,8 +91,7 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if _noted.call is not None:
-            # The call stands in another compiled call: the outer boundary keeps the order.
-            return function(*args, **kwargs)
+            return function(*args, **kwargs)  # inside another compiled call, whose boundary keeps the order
         running = _noted.call = _Call()
         try:
             return function(*args, **kwargs)
@@ -117,8 +114,7 @@ def _carry_out(note: _Note) -> None:
     if len(checks) > 1 and not torch.stack([n.values[0].reshape(()) != 0 for n in checks]).any():
         for n in checks:
             n.values[0] = False
-    while notes:
-        note = notes.pop()
+    for note in reversed(notes):
         _named(note.effect)(*note.values)
 
 

@@ -596,4 +596,4 @@ def test_the_helper_needs_only_torch() -> None:
         for alias in node.names
     }
     assert names <= {"functools", "threading", "types", "torch"}
-    assert len(helper_text().splitlines()) < 160
+    assert len(helper_text().splitlines()) < 150
