@@ -52,7 +52,7 @@ class HiddenBreaks(Rule):
             breaks = list(_breaks(scope))
             if not breaks:
                 return
-            count = f"{len(breaks)} graph break{'s' if len(breaks) > 1 else ''}"
+            count = f"what {len(breaks)} finding{'s say' if len(breaks) > 1 else ' says'}"
             first = min(breaks, key=lambda f: (f.path, f.span))
             message = (
                 f"`fullgraph=False` lets {count} pass in silence, the first in `{first.function}`: {first.message}"
