@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,10 @@ def apply(
     confirmed: Annotated[
         bool, typer.Option("--confirmed", help="Make only the fixes for what --trace has met.", show_default=False)
     ] = False,
+    workload: Annotated[
+        str | None,
+        typer.Option("--verify", metavar="WORKLOAD", help="Make only the fixes that prove themselves on it."),
+    ] = None,
     since: options.Since = None,
     stdin_filename: options.StdinFilename = None,
     exclude: options.Exclude = None,
@@ -66,6 +71,8 @@ def apply(
         raise InputError("--interactive and --diff do not go together")
     if (trace is not None) != confirmed:
         raise InputError("--trace and --confirmed go together")
+    if workload is not None and interactive:
+        raise InputError("--verify and --interactive do not go together")
     if confirmed and interactive:
         raise InputError("--confirmed and --interactive do not go together")
     inputs = gather(
@@ -92,6 +99,8 @@ def apply(
     if trace is not None:
         wanted = _met(trace, inputs, wanted)
     outcome = inputs.run(rewrite=True, wanted=wanted)
+    if workload is not None:
+        outcome = replace(outcome, patchset=_proved(workload, inputs, outcome.patchset, quiet))
     errors = [*inputs.errors, *outcome.errors]
     if diff:
         errors += print_diff(outcome.patchset, inputs)
@@ -111,6 +120,27 @@ def apply(
         _say_what_is_left(outcome.findings, inputs.allowed, "not fixed")
     if errors:
         raise typer.Exit(2)
+
+
+def _proved(workload: str, inputs: Inputs, patchset: PatchSet, quiet: bool) -> PatchSet:
+    """The fixes that prove themselves on the workload; the others are named with the reason."""
+    from compilefix.cli.progress import progress
+    from compilefix.cli.workloads import one_by_one, only
+    from compilefix.measuring.keeping import proved_part
+    from compilefix.measuring.request import Options, WorkloadError
+
+    if not patchset:
+        return patchset
+    settings = Options(repeats=0)
+    try:
+        with progress(quiet) as say:
+            singles = one_by_one(inputs, patchset)
+            kept = proved_part(patchset, singles, lambda some: only(inputs, some), workload, settings, say)
+    except (WorkloadError, ValueError) as error:
+        raise InputError(str(error)) from error
+    for fix, reason in kept.left_out:
+        print(f"left out: {fix.code} at {display_path(Path(fix.path))}:{fix.span.line}: {reason}", file=sys.stderr)
+    return kept.patchset
 
 
 def _write(patchset: PatchSet, inputs: Inputs, quiet: bool) -> list[SourceError]:

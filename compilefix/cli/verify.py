@@ -160,5 +160,7 @@ def _measured(
 ) -> Verified:
     patchset = found.patchset
     say(f"{note}{count(len(patchset.fixes), 'fix', 'fixes')} in {count(len(patchset.changes), 'file')}")
-    verdict = measure(patchset, one.spec, settings, lambda text: say(note + text), found.singles, compare_with, keep)
+    verdict = measure(
+        patchset, one.spec, settings, lambda text: say(note + text), found.singles, compare_with, keep, found.build
+    )
     return Verified(one.name, verdict, patchset)

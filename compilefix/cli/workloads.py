@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,10 +28,14 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Changes:
-    """What is measured: all changes together, and each fix alone where that was asked for."""
+    """What is measured: all changes together, and each fix alone where that was asked for.
+
+    `build` gives the patch set of some of the fixes.
+    """
 
     patchset: PatchSet
     singles: tuple[tuple[Finding, PatchSet], ...] = ()
+    build: Callable[[Sequence[Finding]], PatchSet] | None = None
 
 
 def chosen(workload: str | None, paths: list[Path], file: Path | None) -> tuple[Chosen, ...]:
@@ -68,7 +73,9 @@ def changes(spec: str, request: Request, base: str | None, each: bool) -> Change
         raise InputError(str(inputs.errors[0]))
     outcome = inputs.run(rewrite=True)
     print_errors([*inputs.errors, *outcome.errors])
-    return Changes(outcome.patchset, _one_by_one(inputs, outcome.patchset) if each else ())
+    if not each:
+        return Changes(outcome.patchset)
+    return Changes(outcome.patchset, one_by_one(inputs, outcome.patchset), lambda some: only(inputs, some))
 
 
 def _placed(spec: str, root: Path) -> str:
@@ -90,7 +97,13 @@ def _module_file(name: str) -> Path:
     return Path(spec.origin)
 
 
-def _one_by_one(inputs: Inputs, patchset: PatchSet) -> tuple[tuple[Finding, PatchSet], ...]:
+def only(inputs: Inputs, fixes: Sequence[Finding]) -> PatchSet:
+    """The patch set that has these fixes and no others."""
+    chosen = {(fix.fingerprint, fix.span) for fix in fixes}
+    return inputs.run(rewrite=True, wanted=lambda finding: (finding.fingerprint, finding.span) in chosen).patchset
+
+
+def one_by_one(inputs: Inputs, patchset: PatchSet) -> tuple[tuple[Finding, PatchSet], ...]:
     """For each fix the patch set that has only this one. A fix that only another one made possible is left out."""
     alone = ((fix, inputs.run(rewrite=True, only=fix).patchset) for fix in patchset.fixes)
     return tuple((fix, single) for fix, single in alone if single)

@@ -148,8 +148,8 @@ def _judged(
     left, right = pair.left, pair.right
     if aspect == "exceptions":
         yield _exception(left, right, rules)
-    elif _outside(left, rules):
-        return
+    elif _outside(left, rules) or (aspect == "gradients" and rules.variant is not None and not rules.variant.finite):
+        return  # what is left of a gradient where an input is NaN or infinite is no program's promise
     elif aspect == "text":
         yield from said(left["text"], right["text"], skip_stderr=right["compiled"])
     elif aspect == "outputs":

@@ -23,7 +23,7 @@ from compilefix.measuring.equivalence import (
     run_varied,
     sizes,
 )
-from compilefix.measuring.fix_verdicts import Judge, assumed, fix_verdict, judged_alone
+from compilefix.measuring.fix_verdicts import Build, Judge, assumed, fix_verdict, judged_alone, smallest_failing
 from compilefix.measuring.judging import (
     NOT_THE_SAME,
     count_text,
@@ -76,18 +76,20 @@ def verify(
     single_fix_patchsets: Sequence[tuple[Finding, PatchSet]] = (),
     compare_with: str | None = None,
     keep: Path | None = None,
+    build: Build | None = None,
 ) -> Verdict:
     """Measures the workload with the files before and after the patch set, whatever of the two is on disk.
 
     Each arm runs in a process of its own, so that a crash or a hang is a result. `single_fix_patchsets` gives, for
     each fix to be judged alone, the patch set that has only this fix. `compare_with` is another workload to be timed in
-    the same run. `keep` is the folder for reproducers of differences. Raises WorkloadError when the original cannot be
-    run at all: then there is nothing to compare with.
+    the same run. `keep` is the folder for reproducers of differences. `build` gives the patch set of some of the fixes,
+    to find the smallest set that differs. Raises WorkloadError when the original cannot be run at all: then there is
+    nothing to compare with.
     """
     for spec in (workload, *([compare_with] if compare_with else [])):
         split_spec(spec)
     with tempfile.TemporaryDirectory(prefix="compilefix-", ignore_cleanup_errors=True) as folder:
-        return _Measurement(patchset, workload, options, progress, Path(folder), compare_with, keep).verdict(
+        return _Measurement(patchset, workload, options, progress, Path(folder), compare_with, keep, build).verdict(
             single_fix_patchsets
         )
 
@@ -116,6 +118,7 @@ class _Measurement:
     folder: Path
     compare_with: str | None = None
     keep: Path | None = None
+    build: Build | None = None
 
     def verdict(self, single_fix_patchsets: Sequence[tuple[Finding, PatchSet]]) -> Verdict:
         """Runs everything that can be run."""
@@ -137,6 +140,9 @@ class _Measurement:
         if excused:
             failures, doubts = [item for item in failures if not item.startswith(NOT_THE_SAME)], (excused, *doubts)
         gains = gains_of(shown["before"], shown["after"], speedups)
+        fixes, culprits = self._fixes(single_fix_patchsets, seen)
+        if culprits:
+            failures = [*failures, culprits]
         judgement, reasons = judged(shown["before"], shown["after"], failures, gains, doubts, bool(self.patchset.fixes))
         return Verdict(
             verdict=judgement,
@@ -149,7 +155,7 @@ class _Measurement:
             coverage=seen.same.coverage,
             coverage_note=seen.same.note,
             variation=self._variation(seen),
-            fixes=self._fixes(single_fix_patchsets, seen),
+            fixes=fixes,
             environment=self._environment(eager),
             compared=phases.with_times(Arm(), COMPARED, timings) if self.compare_with else None,
             compared_speedup=self._compared_speedup(phases, timings),
@@ -300,7 +306,8 @@ class _Measurement:
             requests[COMPARED] = compared_request(requests["after"], self.compare_with, self.options)
         return measure(requests, {key: self._cache(key) for key in requests}, self.progress)
 
-    def _fixes(self, single: Sequence[tuple[Finding, PatchSet]], seen: _Seen) -> tuple[FixVerdict, ...]:
+    def _fixes(self, single: Sequence[tuple[Finding, PatchSet]], seen: _Seen) -> tuple[tuple[FixVerdict, ...], str]:
+        """What is said of each fix, and of the smallest set that differs where no fix alone does."""
         request = self._request("eager", "original, eager", "observe", Overlay(), False, None)
         judge = Judge(
             request,
@@ -312,10 +319,16 @@ class _Measurement:
             self.progress,
         )
         alone = {(item.code, item.path, item.line): item for item in judged_alone(judge, single)}
-        return tuple(
+        found = tuple(
             alone.get((fix.code, fix.path, fix.span.line)) or fix_verdict(fix, "not-measured", "")
             for fix in self.patchset.fixes
         )
+        explained = seen.same.whole.holds or any(item.verdict == "different" for item in found)
+        if self.build is None or explained:
+            return found, ""
+        culprits = smallest_failing(judge, self.patchset.fixes, self.build)
+        named = ", ".join(f"{fix.code} at {fix.path}:{fix.span.line}" for fix in culprits)
+        return found, f"the smallest set of fixes that differs: {named}" if named else ""
 
     def _environment(self, eager: ArmResult) -> Mapping[str, str]:
         measured = {

@@ -134,3 +134,18 @@ def test_what_cannot_be_run_is_one_line_and_exit_2(tmp_path: Path, args: tuple[s
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_apply_writes_only_what_proves_itself(tmp_path: Path) -> None:
+    never = BRANCH.replace(
+        "    return y + 1.0\n", "    if (y.sum() - 1e30).abs() < 1:\n        y = y + 1.0\n    return y\n"
+    )
+    (tmp_path / "model.py").write_text(never + "\n\ncompiled = torch.compile(f)\n")
+    command = [sys.executable, "-m", "compilefix", "apply", "model.py", "--verify", "model.py:workload", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "model.py").read_text()
+    assert "torch.where(y.sum() > 0" in text
+    assert "if (y.sum() - 1e30).abs() < 1:" in text
+    assert "left out: CF101 at model.py:8: unverified" in done.stderr

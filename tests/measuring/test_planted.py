@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,9 @@ from compilefix.measuring.parity import compare  # noqa: E402
 from compilefix.measuring.request import ArmResult, Options, Variant, VariedResult, WorkerRequest  # noqa: E402
 from compilefix.measuring.varied_parity import compare_varied  # noqa: E402
 from compilefix.measuring.verdict_model import Parity  # noqa: E402
-from tests.measuring.planted import TRUE, WRONG, Planted  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent))
+from planted import TRUE, WRONG, Planted  # noqa: E402
 
 OPTIONS = Options(device="cpu", repeats=0)
 
@@ -62,3 +67,48 @@ def test_a_true_rewrite_is_not_refused(case: Planted, tmp_path: Path, monkeypatc
     found = differences(case, tmp_path, monkeypatch)
     assert len(found) > 10
     assert [str(parity.first_difference) for parity in found if not parity.holds] == []
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=Test", "-c", "user.email=test@example.com")
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+
+def verified(case: Planted, folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the document of the whole command on a repository that holds the rewrite."""
+    git(folder, "init", "-q")
+    (folder / "model.py").write_text(case.original, encoding="utf-8")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "as written")
+    (folder / "model.py").write_text(case.patched, encoding="utf-8")
+    words = ["verify", "model.py:work", "--base", "HEAD", "--json", "verdict.json", "-q", *options]
+    done = subprocess.run(
+        [sys.executable, "-m", "compilefix", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (folder / "verdict.json").exists(), done.stderr
+    document: dict[str, Any] = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
+    return done.returncode, document
+
+
+def assert_judged(case: Planted, code: int, verdict: dict[str, Any]) -> None:
+    told = " ".join(verdict["reasons"])
+    if case.caught is None:
+        assert (code, verdict["verdict"]) == (0, "proved"), told
+    else:
+        assert (code, verdict["verdict"]) == (1, "not-proved"), told
+        if not case.eager:
+            assert case.hint in told
+
+
+HANDFUL = ("the NaN side", "wrong when compiled, on the other side", "breaks behind disable", "where for if")
+
+
+@pytest.mark.parametrize("case", [case for case in (*WRONG, *TRUE) if case.name in HANDFUL], ids=lambda case: case.name)
+def test_the_whole_command_on_a_repository(case: Planted, tmp_path: Path) -> None:
+    assert_judged(case, *verified(case, tmp_path, "--repeats", "0", "--backend", "aot_eager"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*WRONG, *TRUE], ids=lambda case: case.name)
+def test_the_whole_command_with_its_defaults(case: Planted, tmp_path: Path) -> None:
+    assert_judged(case, *verified(case, tmp_path))
