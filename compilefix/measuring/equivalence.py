@@ -91,17 +91,15 @@ def compared_eager(
 
 def compared_compiled(
     original: VariedResult, compiled: VariedResult, options: Options, assumptions: frozenset[str]
-) -> Parity:
-    """Compares the patched code, compiled, with the eager original on those variants that it has run."""
+) -> list[tuple[Variant, Parity]]:
+    """The variants on which compiled code differs from the eager original, of those that it has run."""
     from compilefix.measuring.varied_parity import compare_varied
 
     wanted = {run.variant for run in compiled.runs}
     once = [replace(run, variant=replace(run.variant, calls=1)) for run in original.runs]
     asked = replace(original, runs=tuple(run for run in once if run.variant in wanted))
-    found = Parity.all("equal")
-    for _, parity in compare_varied(asked, compiled, options, False, assumptions):
-        found = found.joined(parity)
-    return found
+    found = compare_varied(asked, compiled, options, False, assumptions)
+    return [(variant, parity) for variant, parity in found if not parity.holds]
 
 
 def for_compiled(original: VariedResult) -> tuple[Variant, ...]:

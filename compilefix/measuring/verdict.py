@@ -184,9 +184,25 @@ class _Measurement:
         compiled_parity = self._parity(same, compiled_after, compiled_before)
         parity = same.whole.joined(compiled_parity)
         if parity.holds:
-            parity = parity.joined(compared_compiled(varied, varied_after, self.options, self._assumptions()))
+            parity = parity.joined(self._compiled_parity(before, varied, varied_after))
         own = same.parity.joined(compiled_parity)
         return _Seen(same, compiled_before, compiled_after, varied_after, own, parity)
+
+    def _compiled_parity(self, before: Overlay, varied: VariedResult, after: VariedResult) -> Parity:
+        """How the patched code, compiled, compares on varied inputs; what compiling alone changes is not its fault."""
+        differ = compared_compiled(varied, after, self.options, self._assumptions())
+        if not differ:
+            return Parity.all("equal")
+        request = self._request("before-again", "original, compiled, varied", "observe", before, True, None)
+        asked = tuple(variant for variant, _ in differ)
+        _, original = self._run_varied(replace(request, vary_s=COMPILED_S, variants=asked), "before")
+        own = {variant for variant, _ in compared_compiled(varied, original, self.options, self._assumptions())}
+        parity = Parity.all("equal")
+        for variant, item in differ:
+            if variant not in own:
+                parity = parity.joined(item)
+        told = tuple(f"the original differs too when compiled: {variant.label}" for variant in asked if variant in own)
+        return replace(parity, notes=(*parity.notes, *told))
 
     def _variation(self, seen: _Seen) -> Variation:
         reproducers: tuple[Path, ...] = ()
