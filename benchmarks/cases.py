@@ -180,7 +180,9 @@ def _equal(a: Any, b: Any) -> bool:
 
     if isinstance(a, torch.Tensor):
         alike = isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype
-        return alike and torch.allclose(a.detach(), b.detach(), rtol=1e-4, atol=1e-5, equal_nan=True)
+        # Inductor computes in float32 where eager rounds to half precision after each operation.
+        rtol, atol = (2e-2, 2e-2) if a.dtype in (torch.float16, torch.bfloat16) else (1e-4, 1e-5)
+        return alike and torch.allclose(a.detach(), b.detach(), rtol=rtol, atol=atol, equal_nan=True)
     if isinstance(a, list | tuple):
         return isinstance(b, list | tuple) and len(a) == len(b) and all(map(_equal, a, b))
     return bool(a == b)
