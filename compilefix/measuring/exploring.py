@@ -47,9 +47,11 @@ def explore(
     reference = None
     if request.variants is None:
         reference = explorer.reference()
-        explorer.run(variants(arm.workload.input_sets, bool(arm.modules)), request.vary_s)
+        tensors = [slot.value for slot in arm.state.slots() if isinstance(slot.value, torch.Tensor)]
+        sizes = frozenset(size for tensor in tensors for size in tensor.shape)
+        explorer.run(variants(arm.workload.input_sets, bool(arm.modules), sizes), request.vary_s)
         if explorer.open_sides():
-            explorer.run(search(arm.workload.input_sets), request.vary_s / 2, only_new=True)
+            explorer.run(search(arm.workload.input_sets, sizes), request.vary_s / 2, only_new=True)
         if explorer.open_sides():
             explorer.run([Variant("unchanged", calls=_STATE_CALLS)], request.vary_s / 4, only_new=True)
     else:

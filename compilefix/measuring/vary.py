@@ -113,8 +113,13 @@ SEARCH: dict[str, Change] = {
 _ANYTHING = {**FLOATS, **SEARCH}
 
 
-def variants(input_sets: Sequence[InputSet], has_modules: bool) -> Iterator[Variant]:
-    """What to try, the likeliest to show something first."""
+def variants(
+    input_sets: Sequence[InputSet], has_modules: bool, state_sizes: frozenset[int] = frozenset()
+) -> Iterator[Variant]:
+    """What to try, the likeliest to show something first.
+
+    `state_sizes` are the sizes of parameters and buffers: an input's dimension of such a size belongs to the model.
+    """
     floats = [place for place, tensor in input_sets[0].tensors() if tensor.is_floating_point()]
     if floats:
         for name in FLOATS:
@@ -123,7 +128,7 @@ def variants(input_sets: Sequence[InputSet], has_modules: bool) -> Iterator[Vari
         yield from _modes("unchanged", index, has_modules)
     for name in _discrete(input_sets[0]):
         yield Variant(name, scalars=name.startswith("Python"))
-    for name in _resizes(input_sets[0]):
+    for name in _resizes(input_sets[0], state_sizes):
         yield Variant(name, resized=True)
     if 1 < len(floats) <= _SEPARATE_INPUTS:
         for place in floats:
@@ -137,13 +142,13 @@ def variants(input_sets: Sequence[InputSet], has_modules: bool) -> Iterator[Vari
                 yield Variant(name, index, finite=name not in _NOT_FINITE)
 
 
-def search(input_sets: Sequence[InputSet]) -> Iterator[Variant]:
+def search(input_sets: Sequence[InputSet], state_sizes: frozenset[int] = frozenset()) -> Iterator[Variant]:
     """More to try for sides of conditions that are still not reached."""
     floats = [place for place, tensor in input_sets[0].tensors() if tensor.is_floating_point()]
     for name in SEARCH if floats else ():
         yield Variant(name, finite="NaN" not in name and "infinite" not in name)
     for index in range(1, len(input_sets)):
-        for name in (*_discrete(input_sets[index]), *_resizes(input_sets[index])):
+        for name in (*_discrete(input_sets[index]), *_resizes(input_sets[index], state_sizes)):
             yield Variant(name, index, resized=name.startswith("size"), scalars=name.startswith("Python"))
     if 1 < len(floats) <= _SEPARATE_INPUTS:
         for place in floats:
@@ -274,7 +279,7 @@ def _with_scalars(inputs: InputSet, name: str) -> InputSet:
     return InputSet(tuple(map(of, inputs.args)), {key: of(value) for key, value in inputs.kwargs.items()})
 
 
-def _resizes(inputs: InputSet) -> Iterator[str]:
+def _resizes(inputs: InputSet, state_sizes: frozenset[int] = frozenset()) -> Iterator[str]:
     """Other sizes for the dimensions that the inputs have, those in front first: all of equal size change together."""
     shapes = [tuple(tensor.shape) for _, tensor in inputs.tensors() if tensor.dim()]
     if not shapes:
@@ -282,7 +287,7 @@ def _resizes(inputs: InputSet) -> Iterator[str]:
     seen: Counter[int] = Counter()
     for depth in range(max(map(len, shapes))):
         for shape in shapes:
-            if depth < len(shape):
+            if depth < len(shape) and (not depth or shape[depth] not in state_sizes):
                 seen[shape[depth]] += 0
     for size in list(seen)[:_SIZES]:
         for new in dict.fromkeys((size + 1, 1, 0, size + 2, 2 * size, size + 3)):

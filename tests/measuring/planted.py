@@ -202,7 +202,7 @@ _SAFE_LOG = """
         def forward(self, x):
             s = x * self.weight
             if s.min() > 0:
-                y = torch.log(s)
+                y = torch.log(s) + self.bias
             else:
                 y = s + self.bias
             return y
@@ -211,7 +211,9 @@ _SAFE_LOG = """
         torch.manual_seed(0)
         return Scaled(), [(torch.rand(4, 3) + 0.5,), (torch.zeros(4, 3),)]
 """
-_SAFE_LOG_IF = "        if s.min() > 0:\n            y = torch.log(s)\n        else:\n            y = s + self.bias\n"
+_SAFE_LOG_IF = (
+    "        if s.min() > 0:\n            y = torch.log(s) + self.bias\n        else:\n            y = s + self.bias\n"
+)
 
 _SUMS = """
     def forward(x):
@@ -499,7 +501,7 @@ WRONG: tuple[Planted, ...] = (
     _case(
         "a NaN gradient from where",
         _SAFE_LOG,
-        (_SAFE_LOG_IF, "        y = torch.where(s.min() > 0, torch.log(s), s + self.bias)\n"),
+        (_SAFE_LOG_IF, "        y = torch.where(s.min() > 0, torch.log(s) + self.bias, s + self.bias)\n"),
         caught="gradients",
         hint="nan",
     ),
@@ -868,7 +870,7 @@ TRUE: tuple[Planted, ...] = (
         (
             _SAFE_LOG_IF,
             "        positive = s.min() > 0\n"
-            "        y = torch.where(positive, torch.log(torch.where(positive, s, 1.0)), s + self.bias)\n",
+            "        y = torch.where(positive, torch.log(torch.where(positive, s, 1.0)) + self.bias, s + self.bias)\n",
         ),
     ),
 )
