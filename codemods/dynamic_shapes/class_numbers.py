@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.rule import Scope
 
@@ -44,6 +45,9 @@ def first_places(node: ast.Call, scope: Scope) -> FirstPlaces | None:
     given = definition.value if definition is not None else classes
     if not _covers(given, places, scope) or not _stays(places, scope):
         return None
+    assert isinstance(given, ast.Call)
+    if all(scope.value(a).is_(Kind.STATIC, Kind.SIZE) for a in given.args):
+        return None  # nothing is read from a tensor
     uses = scope.names(classes.id) if isinstance(classes, ast.Name) else []
     return FirstPlaces(outer, index, places, given, definition if len(uses) == 1 else None)
 

@@ -11,7 +11,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
-from compilefix.source.index import Class, Function
+from compilefix.source.index import Class, Project
 from compilefix.source.snippets import snippet
 
 _FUNCTIONAL = "torch.nn.functional."
@@ -93,19 +93,29 @@ def _maker(func: ast.expr, name: str, scope: Scope) -> ast.Call | None:
 
 
 def _assignments(cls: Class, attribute: str, scope: Scope) -> Iterator[ast.Assign | ast.AugAssign | ast.AnnAssign]:
-    """Where the methods of a class and of those that it is made of assign an attribute of `self`."""
+    """Where the project assigns an attribute, except to instances of classes that have nothing to do with this one."""
     project = scope.legality.inference.project
-    for owner in dict.fromkeys((cls, *project.ancestors(cls))):
-        for method in owner.methods.values() if isinstance(owner, Class) else ():
-            yield from _assigned(method, attribute)
+    for name in project.modules.mentioning(attribute):
+        module = project.modules[name]
+        others = [c.node for c in module.classes.values() if not _related(c, cls, project)]
+        apart = {line for other in others for line in range(other.lineno, (other.end_lineno or 0) + 1)}
+        for node in ast.walk(module.file.tree):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(_stores(t, attribute, node.lineno in apart) for t in targets):
+                    yield node
 
 
-def _assigned(method: Function, attribute: str) -> Iterator[ast.Assign | ast.AugAssign | ast.AnnAssign]:
-    for node in method.nodes:
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
-                yield node
+def _related(one: Class, other: Class, project: Project) -> bool:
+    return one is other or one in project.ancestors(other) or other in project.ancestors(one)
+
+
+def _stores(target: ast.expr, attribute: str, apart: bool) -> bool:
+    """Whether a target is the attribute; in a class apart, `self` is something else."""
+    return any(
+        isinstance(t, ast.Attribute) and t.attr == attribute and not (apart and ast.unparse(t.value) == "self")
+        for t in ast.walk(target)
+    )
 
 
 def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:

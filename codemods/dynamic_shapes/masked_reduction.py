@@ -111,6 +111,7 @@ class MaskedReduction(Rule):
             "the graph breaks"
         )
         code = _code(found, elements, template)
+        elements.once()
         names = {n.id for atom in elements.atoms.values() for n in ast.walk(atom) if isinstance(n, ast.Name)}
         names |= {n.id for n in ast.walk(found.mask.index) if isinstance(n, ast.Name)}
         elements.obstacles.extend(unused_then(elements.definitions, statement, names, scope))

@@ -78,6 +78,7 @@ class MaskedWrite(Rule):
         elements = Elements(mask, scope, node)
         template = Template()
         lines = _rewritten(node, target, elements, template)
+        elements.once()
         template.refuse(elements.obstacles)
         if not lines or template.broken is not None:
             reason = template.broken or "the new values are not computed element by element"

@@ -270,6 +270,15 @@ class Elements:
                 self._refuse(f"the mask is not free of effects: {reason}")
         return value
 
+    def once(self) -> None:
+        """Note what the mask selects from where that must be evaluated no more than once: the code may do so again."""
+        legality, facts = self.scope.legality, self.scope.facts
+        for text in self.bases:
+            does = legality.effects.of(self.atoms[text], facts)
+            for reason in (does.random, does.mutates, does.host, does.unknown):
+                if reason is not None:
+                    self._refuse(f"`{snippet(self.atoms[text])}` would be evaluated more than once: {reason}")
+
     def over(self, tensor: ast.expr, template: Template) -> str:
         """Code for the mask with the dimensions of a tensor."""
         plain = template.use(self.mask.node)

@@ -35,6 +35,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
+_RESHAPING = frozenset({"squeeze_", "unsqueeze_", "resize_", "resize_as_", "set_"})
 _INTEGERS = frozenset({"torch.int64", "torch.long", "torch.int32", "torch.int"})
 
 
@@ -138,6 +139,8 @@ def _dimensions(tensor: ast.Name, scope: Scope) -> int:
 def _shown(tensor: ast.Name, least: int, node: ast.Call, scope: Scope) -> bool:
     """Whether a statement that surely ran before asked the same tensor for a size that needs so many dimensions."""
     if scope.names(tensor.id, stores=True) and not _one_value(tensor, scope):
+        return False
+    if any(isinstance(c.func, ast.Attribute) and c.func.attr in _RESHAPING for c in scope.of(ast.Call)):
         return False
     statement: ast.AST = scope.statement(node)
     while isinstance(statement, ast.stmt):
