@@ -2,7 +2,9 @@
 
     python benchmarks/share.py choose --observed DIR                 which models: what `accuracy.py run` saw break
     python benchmarks/share.py fix --out DIR [PACKAGE ...]           the fixes for each package
-    python benchmarks/share.py run --out DIR [NAME ...]              the models, each arm in a process of its own
+    python benchmarks/share.py run --out DIR [NAME ...]              the models, each arm in a process of its own;
+                                                                     with --observed DIR the arm as written is not run
+                                                                     again: its breaks are those of `accuracy.py run`
     python benchmarks/share.py tables --out DIR [--markdown FILE] [--json FILE]
 
 Nothing that is installed is edited: the fixes are served from memory. `fix` and `run` keep what they have done in DIR
@@ -24,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-_LIMIT = 240  # seconds for one arm of one model
+_LIMIT = 240  # seconds of processor time for one arm of one model
 
 # The fixes that each arm runs with, and whether the capture flags are on.
 ARMS = {
@@ -49,6 +51,7 @@ def main() -> int:
     tables = commands.add_parser("tables")
     tables.add_argument("--markdown", type=Path)
     tables.add_argument("--json", type=Path)
+    run.add_argument("--observed", type=Path)
     for one in (fix, run, serve):
         one.add_argument("names", nargs="*", help="models, or packages; without any, all")
         one.add_argument("--jobs", type=int, default=2)
@@ -93,7 +96,12 @@ def _packages(names: Iterable[str]) -> list[str]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Start a process for each package and set of fixes, two at a time."""
+    """Start a process for each package and set of fixes."""
+    if options.observed is not None:
+        from share_run import take_over
+
+        for name in _models(options.names):
+            take_over(name, options.observed, options.out)
     groups: dict[str, list[str]] = defaultdict(list)
     for name in _models(options.names):
         groups[name.partition("/")[0]].append(name)
