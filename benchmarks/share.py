@@ -6,6 +6,7 @@
                                                                      with --observed DIR the arm as written is not run
                                                                      again: its breaks are those of `accuracy.py run`
     python benchmarks/share.py tables --out DIR [--markdown FILE] [--json FILE]
+    python benchmarks/share.py sites --out DIR PACKAGE ...           what CF4xx and CF5xx report, before and after
 
 Nothing that is installed is edited: the fixes are served from memory. `fix` and `run` keep what they have done in DIR
 and skip what is there. How it is counted stands in docs/share.md.
@@ -56,7 +57,9 @@ def main() -> int:
         one.add_argument("names", nargs="*", help="models, or packages; without any, all")
         one.add_argument("--jobs", type=int, default=2)
         one.add_argument("--seconds", type=int, default=_LIMIT)
-    for one in (fix, run, serve, tables):
+    sites = commands.add_parser("sites")
+    sites.add_argument("names", nargs="+")
+    for one in (fix, run, serve, tables, sites):
         one.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     if options.command == "choose":
@@ -79,6 +82,11 @@ def main() -> int:
         return serve_models(options.fixes, options.names, options.out, options.seconds)
     if options.command == "run":
         return _run(options)
+    if options.command == "sites":
+        from share_sites import sites as table
+
+        print(table(options.names, ("CF4", "CF5"), options.out))
+        return 0
     from share_tables import tables as write
 
     return write(options.out, options.markdown, options.json)

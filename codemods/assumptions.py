@@ -50,6 +50,9 @@ ASSUMPTIONS: Mapping[str, str] = {
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "index-in-range": "An index lies below the number of classes that is given.",
+    "enough-dimensions": (
+        "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before."
+    ),
     "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."

@@ -61,3 +61,33 @@ def unused_then(
         stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         if effects.mutates is not None or stored & names or (effects.unknown is not None and mentioned & names):
             yield Obstacle(f"`{snippet(statement)}` stands between the selection and its use, and may change it")
+
+
+def uses_of(statement: ast.Assign, target: ast.Name, scope: Scope) -> list[ast.Name] | None:
+    """The places that read what a statement gives a name; None where it is not certain which these are.
+
+    A later statement of the same form may give the name another value: what it stands before, in its own block, reads
+    that one.
+    """
+    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
+    stores = sorted((n for n in everywhere if isinstance(n.ctx, ast.Store)), key=lambda n: n.lineno)
+    loads = scope.names(target.id)
+    if len(stores) + len(loads) != len(everywhere) or any(p.arg == target.id for p in scope.function.parameters):
+        return None
+    statements = [scope.parents.get(store) for store in stores]
+    if not all(isinstance(s, ast.Assign) and s.targets == [n] for s, n in zip(statements, stores, strict=True)):
+        return None
+    if len(stores) > 1 and any(isinstance(a, ast.For | ast.While) for s in stores for a in scope.ancestors(s)):
+        return None
+    found: list[ast.Name] = []
+    for load in loads:
+        line = scope.statement(load).lineno
+        before = [s for s in statements if isinstance(s, ast.Assign) and (s.end_lineno or 0) < line]
+        if not before:
+            return None
+        inside = scope.block(before[-1])
+        if not any(around in inside for around in (scope.statement(load), *scope.ancestors(load))):
+            return None
+        if before[-1] is statement:
+            found.append(load)
+    return found

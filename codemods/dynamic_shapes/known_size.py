@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
-from compilefix.codemods.dynamic_shapes.definitions import unused_then
+from compilefix.codemods.dynamic_shapes.definitions import unused_then, uses_of
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
@@ -120,10 +120,9 @@ class KnownSize(Rule):
         target = statement.targets[0]
         if not isinstance(target, ast.Name) or statement.value is not node:
             return
-        uses = scope.names(target.id)
-        everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
-        asked = [use for use in uses if _asks_any(use, scope)]
-        if not asked or len(everywhere) != len(uses) + 1:
+        uses = uses_of(statement, target, scope)
+        asked = [use for use in uses or () if _asks_any(use, scope)]
+        if uses is None or not asked:
             return  # the rule for shapes that depend on values has it
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
         rest = [use for use in uses if use not in asked and not _in_raise(use, scope)]
@@ -159,9 +158,9 @@ def counted(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] | None:
 
 
 def tested(node: ast.Call, scope: Scope) -> ast.expr | None:
-    """The tensor in `torch.unique(x)`, where that is a name."""
+    """The tensor in `torch.unique(x)` or `torch.unique(x, dim=None)`, where that is a name."""
     name = scope.callee(node) or ""
-    if node.keywords:
+    if not all(_plain(keyword) for keyword in node.keywords):
         return None
     if name == "torch.unique" and len(node.args) == 1:
         tensor = node.args[0]
@@ -170,6 +169,16 @@ def tested(node: ast.Call, scope: Scope) -> ast.expr | None:
     else:
         return None
     return tensor if isinstance(tensor, ast.Name) and scope.value(tensor).is_tensor else None
+
+
+def _plain(keyword: ast.keyword) -> bool:
+    """Whether an option of `unique` leaves its result one tensor of all different values."""
+    if keyword.arg == "sorted":
+        return True
+    empty = {"dim": None, "return_inverse": False, "return_counts": False}
+    return (
+        keyword.arg in empty and isinstance(keyword.value, ast.Constant) and keyword.value.value is empty[keyword.arg]
+    )
 
 
 def _asks_any(use: ast.expr, scope: Scope) -> bool:
@@ -201,7 +210,7 @@ def _made_of(node: ast.expr, use: ast.expr, scope: Scope) -> bool:
     """Whether an operand is one number, or made of the same values and numbers."""
     assert isinstance(use, ast.Name)
     value = scope.value(node)
-    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor:
+    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE) or value.is_scalar_tensor:
         return True
     if isinstance(node, ast.Name):
         return node.id == use.id

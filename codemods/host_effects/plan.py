@@ -49,10 +49,23 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     text = source_of(node, scope)
     if checked:
         _check(node, scope.value(node), plan, raw=raw)
+    listed = _of_unknown_size(node, scope)
+    if listed is not None:
+        return f"{ast.unparse(node.func)}({capture(listed, plan, checked=False)})"  # type: ignore[attr-defined]
     plan.nodes.append(node)
     if text not in plan.captured:
         plan.captured[text] = _parameter(node, plan)
     return plan.captured[text]
+
+
+def _of_unknown_size(node: ast.expr, scope: Scope) -> ast.Name | None:
+    """The tensor in `torch.unique(x)`: the different values are looked for when they are shown, not in the graph."""
+    if not isinstance(node, ast.Call) or scope.callee(node) != "torch.unique" or len(node.args) != 1:
+        return None
+    plain = all(k.arg == "dim" and isinstance(k.value, ast.Constant) and k.value.value is None for k in node.keywords)
+    tensor, module = node.args[0], getattr(node.func, "value", None)
+    named = isinstance(module, ast.Name) and is_global(module, scope)
+    return tensor if plain and named and isinstance(tensor, ast.Name) and scope.value(tensor).is_tensor else None
 
 
 def _check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:

@@ -19,7 +19,8 @@ reduce_axis = list(range(2, len(input.shape)))
 
 ## Fix safety
 Safe where it is proved that the numbers are integers and that the range does not go backwards: `arange` raises then,
-and `range` is empty. `x.shape[1]` earlier in the function proves that `len(x.shape)` is at least 2.
+and `range` is empty. `x.shape[1]` earlier in the function proves that `len(x.shape)` is at least 2; where nothing
+proves it, the fix needs `enough-dimensions`.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -29,6 +30,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -47,6 +49,7 @@ class TensorRange(Rule):
     summary = "torch.arange(...).tolist() of integers that are known while tracing"
     gb = ("GB0033",)
     hints = ("arange",)
+    assumptions = ("enough-dimensions",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `tolist` on a new range."""
@@ -56,13 +59,17 @@ class TensorRange(Rule):
                 continue
             message = f"`{snippet(node)}` reads a tensor on the host, and the graph breaks"
             reason = _obstacle(node, made, scope)
-            if reason is not None:
-                yield self.declined(scope, node, message, reason)
-                continue
             template = Template()
+            if reason is not None:
+                counted = _counted_dimensions(made.args[-1], scope) is not None
+                template.refuse([Obstacle(reason, "enough-dimensions" if counted else None)])
+            if template.broken is not None:
+                yield self.declined(scope, node, message, template.broken)
+                continue
             numbers = ", ".join(template.use(a) for a in made.args)
             edit = scope.edit(node, f"list(range({numbers}))", **template.parts)
-            yield self.fixed(scope, node, message, Fix((edit,)))
+            fix = Fix((edit,), (), template.assumptions, template.reasons)
+            yield self.fixed(scope, node, message, fix)
 
 
 def listed(node: ast.Call, scope: Scope) -> ast.Call | None:
