@@ -3,24 +3,28 @@
     python benchmarks/log_guard_blocks.py --json log_guard_blocks.json
     python benchmarks/log_guard_blocks.py --device cpu --mode default --blocks 2 --width 16 --rounds 3
 
-Three arms alternate in one process: the blocks without log line and guard, as written, and as written but rewritten by
-compilefix while it is imported (nothing is written beside it). Afterwards 50 calls of the rewritten arm with new values
-must run one graph each and compile nothing, with the same results and log records as eager. Each mode and guard has
-processes of its own, so that a failed CUDA graph ends none of the others. Prints a table, and writes JSON with
-`--json`; the exit code is 1 where text, results or graphs are not as they should be. The times are for people.
+Three arms are timed in turns: the blocks without log line and guard, as written, and as written but rewritten by
+compilefix while it is imported (nothing is written beside it). Before that, 50 calls of the rewritten arm with new
+values must run one graph each and compile nothing, with the same results and log records as eager. Each arm has a
+process of its own, not only because a failed CUDA graph ends a process: under PyTorch 2.11 the model without log lines
+took 0.31 ms in `reduce-overhead`, and 0.50 ms in a process in which the one with graph breaks had run once. Prints a
+table, and writes JSON with `--json`; the exit code is 1 where text, results or graphs are not as they should be. The
+times are for people.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import json
 import logging
 import platform
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,8 @@ HERE = Path(__file__).resolve().parent
 MODEL = HERE / "log_guard_model.py"
 ASSUMPTIONS = frozenset({"log-late", "exception-late"})
 CHECKED_CALLS = 50
+KINDS = ("log", "check", "raise", "clamp")
+"""A log line alone, a check that raises alone, a log line with such a check, and one with a guard that clamps."""
 ARMS = ("without", "as written", "rewritten")
 RATIOS = {
     "rewritten over without": ("rewritten", "without"),
@@ -38,13 +44,13 @@ RATIOS = {
 def main() -> int:
     """Measure each mode and guard in processes of its own."""
     options = _options()
-    if options.child:
-        print(json.dumps(_child(options)))
+    if options.child is not None:
+        _child(options)
         return 0
     reports = []
     for mode in options.mode or ["reduce-overhead", "default"]:
-        for guard in options.guard or ["raise", "clamp"]:
-            runs = [_in_a_process(options, mode, guard, number) for number in range(options.processes)]
+        for guard in options.guard or KINDS:
+            runs = [_in_processes(options, mode, guard, number) for number in range(options.processes)]
             reports.append(_report(mode, guard, [run for run in runs if run is not None]))
     _print(reports)
     if options.json is not None:
@@ -56,7 +62,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default=None, help="cuda where there is one, else cpu")
     parser.add_argument("--mode", action="append", default=[], help="of torch.compile; reduce-overhead and default")
-    parser.add_argument("--guard", action="append", default=[], choices=("raise", "clamp"))
+    parser.add_argument("--guard", action="append", default=[], choices=KINDS)
     parser.add_argument("--blocks", type=int, default=12)
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=64)
@@ -66,29 +72,62 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--backend", default="inductor")
     parser.add_argument("--json", type=Path, default=None)
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=ARMS, default=None, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _in_a_process(options: argparse.Namespace, mode: str, guard: str, number: int) -> dict[str, Any] | None:
-    sizes = ("blocks", "width", "batch", "rounds", "calls", "backend")
-    command = [sys.executable, str(Path(__file__).resolve()), "--child", "--mode", mode, "--guard", guard]
+def _in_processes(options: argparse.Namespace, mode: str, guard: str, number: int) -> dict[str, Any] | None:
+    """What the three arms say, each in a new process, the rounds in turns; None where one of them fails."""
+    sizes = ("blocks", "width", "batch", "calls", "backend")
+    command = [sys.executable, str(Path(__file__).resolve()), "--mode", mode, "--guard", guard]
     command += [part for name in sizes for part in (f"--{name}", str(getattr(options, name)))]
     command += [
         part for name in ("device", "dtype") if getattr(options, name) for part in (f"--{name}", getattr(options, name))
     ]
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    print(
-        f"{mode}, {guard}, process {number + 1}: exit {done.returncode}, {time.perf_counter() - start:.0f} s",
-        file=sys.stderr,
-        flush=True,
-    )
-    if done.returncode != 0:
-        print(done.stderr[-3000:], file=sys.stderr)
-        return None
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    with contextlib.ExitStack() as stack:
+        arms = {arm: stack.enter_context(_Child([*command, "--child", arm])) for arm in ARMS}
+        said = {arm: child.answer() for arm, child in arms.items()}
+        taken: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
+        for turn in range(options.rounds):
+            order = ARMS[turn % len(ARMS) :] + ARMS[: turn % len(ARMS)]
+            for arm in order if turn % 2 == 0 else reversed(order):
+                block = arms[arm].ask()
+                if block is not None:
+                    taken[arm].append(block)
+    failed = [arm for arm in ARMS if said[arm] is None or len(taken[arm]) < options.rounds]
+    seconds = time.perf_counter() - start
+    print(f"{mode}, {guard}, {number + 1}: {', '.join(failed) or 'none'} failed, {seconds:.0f} s", file=sys.stderr)
+    return None if failed else {**said["without"], **said["rewritten"], "times_ms": taken}
+
+
+class _Child:
+    """A process that has compiled one arm and times rounds when asked."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._process.communicate()
+
+    def answer(self) -> Any:
+        """What it says next; None when it has ended."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def ask(self) -> list[float] | None:
+        """Milliseconds of the calls of one round."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write("round\n")
+            self._process.stdin.flush()
+        answer: list[float] | None = self.answer()
+        return answer
 
 
 class _Lines(logging.Handler):
@@ -102,46 +141,61 @@ class _Lines(logging.Handler):
         self.lines.append(f"{record.levelname} {record.funcName} {record.getMessage()}")
 
 
-def _child(options: argparse.Namespace) -> dict[str, Any]:
+def _child(options: argparse.Namespace) -> None:
+    """Compile one arm, say what was seen on the way, then time a round for each line of the standard input."""
     import torch
 
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = getattr(torch, options.dtype or ("bfloat16" if device == "cuda" else "float32"))
-    (mode,), (guard,) = options.mode, options.guard
-    written = _imported(MODEL.read_text(encoding="utf-8"), "log_guard_model")
-    changed, helper = _rewritten()
+    (mode,), (guard,), arm = options.mode, options.guard, options.child
+    module, boundary = _imported(MODEL.read_text(encoding="utf-8"), "log_guard_model"), None
+    reference = module.model(guard, options.blocks, options.width)
+    if arm == "rewritten":
+        module, helper = _rewritten()
+        boundary = helper.boundary
     lines = _Lines()
-    for module in (written, changed):
-        module.logger.handlers[:] = [lines]
-        module.logger.propagate = False
-        module.logger.setLevel(logging.INFO)
-    eager = {
-        "without": written.model("plain", options.blocks, options.width),
-        "as written": written.model(guard, options.blocks, options.width),
-        "rewritten": changed.model(guard, options.blocks, options.width),
-    }
-    arms: dict[str, Callable[[Any], Any]] = {}
-    for name, model in eager.items():
-        model.to(device=device, dtype=dtype).eval()
-        settings = {"mode": mode} if options.backend == "inductor" else {}
-        arms[name] = torch.compile(model, backend=options.backend, **settings)
-    arms["rewritten"] = helper.boundary(arms["rewritten"])
+    logger = logging.getLogger(module.logger.name)
+    logger.handlers[:] = [lines]
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+    model = module.model("plain" if arm == "without" else guard, options.blocks, options.width)
+    for item in (model, reference):
+        item.to(device=device, dtype=dtype).eval()
+    settings = {"mode": mode} if options.backend == "inductor" else {}
+    called = torch.compile(model, backend=options.backend, **settings)
+    called = called if boundary is None else boundary(called)
     wait = torch.cuda.synchronize if device == "cuda" else lambda: None
     x = torch.randn(options.batch, options.width, device=device, dtype=dtype)
-    with torch.no_grad():
-        wrong, compiled = _check(eager["as written"], arms["rewritten"], x, lines, guard)
-        for _ in range(10):
-            for arm in arms.values():
-                arm(x)
-        times = _alternate(arms, x, options.rounds, options.calls, wait)
-    return {
-        "times_ms": times,
-        "wrong": wrong,
-        "compiled_in_50_calls": compiled,
+    said: dict[str, Any] = {
         "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "cpu",
         "torch": torch.__version__,
         "dtype": str(dtype),
     }
+    with torch.no_grad():
+        if arm == "rewritten":
+            said["wrong"], said["compiled_in_50_calls"] = _check(reference, called, x, lines, guard)
+        for _ in range(10):
+            called(x)
+        said["log_ms"] = statistics.median(_logging_alone(logger, options.blocks) for _ in range(100))
+        print(json.dumps(said), flush=True)
+        for _ in sys.stdin:
+            lines.lines.clear()
+            block = []
+            for _ in range(options.calls):
+                wait()
+                start = time.perf_counter()
+                called(x)
+                wait()
+                block.append((time.perf_counter() - start) * 1e3)
+            print(json.dumps(block), flush=True)
+
+
+def _logging_alone(logger: logging.Logger, count: int) -> float:
+    """Milliseconds of that many log calls with a number that is there already."""
+    start = time.perf_counter()
+    for _ in range(count):
+        logger.info("mean square %.4f", 1.0)
+    return (time.perf_counter() - start) * 1e3
 
 
 def _rewritten() -> tuple[Any, Any]:
@@ -180,9 +234,9 @@ def _imported(text: str, name: str, path: str | None = None) -> Any:
 
 def _check(eager: Any, compiled: Any, x: Any, lines: _Lines, guard: str) -> tuple[list[str], int]:
     """What is wrong in 50 calls with new values and one that the guard stops, and how many graphs these compiled."""
-    import torch
 
     wrong: list[str] = []
+    reference = copy.deepcopy(eager).float()
     with _recorded(compiled, x) as counted:
         for number in range(CHECKED_CALLS):
             value = x * (0.5 + number / CHECKED_CALLS)
@@ -191,15 +245,17 @@ def _check(eager: Any, compiled: Any, x: Any, lines: _Lines, guard: str) -> tupl
                 lines.lines.clear()
                 results.append(called(value).clone())
                 records.append(list(lines.lines))
-            if not torch.allclose(results[0].float(), results[1].float(), rtol=3e-2, atol=3e-2):
-                wrong.append(f"call {number}: other results")
-            if not _alike(*records):
+            exact = reference(value.float())
+            far, near = ((result.float() - exact).abs().max().item() for result in reversed(results))
+            if far > 2 * near + 1e-4:
+                wrong.append(f"call {number}: {far:.3g} from float32, where eager is {near:.3g}")
+            if not _alike(*records) or bool(records[0]) != (guard != "check"):
                 wrong.append(f"call {number}: {records[0][:2]} became {records[1][:2]}")
     if counted["compiled"]:
         wrong.append(f"{counted['compiled']} graphs were compiled in {CHECKED_CALLS} calls")
     if counted["graphs per call"] != 1:
         wrong.append(f"{counted['graphs per call']} graphs ran in the first call")
-    if guard == "raise":
+    if guard in ("check", "raise"):
         bad = x.clone()
         bad[0, 0] = float("nan")
         raised = []
@@ -232,7 +288,7 @@ def _recorded(compiled: Any, x: Any) -> Iterator[dict[str, int]]:
 
 def _alike(one: list[str], other: list[str]) -> bool:
     """Whether the records are the same up to the rounding of the numbers that eager and compiled code compute."""
-    if len(one) != len(other) or not one:
+    if len(one) != len(other):
         return False
     for left, right in zip(one, other, strict=True):
         (a, number), (b, same) = left.rsplit(" ", 1), right.rsplit(" ", 1)
@@ -241,33 +297,13 @@ def _alike(one: list[str], other: list[str]) -> bool:
     return True
 
 
-def _alternate(
-    arms: dict[str, Callable[[Any], Any]], x: Any, rounds: int, calls: int, wait: Callable[[], None]
-) -> dict[str, list[list[float]]]:
-    """Milliseconds of single calls by arm and round; the order of the arms turns from round to round."""
-    taken: dict[str, list[list[float]]] = {name: [] for name in arms}
-    names = list(arms)
-    for turn in range(rounds):
-        order = names[turn % len(names) :] + names[: turn % len(names)]
-        for name in order if turn % 2 == 0 else reversed(order):
-            block = []
-            for _ in range(calls):
-                wait()
-                start = time.perf_counter()
-                arms[name](x)
-                wait()
-                block.append((time.perf_counter() - start) * 1e3)
-            taken[name].append(block)
-    return taken
-
-
 def _report(mode: str, guard: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
     from compilefix.measuring.interval import latency, speedup
 
     report: dict[str, Any] = {"mode": mode, "guard": guard, "runs": len(runs), "wrong": []}
     if not runs:
         return report
-    report |= {key: runs[0][key] for key in ("device", "torch", "dtype", "compiled_in_50_calls")}
+    report |= {key: runs[0][key] for key in ("device", "torch", "dtype", "compiled_in_50_calls", "log_ms")}
     report["wrong"] = [text for run in runs for text in run["wrong"]]
     for arm in ARMS:
         samples = [sample for run in runs for block in run["times_ms"][arm] for sample in block]
@@ -280,17 +316,18 @@ def _report(mode: str, guard: str, runs: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _print(reports: list[dict[str, Any]]) -> None:
-    head = ["mode", "guard", *(f"{arm}, ms" for arm in ARMS), *RATIOS, "checks"]
+    head = ["mode", "guard", *(f"{arm}, ms" for arm in ARMS), "the log calls alone, ms", *RATIOS, "checks"]
     print("|", " | ".join(head), "|")
     print("|" + "---|" * len(head))
     for report in reports:
         if not report["runs"]:
-            print(f"| {report['mode']} | {report['guard']} | failed | | | | | |")
+            print(f"| {report['mode']} | {report['guard']} | failed | | | | | | |")
             continue
         medians = [f"{report[arm]['median_ms']:.3f}" for arm in ARMS]
         ratios = [f"{r['ratio']:.2f} ({r['low']:.2f} to {r['high']:.2f})" for r in (report[name] for name in RATIOS)]
+        alone = f"{report['log_ms']:.3f}" if report["guard"] != "check" else "-"
         checks = "; ".join(report["wrong"]) or "held"
-        print("|", " | ".join([report["mode"], report["guard"], *medians, *ratios, checks]), "|")
+        print("|", " | ".join([report["mode"], report["guard"], *medians, alone, *ratios, checks]), "|")
 
 
 if __name__ == "__main__":

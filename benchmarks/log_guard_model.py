@@ -24,6 +24,27 @@ class Plain(nn.Module):
         return x + self.down(torch.relu(self.up(self.norm(x))))
 
 
+class Logging(Plain):
+    """A block that logs its mean square."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The activations after the block."""
+        x = x + self.down(torch.relu(self.up(self.norm(x))))
+        logger.info("mean square %.4f", x.detach().float().pow(2).mean().item())
+        return x
+
+
+class Checking(Plain):
+    """A block that refuses NaN."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The activations after the block."""
+        x = x + self.down(torch.relu(self.up(self.norm(x))))
+        if torch.isnan(x).any():
+            raise ValueError("NaN in the activations")
+        return x
+
+
 class Raising(Plain):
     """A block that logs its mean square and refuses NaN."""
 
@@ -49,7 +70,8 @@ class Clamping(Plain):
 
 
 def model(kind: str, blocks: int, width: int) -> nn.Module:
-    """A stack of blocks: `plain`, `raise` or `clamp`. Each kind starts with the same weights."""
+    """A stack of blocks: `plain`, `log`, `check`, `raise` or `clamp`. Each kind starts with the same weights."""
     torch.manual_seed(0)
-    block = {"plain": Plain, "raise": Raising, "clamp": Clamping}[kind]
+    kinds = {"plain": Plain, "log": Logging, "check": Checking, "raise": Raising, "clamp": Clamping}
+    block = kinds[kind]
     return nn.Sequential(*[block(width) for _ in range(blocks)])

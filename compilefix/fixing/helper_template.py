@@ -4,11 +4,11 @@ A `print`, a log line or a check that raises ends the graph of a compiled functi
 they are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
 
     model = boundary(torch.compile(model))
-
     def forward(self, x):
         emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())
 
-Without a boundary round the call, `emit` acts at once. This file, written by compilefix, needs nothing but torch.
+Without a boundary round the call, `emit` acts at once.
+compilefix wrote this file. It needs nothing but torch, and is yours to keep.
 """
 
 from __future__ import annotations
@@ -21,31 +21,25 @@ from typing import Any, TypeVar
 
 import torch
 
-HELPER_VERSION = 2
+HELPER_VERSION = 3
 """compilefix uses a file that is there already when it has the same version."""
 
+_NUMBERS = (torch.bool, torch.int64, torch.int32, torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 
 
 class _Note:
-    """An effect that waits, with its values and the note before it."""
+    """An effect that waits, with its values and the note before it. Dynamo would guard on the length of a list."""
 
     def __init__(self, effect: Any = None, values: Any = (), before: _Note | None = None) -> None:
         self.effect, self.values, self.before = effect, values, before
 
 
-class _Call:
-    """A compiled call that is running: its last note. Where a graph break is left, Dynamo would guard on a list."""
-
-    def __init__(self) -> None:
-        self.last = _Note()
-
-
 class _Noted(threading.local):
-    """The compiled call that this thread runs; None while it runs none."""
+    """What stands behind the last note of the compiled call that this thread runs; None while it runs none."""
 
     def __init__(self) -> None:
-        self.call: _Call | None = None
+        self.call: _Note | None = None
 
 
 _noted = _Noted()
@@ -54,17 +48,15 @@ _noted = _Noted()
 def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
     """Call `effect(*values)` when the compiled call that is running ends; at once where none is running.
 
-    The effect gets tensors, also those in lists, tuples and dicts, as they are now: detached copies. With `raise_if` it
-    makes an exception, which is raised where that tensor is true.
+    The effect gets detached copies of tensors. With `raise_if` it makes an exception, raised where that tensor is true.
     """
     if raise_if is not None:
         effect, values = _raise, (raise_if, effect, *values)
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
-    call = _noted.call
-    if call is None:
+    if (call := _noted.call) is None:
         _named(effect)(*values)
     else:
-        call.last = _Note(effect, [_snapshot(value) for value in values], call.last)
+        call.before = _Note(effect, [_snapshot(value) for value in values], call.before)
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
@@ -90,56 +82,63 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _noted.call is not None:
-            return function(*args, **kwargs)  # inside another compiled call, whose boundary keeps the order
-        running = _noted.call = _Call()
+        if _noted.call is not None:  # inside another compiled call, whose boundary keeps the order
+            return function(*args, **kwargs)
+        running = _noted.call = _Note(before=_Note())
         try:
             return function(*args, **kwargs)
         finally:
             _noted.call = None
-            _carry_out(running.last)
+            _carry_out(running.before)
 
     call._is_boundary = True  # type: ignore[attr-defined]
     return call
 
 
-def _carry_out(note: _Note) -> None:
-    notes = []
-    while note.before is not None:
-        notes.append(note)
+def _carry_out(note: _Note | None) -> None:
+    notes: list[_Note] = []
+    while note is not None and note.before is not None:
+        notes.insert(0, note)
         note = note.before
-    # Asked together, the checks wait for the device once.
-    checks = [n for n in notes if n.effect is _raise and isinstance(n.values[0], torch.Tensor)]
-    checks = [n for n in checks if n.values[0].numel() == 1 and n.values[0].device == checks[0].values[0].device]
-    if len(checks) > 1 and not torch.stack([n.values[0].reshape(()) != 0 for n in checks]).any():
-        for n in checks:
-            n.values[0] = False
-    for note in reversed(notes):
-        _named(note.effect)(*note.values)
+    stacks = _stacked([value for note in notes for value in note.values])
+    effects = [_named(note.effect) for note in notes]
+    numbers = [(t, n) for tensors, stack in stacks for t, n in zip(tensors, stack.tolist(), strict=True)]
+    for tensor, number in numbers:
+        tensor.item = lambda number=number: number
+    try:
+        for note, effect in zip(notes, effects, strict=True):
+            effect(*note.values)
+    finally:
+        for tensor, _ in numbers:  # an effect may have kept it, to change it later
+            tensor.__dict__.pop("item", None)
+
+
+def _stacked(values: list[Any]) -> list[tuple[list[Any], torch.Tensor]]:
+    """The single numbers on a device, to be read at once: read one by one, each waits for the device."""
+    alike: dict[Any, list[Any]] = {}
+    for value in values:
+        if isinstance(value, torch.Tensor) and value.numel() == 1 and value.dtype in _NUMBERS and not value.is_cpu:
+            alike.setdefault((value.device, value.dtype), []).append(value)
+    return [(same, torch.stack([value.reshape(()) for value in same])) for same in alike.values()]
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
-    if failed:
+    if failed.item() if isinstance(failed, torch.Tensor) and failed.numel() == 1 else failed:
         raise exception(*values)
 
 
 def _snapshot(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
-    if type(value) is list:
-        return [_snapshot(item) for item in value]
-    if type(value) is tuple:
-        return tuple([_snapshot(item) for item in value])
-    if type(value) is dict:
-        return {key: _snapshot(item) for key, item in value.items()}
-    return value
+    if type(value) in (list, tuple):
+        return type(value)([_snapshot(item) for item in value])
+    return {key: _snapshot(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
-    if not isinstance(effect, types.FunctionType) or effect.__closure__:
-        return effect
-    code = _renamed(effect.__code__, effect.__qualname__)
+    plain = isinstance(effect, types.FunctionType) and not effect.__closure__
+    code = _renamed(effect.__code__, effect.__qualname__) if plain else None
     return effect if code is None else types.FunctionType(code, effect.__globals__, code.co_name, effect.__defaults__)
 
 
