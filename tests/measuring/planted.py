@@ -374,26 +374,6 @@ _TWO_BREAKS = """
 _TWO_FIRST = _IF
 _TWO_SECOND = "    if y.mean() > 3:\n        y = y - 3\n"
 
-_COUNTED = """
-    class Counted(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.calls = 0
-
-        def forward(self, x):
-            self.calls += 1
-            if x.sum() > 0:
-                y = x * 2
-            else:
-                y = x - 1
-            return y + 1
-
-    def work():
-        torch.manual_seed(0)
-        return Counted(), (torch.randn(4, 3),)
-"""
-_COUNTED_IF = "        if x.sum() > 0:\n            y = x * 2\n        else:\n            y = x - 1\n"
-
 WRONG: tuple[Planted, ...] = (
     _case("a branch off by the bound", _BRANCH, _where("x.sum() >= 0"), caught="outputs"),
     _case("sides swapped", _BRANCH, _where("x.sum() > 0", "x - 1", "x * 2"), caught="outputs"),
@@ -697,10 +677,9 @@ WRONG: tuple[Planted, ...] = (
     ),
     _case(
         "compiled again at each call",
-        _COUNTED,
-        (_COUNTED_IF, "        y = torch.where(x.sum() > 0, x * 2, x - 1)\n"),
-        ("        self.calls += 1\n", '        self.calls += 1\n        self._name = f"call {self.calls}"\n'),
-        ("return y + 1", "return y + (1 if self._name else 2)"),
+        _BRANCH,
+        ("def forward(x):\n", "_calls = 0\n\n\ndef forward(x):\n    global _calls\n    _calls += 1\n"),
+        (_IF, "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n    y = y * ([1] * 999)[_calls]\n"),
         caught="recompiles",
         hint="compiled again",
     ),
