@@ -182,6 +182,11 @@ class _Measurement:
         )
         same = compared_eager((eager, varied), second, probed, self.options, self._assumptions())
         compiled_parity = self._parity(same, compiled_after, compiled_before)
+        first = compiled_parity.first_difference
+        if first is not None:
+            compiled_parity = replace(
+                compiled_parity, first_difference=replace(first, place=f"compiled, {first.place}")
+            )
         parity = same.whole.joined(compiled_parity)
         if parity.holds:
             parity = parity.joined(self._compiled_parity(before, varied, varied_after))
