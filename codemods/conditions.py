@@ -35,7 +35,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     if _is_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
     value = scope.value(test)
-    if value.is_tensor or value.sometimes_tensor or read_of(test, scope) is not None:
+    if value.is_tensor or (value.sometimes_tensor and not value.is_unknown) or read_of(test, scope) is not None:
         return [test]
     return [test] if named_read(test, scope) is not None else []
 

@@ -9,6 +9,8 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.numpy_calls.array_values import from_tensor
 from compilefix.codemods.rule import Scope
 
+_ARRAY_OR_NUMBER = frozenset({Kind.NDARRAY, Kind.STATIC, Kind.SIZE, Kind.NUMBER})
+
 
 def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
     """The NumPy numbers that Python reads while it traces, with the graph-break id.
@@ -45,5 +47,5 @@ def _truths(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, str]]:
 
 
 def is_array(value: Value) -> bool:
-    """Whether the value is an array, or a NumPy number, on some way; arguments declared as one of several are not."""
-    return Kind.NDARRAY in value.kinds and Kind.TENSOR not in value.kinds and Kind.NONE not in value.kinds
+    """Whether the value is an array, or a NumPy number, wherever anything is known of it."""
+    return Kind.NDARRAY in value.kinds and value.kinds <= _ARRAY_OR_NUMBER
