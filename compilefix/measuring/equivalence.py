@@ -57,9 +57,12 @@ def run_varied(request: WorkerRequest, cache: Path, progress: Callable[[str], No
         if base.error is not None or not request.vary_s:
             return base, VariedResult(error=base.error)
         try:
-            return base, VariedResult.from_dict(worker.answer())
+            answer = worker.answer()
         except WorkerFailed as failure:
             return base, replace(_finished(request.folder), error=str(failure))
+        if "runs" not in answer:  # the worker's own last words instead
+            return base, replace(_finished(request.folder), error=ArmResult.from_dict(answer).error)
+        return base, VariedResult.from_dict(answer)
 
 
 def compared_eager(

@@ -127,7 +127,8 @@ class ProgramState:
                 yield from self._object_slots(name, value, seen, 0)
 
     def _object_slots(self, name: str, value: Any, seen: set[int], depth: int) -> Iterator[Slot]:
-        if id(value) in seen or depth > _DEPTH or not hasattr(value, "__dict__"):
+        # A class with a metaclass of the program's own has a `__dict__` that cannot be written.
+        if id(value) in seen or depth > _DEPTH or not isinstance(getattr(value, "__dict__", None), dict):
             return
         seen.add(id(value))
         for key, item in list(vars(value).items()):

@@ -136,6 +136,8 @@ class _Measurement:
         failures = failures_of(shown["before"], shown["after"], seen.same.patched, parity, speedups)
         failures += self._again(before, seen.varied_after)
         doubts = doubts_of(seen.same.coverage, seen.same.note, parity, timings)
+        if seen.varied_after.error is not None and shown["after"].error is None:
+            doubts = (*doubts, f"the patched code, compiled, stopped on varied inputs: {seen.varied_after.error}")
         excused = parity_beyond(seen.own, parity, self._assumptions())
         if excused:
             failures, doubts = [item for item in failures if not item.startswith(NOT_THE_SAME)], (excused, *doubts)
