@@ -9,16 +9,19 @@ READY := $(VENV)/.ready
 DEMO ?= fixtures/models/transformer.py
 WORKLOAD ?= $(DEMO):workload
 ARGS ?=
+# Tests of generated programs, of which `make test-nightly` makes thousands.
+PROPERTIES := $(addprefix tests/, codemods/test_differential.py codemods/test_differential_reads.py \
+	analysis/test_robustness.py analysis/test_soundness.py)
 
 # `cp` this way puts codemods/ where it is installed, for tools that do not know the mapping in pyproject.toml.
 FLAT := build/flat
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint typing docs format clean
+.PHONY: help setup demo test test-slow test-nightly lint typing docs format clean
 
 help:
 	@echo "make demo    check, diff and verify on a shipped workload"
-	@echo "make test    the tests"
+	@echo "make test    the tests; test-slow has those with real tools, test-nightly those that take an hour"
 	@echo "make lint    style, types and import layers"
 	@echo "make docs    the documentation site, in build/site"
 	@echo "make setup   only make $(VENV)"
@@ -48,7 +51,14 @@ demo: setup
 	@$(BIN)/compilefix verify $(WORKLOAD)
 
 test: setup
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m "not slow and not nightly" $(ARGS)
+
+test-slow: setup
+	$(BIN)/python -m pytest -m "slow and not nightly" $(ARGS)
+
+test-nightly: setup
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(PROPERTIES) $(ARGS)
+	$(BIN)/python -m pytest -m nightly $(ARGS)
 
 lint: setup typing
 	$(BIN)/ruff check .

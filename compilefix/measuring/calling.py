@@ -144,7 +144,8 @@ def _one_call(
 def _random_states() -> dict[str, str]:
     found = {"torch": torch.get_rng_state().numpy().tobytes(), "random": repr(random.getstate()).encode()}
     if "numpy" in sys.modules:
-        found["numpy"] = repr(sys.modules["numpy"].random.get_state()).encode()
+        name, keys, *rest = sys.modules["numpy"].random.get_state()
+        found["numpy"] = repr((name, rest)).encode() + keys.tobytes()
     return {name: hashlib.sha256(state).hexdigest() for name, state in found.items()}
 
 

@@ -49,21 +49,28 @@ def _records(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> A
 
 
 def _first_line(left: str, right: str) -> str:
+    """Names the first line that is different; only where there is none, the first of other digits."""
     one, two = left.splitlines(), right.splitlines()
-    for index in range(max(len(one), len(two))):
-        a, b = one[index : index + 1], two[index : index + 1]
-        if a != b:
-            return f"line {index + 1}: {a[0] if a else 'nothing'!r} in the original, {b[0] if b else 'nothing'!r} after"
+    pairs = [(one[index : index + 1], two[index : index + 1]) for index in range(max(len(one), len(two)))]
+    unlike = [index for index, (a, b) in enumerate(pairs) if a != b]
+    for index in sorted(unlike, key=lambda at: bool(pairs[at][0] and pairs[at][1] and _alike(*pairs[at]))):
+        a, b = pairs[index]
+        return f"line {index + 1}: {a[0] if a else 'nothing'!r} in the original, {b[0] if b else 'nothing'!r} after"
     return "the line ends differ"
 
 
+def _alike(left: Sequence[str], right: Sequence[str]) -> bool:
+    return _words(left[0], right[0]) == "close"
+
+
 def _first_record(left: Sequence[Sequence[Any]], right: Sequence[Sequence[Any]]) -> str:
-    for index in range(max(len(left), len(right))):
-        a, b = left[index : index + 1], right[index : index + 1]
-        if a != b:
-            if a and b and a[0][:3] == b[0][:3]:
-                return f"record {index + 1} comes at another place among the printed lines: {a[0][2]!r}"
-            return f"record {index + 1}: {_record(a)} in the original, {_record(b)} in the patched code"
+    pairs = [(left[index : index + 1], right[index : index + 1]) for index in range(max(len(left), len(right)))]
+    unlike = [index for index, (a, b) in enumerate(pairs) if a != b]
+    for index in sorted(unlike, key=lambda at: _records(*pairs[at]) == "close"):
+        a, b = pairs[index]
+        if a and b and a[0][:3] == b[0][:3]:
+            return f"record {index + 1} comes at another place among the printed lines: {a[0][2]!r}"
+        return f"record {index + 1}: {_record(a)} in the original, {_record(b)} in the patched code"
     return ""
 
 

@@ -18,8 +18,9 @@ Caught = Literal[
 class Planted:
     """One rewrite. `caught` names the comparison that shows it to be wrong; None for a true rewrite.
 
-    `hint` is part of what the verifier says of the first difference. `eager` says that the comparison of the eager arms
-    is enough to judge it.
+    `hint` is part of what the verifier says of the first difference. `useless` is part of why the whole command does
+    not call a true rewrite proved although every result is the same. `eager` says that the comparison of the eager
+    arms is enough to judge it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Planted:
     patched: str
     caught: Caught | None
     hint: str = ""
+    useless: str = ""
 
     @property
     def eager(self) -> bool:
@@ -37,13 +39,20 @@ class Planted:
 _HEAD = "import logging\nimport warnings\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
 
 
-def _case(name: str, source: str, *changes: tuple[str, str], caught: Caught | None = None, hint: str = "") -> Planted:
+def _case(
+    name: str,
+    source: str,
+    *changes: tuple[str, str],
+    caught: Caught | None = None,
+    hint: str = "",
+    useless: str = "",
+) -> Planted:
     original = _HEAD + textwrap.dedent(source).lstrip("\n")
     patched = original
     for old, new in changes:
         assert patched.count(old) == 1, f"{name}: {old!r} stands {patched.count(old)} times in the source"
         patched = patched.replace(old, new)
-    return Planted(name, original, patched, caught, hint)
+    return Planted(name, original, patched, caught, hint, useless)
 
 
 _BRANCH = """
@@ -716,8 +725,8 @@ WRONG: tuple[Planted, ...] = (
         _BRANCH,
         (
             _IF,
-            "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n    w = torch.eye(700)\n"
-            "    for _ in range(20):\n        w = w @ w\n    y = y + 0 * w[0, 1]\n",
+            "    y = torch.where(x.sum() > 0, x * 2, x - 1)\n    w = torch.eye(700) * x.detach().sum()\n"
+            "    for _ in range(20):\n        w = w @ w\n    y = y + torch.nan_to_num(w[0, 1]).clamp(-1e-30, 1e-30)\n",
         ),
         caught="slower",
         hint="slower",
@@ -728,7 +737,7 @@ TRUE: tuple[Planted, ...] = (
     _case("where for if", _BRANCH, _where("x.sum() > 0")),
     _case("the condition the other way round", _BRANCH, _where("x.sum().gt(0).logical_not()", "x - 1", "x * 2")),
     _case("arithmetic for a branch's sides", _BRANCH, _where("x.sum() > 0", "x + x")),
-    _case("one expression", _BRANCH, (_IF, "    y = x * 2 if x.sum() > 0 else x - 1\n")),
+    _case("one expression", _BRANCH, (_IF, "    y = x * 2 if x.sum() > 0 else x - 1\n"), useless="nothing was gained"),
     _case("another order of the sum", _SUMS, (".double().sum().float()", ".double().t().sum().float()")),
     _case(
         "the loop over rows at once",
@@ -739,6 +748,7 @@ TRUE: tuple[Planted, ...] = (
         "a comprehension for the loop",
         _ROWS,
         (_ROWS_LOOP, "    return torch.stack([torch.where(row.sum() > 0, row * w, row) for row in x])\n"),
+        useless="is compiled again for each new size",
     ),
     _case("a view for each row", _VIEWS, (_VIEWS_IF, _VIEWS_WHERE), ("(out[0], out[1])", "(out.select(0, 0), out[1])")),
     _case("an item that becomes a tensor", _FILLS, ("x.abs().max().item()", "x.detach().abs().max()")),
