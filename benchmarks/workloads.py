@@ -67,7 +67,10 @@ def main() -> None:
             seconds = time.perf_counter() - start
             print(f"{name}: exit {done.returncode}, {seconds:.0f} s", file=sys.stderr, flush=True)
             if report.exists():
-                rows.append(_row(workload, mode, json.loads(report.read_text(encoding="utf-8"))))
+                verdict = json.loads(report.read_text(encoding="utf-8"))
+                rows.append(_row(workload, mode, verdict))
+                if verdict["verdict"] != "proved":
+                    print(*(f"    {reason}" for reason in verdict["reasons"]), sep="\n", file=sys.stderr, flush=True)
             else:
                 print(done.stdout[-2000:] + done.stderr[-2000:], file=sys.stderr)
     _table(rows)
