@@ -21,8 +21,6 @@ from compilefix.fixing.patchset import PatchSet
 from compilefix.reporting.summary import count, summarize
 from compilefix.source.errors import InputError
 from compilefix.source.files import SourceError, display_path
-from compilefix.tracing.confirm import confirmed as mark_confirmed
-from compilefix.tracing.confirm import load_trace
 
 
 def apply(
@@ -175,9 +173,12 @@ def _in_one_file(inputs: Inputs) -> Callable[[Finding], bool]:
 
 def _met(trace: Path, inputs: Inputs, usual: Callable[[Finding], bool]) -> Callable[[Finding], bool]:
     """The filter for the findings that a run has met; they keep their fingerprint while fixes move the lines."""
+    # Imported late: a hook need not wait for what reads logs.
+    from compilefix.tracing.confirm import confirmed, load_trace
+
     run = load_trace(trace, graph_breaks.known().by_title)
     found = inputs.run(rewrite=False, wanted=usual).findings
-    marked = mark_confirmed(found, run, inputs.files, registry.load(), Path.cwd())
+    marked = confirmed(found, run, inputs.files, registry.load(), Path.cwd())
     met = {finding.fingerprint for finding in marked if finding.confirmed}
     return lambda finding: finding.fingerprint in met and usual(finding)
 

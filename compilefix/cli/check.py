@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,7 +25,9 @@ from compilefix.reporting.summary import statistics as count_by_rule
 from compilefix.source.errors import InputError
 from compilefix.source.files import display_path
 from compilefix.source.notebooks import Notebook
-from compilefix.tracing import confirm as confirming
+
+if TYPE_CHECKING:
+    from compilefix.tracing.model import Trace
 
 Format = Literal["text", "concise", "json", "github", "gitlab", "sarif", "junit"]
 
@@ -71,7 +73,7 @@ def check(
     if baseline is not None and write_baseline is not None:
         raise InputError("--baseline and --write-baseline do not go together")
     known = frozenset[str]() if baseline is None else known_findings.load(baseline)
-    met = None if trace is None else confirming.load_trace(trace, graph_breaks.known().by_title)
+    met = None if trace is None else _met(trace)
     inputs = gather(
         Request(
             paths=paths or (),
@@ -94,10 +96,7 @@ def check(
     outcome = inputs.run(rewrite=False, wanted=wanted if met is None else lambda _: True)
     findings = outcome.findings
     if met is not None:
-        rules = registry.load()
-        left_out = [code for code in rules if code not in inputs.selection]
-        marked = confirming.confirmed(findings, met, inputs.files, rules, Path.cwd(), left_out=left_out)
-        findings = tuple(filter(wanted, marked))
+        findings = tuple(filter(wanted, _confirmed(findings, met, inputs)))
     report = Report(
         entries=entries(findings, inputs.by_path, inputs.config.root),
         errors=(*inputs.errors, *outcome.errors),
@@ -172,3 +171,18 @@ def _unused(wanted: Wanted) -> tuple[UnusedSuppression, ...]:
         line = comment.line - (0 if cell is None else cell.line - 1)
         found.append(UnusedSuppression(display_path(file.path), line, codes, None if cell is None else cell.number))
     return tuple(found)
+
+
+def _met(trace: Path) -> Trace:
+    # Imported late: a hook need not wait for what reads logs.
+    from compilefix.tracing.confirm import load_trace
+
+    return load_trace(trace, graph_breaks.known().by_title)
+
+
+def _confirmed(findings: Sequence[Finding], met: Trace, inputs: Inputs) -> Sequence[Finding]:
+    from compilefix.tracing.confirm import confirmed
+
+    rules = registry.load()
+    left_out = [code for code in rules if code not in inputs.selection]
+    return confirmed(findings, met, inputs.files, rules, Path.cwd(), left_out=left_out)
