@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from compilefix.measuring.request import BreakSite
 from compilefix.measuring.verdict_model import Arm
@@ -37,15 +37,27 @@ def hidden_breaks(before: Arm, after: Arm) -> list[str]:
 
 
 def moved_breaks(before: Arm, after: Arm) -> list[str]:
-    """The breaks of the patched code that the original did not have, by function and source line."""
-    old = Counter(_what(site) for site in before.break_sites)
-    new = []
-    for site in after.break_sites:
-        if old[_what(site)]:
-            old[_what(site)] -= 1
+    """The breaks of the patched code that the original did not have.
+
+    A break is the same in a line that was written anew, if it is of the same kind and in the same function.
+    """
+    new = _left(after.break_sites, before.break_sites, _what)
+    old = _left(before.break_sites, after.break_sites, _what)
+    return [f"{site.path}:{site.line} ({site.source})" for site in _left(new, old, _kind)]
+
+
+def _left(
+    sites: Iterable[BreakSite], others: Iterable[BreakSite], name: Callable[[BreakSite], tuple[str, str]]
+) -> list[BreakSite]:
+    """The sites for which no other of the same name is left; each is matched once."""
+    known = Counter(map(name, others))
+    left = []
+    for site in sites:
+        if known[name(site)]:
+            known[name(site)] -= 1
         else:
-            new.append(f"{site.path}:{site.line} ({site.source})")
-    return new
+            left.append(site)
+    return left
 
 
 def more_recompiles(before: Arm, after: Arm) -> list[str]:
@@ -66,6 +78,10 @@ def kept_out(site: BreakSite) -> bool:
 
 def _what(site: BreakSite) -> tuple[str, str]:
     return site.function, site.source
+
+
+def _kind(site: BreakSite) -> tuple[str, str]:
+    return site.function, site.gb or site.reason
 
 
 def _brief(reason: str) -> str:

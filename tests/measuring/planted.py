@@ -737,7 +737,7 @@ TRUE: tuple[Planted, ...] = (
     _case("where for if", _BRANCH, _where("x.sum() > 0")),
     _case("the condition the other way round", _BRANCH, _where("x.sum().gt(0).logical_not()", "x - 1", "x * 2")),
     _case("arithmetic for a branch's sides", _BRANCH, _where("x.sum() > 0", "x + x")),
-    _case("one expression", _BRANCH, (_IF, "    y = x * 2 if x.sum() > 0 else x - 1\n"), useless="nothing was gained"),
+    _case("one expression", _BRANCH, (_IF, "    y = x * 2 if x.sum() > 0 else x - 1\n")),
     _case("another order of the sum", _SUMS, (".double().sum().float()", ".double().t().sum().float()")),
     _case(
         "the loop over rows at once",
