@@ -173,7 +173,9 @@ def options(mode: str) -> Options:
 
 def _observed(request: WorkerRequest) -> ArmResult:
     try:
-        return observe(request, lambda _: None)
+        result, *_ = observe(request, lambda _: None)
+        assert isinstance(result, ArmResult)
+        return result
     except WorkloadError as error:
         return ArmResult(error=str(error), error_kind="workload")
     except Exception as error:
