@@ -32,7 +32,7 @@ Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
@@ -42,6 +42,7 @@ from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of
+from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, drafts_of
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
@@ -72,12 +73,13 @@ class DataDependentShape(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the API table, and indexing with a boolean mask."""
-        claimed = [span for finding in _others(scope) for span in _spans(finding)]
+        drafts = drafts_of(scope)
+        claimed = [span for finding in _others(drafts, scope) for span in _spans(finding)]
         captured = switched_on(scope)
         for node in scope.nodes:
             if not isinstance(node, ast.Call | ast.Subscript) or any(_within(scope.span(node), s) for s in claimed):
                 continue
-            found = self._call(node, scope) if isinstance(node, ast.Call) else self._index(node, scope)
+            found = self._call(node, scope) if isinstance(node, ast.Call) else self._index(node, drafts, scope)
             for finding in found:
                 if not captured or "GB0033" in finding.gb or not_captured(node, scope) is not None:
                     yield finding
@@ -99,7 +101,7 @@ class DataDependentShape(Rule):
             scope, node, f"the shape of `{snippet(node)}` depends on values: the graph breaks", reason, gb=gb
         )
 
-    def _index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
+    def _index(self, node: ast.Subscript, drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
         mask = mask_of(node, scope) or _apparent_mask(node, scope)
         if mask is None:
             return
@@ -113,7 +115,18 @@ class DataDependentShape(Rule):
         if isinstance(node.ctx, ast.Store) and not in_place:
             return
         message = f"`{snippet(node)}` has as many elements as `{snippet(mask)}` has true values: the graph breaks"
-        yield self.declined(scope, node, message, _advice(node, mask, in_place, scope), gb=("GB0036",))
+        reason = _reason(node, drafts) or _advice(node, mask, in_place, scope)
+        yield self.declined(scope, node, message, reason, gb=("GB0036",))
+
+
+def _reason(node: ast.Subscript, drafts: Sequence[Draft]) -> str | None:
+    """Why the elements that an index selects are not reduced over all elements, where all that is done is to reduce."""
+    for draft in drafts:
+        broken = draft.broken
+        if broken is not None and any(node in ast.walk(definition) for definition in draft.elements.definitions):
+            reduction = draft.found.node
+            return f"`{snippet(reduction)}` on line {reduction.lineno} is not written for all elements: {broken}"
+    return None
 
 
 def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
@@ -135,9 +148,10 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     return None
 
 
-def _others(scope: Scope) -> Iterator[Finding]:
+def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
-    for rule in (MaskedWrite, MaskedReduction, ExpertLoop, KnownSize):
+    yield from MaskedReduction().findings(drafts, scope)
+    for rule in (MaskedWrite, ExpertLoop, KnownSize):
         yield from rule().find(scope)
 
 

@@ -1,4 +1,4 @@
-"""Names that hold what a mask selects: `selected = x[mask]`, used in one statement that follows."""
+"""Names that hold what a mask selects: `selected = x[mask]`, used in statements that follow."""
 
 from __future__ import annotations
 
@@ -6,51 +6,114 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import may_share
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
 
 def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | None:
-    """The statement `name = ...` that gave a name its value, where it stands in the same block as `at`, before it.
-
-    The name is assigned nowhere else, except that a parameter may be: `x = x[mask]`.
-    """
+    """The statement `name = ...` that gave a name the value that it has in `at`, where it stands in the same block."""
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return None
-    stores = scope.names(node.id, stores=True)
-    if len(stores) != 1 or (
-        any(p.arg == node.id for p in scope.function.parameters)
-        and any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(stores[0]))
-    ):
-        return None
-    statement = scope.parents.get(stores[0])
-    if not isinstance(statement, ast.Assign) or statement.targets != [stores[0]]:
-        return None
     block = scope.block(at)
-    if statement not in block or at not in block or block.index(statement) >= block.index(at):
+    if at not in block:
         return None
-    return statement
+    for statement in reversed(block[: block.index(at)]):
+        if _stores(statement, node.id):
+            return statement if isinstance(statement, ast.Assign) and _defines(statement, node.id) else None
+    return None
+
+
+def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
+    """The places that may read what a statement gives a name; None where that is not certain."""
+    assert isinstance(definition.targets[0], ast.Name)
+    name = definition.targets[0].id
+    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+    loads = [n for n in everywhere if isinstance(n.ctx, ast.Load)]
+    if any(n not in scope.parents for n in loads):
+        return None  # a function in the function, or code that does not run
+    block = scope.block(definition)
+    start = block.index(definition)
+    for loop in scope.ancestors(definition):
+        if isinstance(loop, ast.For | ast.While) and not _given_first(definition, loop, block[:start], loads):
+            return None
+    inside: set[ast.AST] = set()
+    for statement in block[start + 1 :]:
+        inside |= set(ast.walk(statement))
+        if _defines(statement, name):
+            return [n for n in loads if n in inside]
+        if _stores(statement, name):
+            return None
+    last = block[-1]
+    behind = (last.end_lineno or 0, last.end_col_offset or 0)
+    return [n for n in loads if n in inside or (n.lineno, n.col_offset) >= behind]
+
+
+def _given_first(
+    definition: ast.Assign,
+    loop: ast.For | ast.While,
+    before: Sequence[ast.stmt],
+    loads: Sequence[ast.Name],
+) -> bool:
+    """Whether each turn of a loop gives the name a value before anything reads it."""
+    assert isinstance(definition.targets[0], ast.Name)
+    name = definition.targets[0].id
+    end = (definition.end_lineno or 0, definition.end_col_offset or 0)
+    early = [n for n in loads if n in set(ast.walk(loop)) and (n.lineno, n.col_offset) < end]
+    if not early:
+        return True
+    first = next((index for index, statement in enumerate(before) if _defines(statement, name)), None)
+    if first is None:
+        return False
+    allowed = {n for statement in (*before[first + 1 :], definition) for n in ast.walk(statement)}
+    return all(n in allowed for n in early)
+
+
+def _defines(statement: ast.stmt, name: str) -> bool:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def _stores(statement: ast.stmt, name: str) -> bool:
+    return any(
+        (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
+        or (isinstance(n, ast.Global | ast.Nonlocal) and name in n.names)
+        or (isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and n.name == name)
+        or (isinstance(n, ast.ExceptHandler) and n.name == name)
+        or (isinstance(n, ast.alias) and (n.asname or n.name) == name)
+        or (isinstance(n, ast.MatchAs | ast.MatchStar) and n.name == name)
+        for n in ast.walk(statement)
+    )
 
 
 def unused_then(
-    definitions: Sequence[ast.Assign], at: ast.stmt, names: set[str], scope: Scope, *, used: bool = True
+    definitions: Sequence[ast.Assign],
+    at: ast.stmt,
+    names: set[str],
+    scope: Scope,
+    *,
+    used: bool = True,
+    replaced: Sequence[ast.AST] | None = None,
 ) -> Iterator[Obstacle]:
-    """Whether the definitions may go when `at` no longer uses them.
+    """Whether the definitions may go when `replaced`, or else all of `at`, no longer uses them.
 
-    `names`: what the rewritten statement reads in their place. None of it may change between the two. Without `used`
-    other uses of what is defined are left to the caller.
+    `names`: what the rewritten code reads in their place. None of it may change between the two. Without `used` other
+    uses of what is defined are left to the caller.
     """
     if not definitions:
         return
-    inside = {n for statement in (*definitions, at) for n in ast.walk(statement)}
+    inside = {n for part in (*definitions, *([at] if replaced is None else replaced)) for n in ast.walk(part)}
     for definition in definitions if used else ():
         assert isinstance(definition.targets[0], ast.Name)
         name = definition.targets[0].id
-        for use in ast.walk(scope.function.node):
-            if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and use not in inside:
-                position = (use.lineno, use.col_offset)
-                if position > (definition.lineno, definition.col_offset) or use not in scope.parents:
-                    yield Obstacle(f"`{name}` is used on line {use.lineno} too")
+        reads = reads_of(definition, scope)
+        if reads is None:
+            yield Obstacle(f"`{name}` may be used elsewhere too")
+        for use in reads or ():
+            if use not in inside:
+                yield Obstacle(f"`{name}` is used on line {use.lineno} too")
     block = scope.block(at)
     first = min(block.index(d) for d in definitions)
     for statement in block[first : block.index(at)]:
@@ -59,8 +122,34 @@ def unused_then(
         effects = scope.legality.effects.of(statement, scope.facts)
         mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
         stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if effects.mutates is not None or stored & names or (effects.unknown is not None and mentioned & names):
+        changes = effects.mutates is not None and not _writes_elsewhere(statement, names, scope)
+        if changes or stored & names or (effects.unknown is not None and mentioned & names):
             yield Obstacle(f"`{snippet(statement)}` stands between the selection and its use, and may change it")
+
+
+def _writes_elsewhere(statement: ast.stmt, names: set[str], scope: Scope) -> bool:
+    """Whether all that a statement writes is one local tensor that shares no memory with those of these names."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target: ast.expr = statement.targets[0]
+    elif isinstance(statement, ast.AugAssign):
+        target = statement.target
+    else:
+        return False
+    parts: list[ast.AST] = [statement.value]
+    if isinstance(target, ast.Subscript):
+        parts.append(target.slice)
+        target = target.value
+    if not isinstance(target, ast.Name):
+        return False
+    if any(scope.legality.effects.of(part, scope.facts).mutates is not None for part in parts):
+        return False
+    known = scope.facts.env_before.get(statement, {})
+    written = known.get(target.id)
+    return (
+        written is not None
+        and written.is_tensor
+        and all(name in known and not may_share(known[name].storage, written.storage) for name in names)
+    )
 
 
 def uses_of(statement: ast.Assign, target: ast.Name, scope: Scope) -> list[ast.Name] | None:

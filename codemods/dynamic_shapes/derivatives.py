@@ -11,6 +11,8 @@ import ast
 import math
 from collections.abc import Callable, Collection, Mapping
 
+from compilefix.codemods.dynamic_shapes.row_operations import DEGREE_ONE
+
 Pair = tuple[float, float]
 _LARGEST = 1e4  # far inside float16
 
@@ -45,8 +47,12 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         return -value, -slope
     if isinstance(node, ast.BinOp):
         return _OPERATORS[type(node.op)](_pair(node.left, numbers, refs), _pair(node.right, numbers, refs))
-    if isinstance(node, ast.Call) and not node.keywords:
+    if isinstance(node, ast.Call):
         short = refs[node].rpartition(".")[2]
+        if short in DEGREE_ONE and isinstance(node.func, ast.Attribute):
+            row = node.func.value if refs[node].startswith("Tensor.") else node.args[0]
+            return _pair(row, numbers, refs)
+    if isinstance(node, ast.Call) and not node.keywords:
         operands = list(node.args)
         if isinstance(node.func, ast.Attribute) and refs[node].startswith("Tensor."):
             operands.insert(0, node.func.value)
@@ -67,6 +73,8 @@ def _divide(a: Pair, b: Pair) -> Pair:
 
 
 def _power(a: Pair, b: Pair) -> Pair:
+    if b[1] == 0 and b[0] in (1, 2, 3, 4):
+        return a[0] ** b[0], b[0] * a[0] ** (b[0] - 1) * a[1]
     # Through the logarithm: a base that is not positive is refused.
     value = math.exp(b[0] * math.log(a[0]))
     return value, value * (b[1] * math.log(a[0]) + b[0] * a[1] / a[0])

@@ -28,7 +28,17 @@ class Mask:
 
     def same(self, subscript: ast.Subscript) -> bool:
         """Whether another tensor is indexed in the same way."""
-        return not self.broadcast and ast.dump(subscript.slice) == ast.dump(self.index)
+        if self.broadcast:
+            return False
+        parts = _parts(subscript)
+        return ast.dump(parts[-1]) == ast.dump(self.node) and _before(parts) == (self.leading, self.last)
+
+
+def same_mask(one: Mask, other: Mask) -> bool:
+    """Whether two masks select the same elements of a tensor, as they are written."""
+    return (one.leading, one.last, one.broadcast) == (other.leading, other.last, other.broadcast) and (
+        ast.dump(one.node) == ast.dump(other.node)
+    )
 
 
 def masked_select_of(node: ast.expr, scope: Scope) -> tuple[ast.expr, Mask] | None:
@@ -58,19 +68,41 @@ def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
 
 
 def whole_mask(node: ast.Subscript, scope: Scope) -> Mask | None:
-    """The mask of an index that holds nothing but it: `x[m]`, `x[:, m]`, `x[..., m]`; not one without dimensions."""
+    """The mask of an index that holds nothing but it: `x[m]`, `x[:, m]`, `x[..., m]`, `x[m, :]`.
+
+    Not one without dimensions.
+    """
     found = mask_of(node, scope)
     if found is None or scope.value(found).rank == 0:
         return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if parts[-1] is not found:
+    parts = _parts(node)
+    before = _before(parts)
+    if parts[-1] is not found or before is None:
         return None
-    before = parts[:-1]
-    if len(before) == 1 and isinstance(before[0], ast.Constant) and before[0].value is Ellipsis:
-        return Mask(node.slice, found, last=True)
-    if all(isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None for p in before):
-        return Mask(node.slice, found, leading=len(before))
-    return None
+    return Mask(node.slice, found, leading=before[0], last=before[1])
+
+
+def _parts(node: ast.Subscript) -> list[ast.expr]:
+    """The parts of an index, without full slices and an ellipsis at its end: these change nothing."""
+    parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    while len(parts) > 1 and (_is_full(parts[-1]) or _is_ellipsis(parts[-1])):
+        parts.pop()
+    return parts
+
+
+def _before(parts: list[ast.expr]) -> tuple[int, bool] | None:
+    """How many full slices stand before the last part, and whether an ellipsis does; None for something else."""
+    if len(parts) == 2 and _is_ellipsis(parts[0]):
+        return 0, True
+    return (len(parts) - 1, False) if all(_is_full(part) for part in parts[:-1]) else None
+
+
+def _is_full(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
+
+
+def _is_ellipsis(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and part.value is Ellipsis
 
 
 def is_mask(node: ast.expr, scope: Scope) -> bool:

@@ -19,6 +19,7 @@ from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_v
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, masked_select_of
+from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
@@ -36,7 +37,10 @@ class Elements:
 
     atoms: what an atom stands for. bases: the atoms that the mask selected from. definitions: earlier statements
     `name = a[m]` that the expression takes in, and that go. over_codes: how the mask is written with the dimensions of
-    a tensor. safe_codes: how bases are, with a harmless number where the mask is false.
+    a tensor. safe_codes: how bases are, with a harmless number where the mask is false. reductions: what
+    reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
+    elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
+    made one number, with the last dimension.
     """
 
     mask: Mask
@@ -48,6 +52,10 @@ class Elements:
     obstacles: list[Obstacle] = field(default_factory=list)
     over_codes: list[str] = field(default_factory=list)
     safe_codes: list[str] = field(default_factory=list)
+    reductions: Mapping[ast.expr, bool] = field(default_factory=dict)
+    reduced: frozenset[ast.expr] = frozenset()
+    row_bases: set[str] = field(default_factory=set)
+    _in_row: bool = False
 
     def take(self, node: ast.expr, at: ast.stmt | None = None) -> ast.expr | None:
         """The tree for an expression; None, with an obstacle noted, where it is not made element by element.
@@ -58,19 +66,25 @@ class Elements:
         base = self._base(node)
         if base is not None:
             text = self._atom(base)
+            if text in self.bases and self._in_row != (text in self.row_bases):
+                return self._refuse(f"`{text}` is used with its last dimension and without")
             if text not in self.bases:
                 self.bases.append(text)
+            if self._in_row:
+                self.row_bases.add(text)
             return place(ast.Name(text, ast.Load()), node)
         column = self._column(node)
         if column is not None:
             return column
+        if node in self.reduced and self.scope.value(node).is_scalar_tensor:
+            return place(ast.Name(self._atom(node), ast.Load()), node)
         definition = self._definition(node, at)
         if definition is not None:
             if definition not in self.definitions:
                 self.definitions.append(definition)
             return self.take(definition.value, definition)
         if not self.selects(node, at):
-            return self._operand(node)
+            return self._operand(node, at)
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
             left, right = self.take(node.left, at), self.take(node.right, at)
             return None if left is None or right is None else place(ast.BinOp(left, node.op, right), node)
@@ -95,7 +109,9 @@ class Elements:
 
     def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
         found = definition_of(node, at, self.scope)
-        return found if found is not None and self.selects(found.value, found) else None
+        if found is None or found.value in self.reductions:
+            return None
+        return found if self.selects(found.value, found) else None
 
     def _base(self, node: ast.expr) -> ast.expr | None:
         if self.mask.broadcast:
@@ -149,9 +165,12 @@ class Elements:
         self.atoms.setdefault(text, node)
         return text
 
-    def _operand(self, node: ast.expr) -> ast.expr | None:
+    def _operand(self, node: ast.expr, at: ast.stmt) -> ast.expr | None:
         value = self.scope.value(node)
         number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor
+        definition = definition_of(node, at, self.scope)
+        if not number and definition is not None and self.reductions.get(definition.value):
+            number = True  # one row, which is the same for each
         if not number:
             return self._refuse(
                 f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
@@ -164,6 +183,9 @@ class Elements:
         method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             return self._refuse(f"`{snippet(node)}` passes an unknown number of arguments")
+        row = row_operation(node, name, scope)
+        if row is not None:
+            return self._row(node, row, method, at)
         callee: ast.expr
         if method:
             assert isinstance(node.func, ast.Attribute)
@@ -192,6 +214,35 @@ class Elements:
                 return None
             keywords.append(ast.keyword(keyword.arg, taken))
         return place(ast.Call(callee, args, keywords), node)
+
+    def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
+        """An operation on the last dimension, which must be one behind those of the mask."""
+        if self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        known = set(self.bases)
+        self._in_row = kind == "reduced"
+        source = node.func.value if method and isinstance(node.func, ast.Attribute) else node.args[0]
+        taken = self.take(source, at)
+        self._in_row = False
+        if taken is None:
+            return None
+        for text in sorted(self.row_bases if kind == "reduced" else set(self.bases) - known):
+            tensor, mask = self.scope.value(self.atoms[text]), self.scope.value(self.mask.node)
+            rank, over = tensor.rank, mask.rank
+            if mask.shape_id is not None and mask.shape_id == tensor.shape_id:
+                return self._refuse(f"`{snippet(node)}` goes over the selected elements, and not over rows of them")
+            if rank is None or over is None:
+                reason = f"`{text}` is not proved to have one dimension more than `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+            elif rank <= over or (kind == "reduced" and rank != over + 1):
+                return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        rest = [self._other(argument) for argument in (node.args if method else node.args[1:])]
+        keywords = [ast.keyword(k.arg, self._other(k.value)) for k in node.keywords]
+        if method:
+            assert isinstance(node.func, ast.Attribute)
+            callee = place(ast.Attribute(taken, node.func.attr, ast.Load()), node.func)
+            return place(ast.Call(callee, rest, keywords), node)
+        return place(ast.Call(node.func, [taken, *rest], keywords), node)
 
     def _other(self, node: ast.expr) -> ast.expr:
         """An argument that is no tensor to compute with: a dtype, a device, a flag."""
@@ -300,14 +351,22 @@ class Elements:
         values = self.values()
         known = {text: v.const.value for text, v in values.items() if v.const is not None}
         if not any(values[text].dtype in ("bool", "complex") for text in self.bases):
-            for constant in _SAFE_CONSTANTS:
-                if finite_at(tree, {**known, **dict.fromkeys(self.bases, constant)}, self.bases, facts.refs):
-                    return {text: self.filled(text, str(constant), over, template) for text in self.bases}
+            # A number that is not known may be one at which the derivative is not finite.
+            usual = dict.fromkeys(values, 1)
+            different = {text: number for number, text in enumerate(self.bases, 1)}
+            for chosen in (*(dict.fromkeys(self.bases, number) for number in _SAFE_CONSTANTS), different):
+                if finite_at(tree, {**usual, **known, **chosen}, self.bases, facts.refs):
+                    if not finite_at(tree, {**known, **chosen}, self.bases, facts.refs):
+                        self.obstacles.extend(found)
+                    return {text: self.filled(text, str(number), over, template) for text, number in chosen.items()}
         self.obstacles.extend(found)
         return {}
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
         """Code for a base with a number in place of the elements that are not selected."""
+        if text in self.row_bases:
+            over = f"{template.use(self.mask.node, operand=True)}[..., None]"
+            self.over_codes.append(over)
         code = f"{where(self.scope)}({over}, {template.use(self.atoms[text])}, {number})"
         self.safe_codes.append(code)
         return code

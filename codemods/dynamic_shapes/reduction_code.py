@@ -1,0 +1,107 @@
+"""The code that makes one number of all elements, with those that a mask does not select made to count for nothing."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Value
+from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.losses import loss_code
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction
+from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.source.snippets import snippet
+
+
+def reduction_code(found: Reduction, elements: Elements, template: Template) -> str | None:
+    """Code for a reduction over all elements; None, with an obstacle noted, where there is none."""
+    scope = elements.scope
+    if found.kind in COUNTS:
+        elements.obstacles.extend(count_uses(found.node, scope))
+        if found.mask.broadcast:
+            if elements.take(found.source) is None:
+                return None
+            return _count("", elements.atoms[elements.bases[0]], elements, template)
+        if found.counted or found.kind in ("len", "shape", "size"):
+            if not found.counted and elements.take(found.source) is None:
+                return None
+            return f"{template.use(found.mask.node, operand=True)}.sum()"
+    if found.loss is not None:
+        return loss_code(found.loss, elements, template)
+    tree = elements.take(found.source)
+    if tree is None:
+        return None
+    value = elements.judge(tree)
+    first = elements.atoms[elements.bases[0]]
+    rows = bool(elements.row_bases)
+    over = template.use(elements.mask.node) if rows else elements.over(first, template)
+    for text in elements.bases[1:]:
+        one, other = scope.value(first), scope.value(elements.atoms[text])
+        if one.shape_id is None or one.shape_id != other.shape_id:
+            reason = f"`{text}` is not proved to have the shape of `{snippet(first)}`"
+            elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+    if found.kind in COUNTS and rows:
+        return f"{template.use(elements.mask.node, operand=True)}.sum()"
+    if found.kind in COUNTS:
+        return f"{over}.expand_as({template.use(first)}).sum()"
+    replaced = elements.replaced(tree, value, over, template)
+    code = elements.code(tree, template, replaced)
+    return _reduced(found, code, value, over, first, elements, template)
+
+
+def _reduced(
+    found: Reduction, code: str, value: Value, over: str, first: ast.expr, elements: Elements, template: Template
+) -> str:
+    kind = found.kind
+    select = f"{where(elements.scope)}({over}, {code}, {{fill}})"
+    if kind in ("any", "all"):
+        fill = str(kind == "all") if value.dtype == "bool" else str(int(kind == "all"))
+        return f"{select.replace('{fill}', fill)}.{kind}()"
+    if kind in ("max", "min"):
+        if value.dtype != "float":
+            reason = f"`{snippet(first)}` is not proved to be floating: no number is below all of its dtype's"
+            assumption = "same-shape-dtype" if value.dtype is None else None
+            elements.obstacles.append(Obstacle(reason, assumption))
+        elements.obstacles.append(Obstacle("an empty selection raises, and would give infinity", "mask-not-empty"))
+        infinity = 'float("-inf")' if kind == "max" else 'float("inf")'
+        return f"{select.replace('{fill}', infinity)}.{kind}()"
+    dims = ""
+    if found.rows:
+        one = elements.scope.value(found.mask.node).rank == 1
+        dims = "0" if one else f"dim=tuple(range({template.use(found.mask.node, operand=True)}.dim()))"
+    total = f"{select.replace('{fill}', '0')}.sum({dims})"
+    if value.dtype not in ("bool", "int"):
+        elements.obstacles.append(
+            Obstacle(
+                "the elements are added in another order: rounding, and in half precision overflow", "summation-order"
+            )
+        )
+    if kind == "sum":
+        return total
+    if value.dtype in ("bool", "int"):
+        elements.obstacles.append(Obstacle("the mean of integers is an error"))
+    elif value.dtype is None:
+        elements.obstacles.append(
+            Obstacle(
+                "the mean of integers is an error, and what is averaged is not proved to be floating",
+                "same-shape-dtype",
+            )
+        )
+    if found.rows or elements.row_bases:
+        return f"{total} / {template.use(found.mask.node, operand=True)}.sum()"
+    return f"{total} / {_count(over, first, elements, template)}"
+
+
+def _count(over: str, tensor: ast.expr, elements: Elements, template: Template) -> str:
+    """Code for the number of selected elements of a tensor."""
+    scope, mask = elements.scope, elements.mask
+    if mask.broadcast:
+        both = f"{template.use(mask.node)}, {template.use(tensor)}"
+        return f"{torch_name(scope)}.broadcast_tensors({both})[0].sum()"
+    same = scope.value(mask.node).shape_id
+    whole = same is not None and same == scope.value(tensor).shape_id
+    rank = scope.value(mask.node).rank
+    whole = whole or (rank is not None and rank == scope.value(tensor).rank)
+    code = over if isinstance(mask.node, ast.Name) or "(" in over else template.use(mask.node, operand=True)
+    return f"{code}.sum()" if whole else f"{code}.expand_as({template.use(tensor, operand=True)}).sum()"

@@ -1,0 +1,221 @@
+"""Reductions that read the same masked elements: they are rewritten together, or not at all.
+
+In `p = p[p > 0]; n = p.sum(); h = (p / n * p.log()).sum()` the selection may go when both sums are written for all
+elements, and not before.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.dynamic_shapes.atoms import free_name
+from compilefix.codemods.dynamic_shapes.definitions import unused_then
+from compilefix.codemods.dynamic_shapes.masks import same_mask
+from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
+from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions
+from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_TOKEN = re.compile(r"\{p\d+\}")
+
+
+@dataclass(eq=False)
+class Draft:
+    """A reduction and the code for it.
+
+    code: None where there is none; why stands in the template. inner: drafts that stand in its code. group: the drafts
+    that must be rewritten with it, itself among them.
+    """
+
+    found: Reduction
+    elements: Elements
+    template: Template
+    code: str | None
+    inner: list[Draft] = field(default_factory=list)
+    group: list[Draft] = field(default_factory=list)
+
+    @property
+    def broken(self) -> str | None:
+        """Why there is no rewrite."""
+        if self.template.broken is not None:
+            return self.template.broken
+        return None if self.code is not None else "what is reduced is not computed element by element"
+
+
+def drafts_of(scope: Scope) -> list[Draft]:
+    """The drafts for the reductions of a function, in source order; those of a group know each other."""
+    found = list(reductions(scope))
+    drafts: list[Draft] = []
+    for reduction in sorted(found, key=lambda r: sum(1 for _ in ast.walk(r.node))):
+        drafts.append(_draft(reduction, found, drafts, scope))
+    drafts.sort(key=lambda draft: found.index(draft.found))
+    for group in _groups(drafts):
+        _settle(group, scope)
+    return drafts
+
+
+def _draft(found: Reduction, others: Sequence[Reduction], smaller: Sequence[Draft], scope: Scope) -> Draft:
+    elements, template = Elements(found.mask, scope, scope.statement(found.node)), Template()
+    inside = set(ast.walk(found.node)) - {found.node}
+    inner = {
+        draft.found.node: draft
+        for draft in smaller
+        if draft.found.node in inside and draft.broken is None and same_mask(draft.found.mask, found.mask)
+    }
+    elements.reductions = {r.node: r.rows for r in others if same_mask(r.mask, found.mask)}
+    elements.reduced = frozenset(inner)
+    code = reduction_code(found, elements, template)
+    elements.once()
+    taken = [draft for node, draft in inner.items() if ast.unparse(node) in elements.atoms]
+    draft = Draft(found, elements, template, code, taken)
+    for part in taken:
+        elements.definitions.extend(d for d in part.elements.definitions if d not in elements.definitions)
+        elements.obstacles.extend(o for o in part.elements.obstacles if o not in elements.obstacles)
+        draft.code = draft.code and _with_code_of(part, draft.code, template)
+    template.refuse(elements.obstacles)
+    return draft
+
+
+def _with_code_of(part: Draft, code: str, template: Template) -> str:
+    """The code with the placeholders of what a smaller draft is for replaced by the code of that one."""
+    text = _merged(part.code or "", part.template, {}, template)
+    text = f"({text})" if is_quotient(text) else text
+    for name, node in list(template.parts.items()):
+        if ast.dump(node) == ast.dump(part.found.node):
+            code = code.replace(f"({{{name}}})", f"{{{name}}}").replace(f"{{{name}}}", text)
+    return code
+
+
+def _groups(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
+    """The drafts, those that read the same definition, or stand in one another, together."""
+    groups: list[list[Draft]] = []
+    for draft in drafts:
+        near = [group for group in groups if any(_connected(draft, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(other for group in near for other in group), draft])
+    yield from groups
+
+
+def _connected(one: Draft, other: Draft) -> bool:
+    shared = any(d in other.elements.definitions for d in one.elements.definitions)
+    return shared or one in other.inner or other in one.inner
+
+
+def _settle(group: list[Draft], scope: Scope) -> None:
+    """Leave out the drafts whose definitions are needed for something else, until none of these is left."""
+    alive = [draft for draft in group if draft.broken is None]
+    while True:
+        nodes = [draft.found.node for draft in alive]
+        failed = [draft for draft in alive if not _may_go(draft, nodes, scope)]
+        if not failed:
+            break
+        alive = [draft for draft in alive if draft not in failed]
+    for draft in alive:
+        draft.group = sorted(alive, key=lambda d: (d.found.node.lineno, d.found.node.col_offset))
+
+
+def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
+    elements = draft.elements
+    # What is evaluated earlier or later than before: the right sides of definitions, the mask, what it selects from.
+    moved = [
+        *(d.value for d in elements.definitions),
+        elements.mask.index,
+        *(elements.atoms[b] for b in elements.bases),
+    ]
+    names = {n.id for part in moved for n in ast.walk(part) if isinstance(n, ast.Name)}
+    mask = {n.id for n in ast.walk(elements.mask.index) if isinstance(n, ast.Name)}
+    statement = scope.statement(draft.found.node)
+    obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=nodes))
+    obstacles += _same_mask_throughout(draft, mask)
+    draft.template.refuse(obstacles)
+    return draft.broken is None
+
+
+def _same_mask_throughout(draft: Draft, names: set[str]) -> Iterator[Obstacle]:
+    """Whether the mask is not written again after a definition that gives a name in it another value."""
+    elements = draft.elements
+    changed = [d for d in elements.definitions if isinstance(d.targets[0], ast.Name) and d.targets[0].id in names]
+    for definition in changed:
+        later: list[ast.AST] = [d for d in elements.definitions if d.lineno > definition.lineno]
+        for part in (*later, draft.found.node):
+            if any(ast.dump(n) == ast.dump(elements.mask.node) for n in ast.walk(part)):
+                yield Obstacle(
+                    f"`{snippet(elements.mask.node)}` is not the same before and after `{snippet(definition)}`"
+                )
+
+
+def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
+    """The edits for the drafts of a group of several.
+
+    What more than one of them needs gets a name, in the place of the first definition.
+    """
+    absorbed = [inner for draft in group for inner in draft.inner]
+    written = [draft for draft in group if draft not in absorbed]
+    definitions = sorted({d for draft in group for d in draft.elements.definitions}, key=lambda d: d.lineno)
+    merged = Template()
+    tokens: dict[str, str] = {}
+    codes = [_merged(draft.code or "", draft.template, tokens, merged) for draft in written]
+    mask = written[0].elements.mask.node
+    shared = (
+        [(tokens[ast.dump(mask)], "selected")] if ast.dump(mask) in tokens and not isinstance(mask, ast.Name) else []
+    )
+    for wanted in ("selected", "safe"):
+        for draft in group:
+            elements = draft.elements
+            texts = elements.over_codes if wanted == "selected" else elements.safe_codes
+            shared += [(_merged(text, draft.template, tokens, merged), wanted) for text in texts if "(" in text]
+    lines: list[str] = []
+    named: dict[str, str] = {}
+    for candidate, wanted in dict.fromkeys(shared) if definitions else ():
+        text = _replaced(candidate, named)
+        if sum(code.count(text) for code in codes) > 1:
+            name = free_name(wanted, scope, lines)
+            lines.append(f"{name} = {text}")
+            named[text] = name
+            codes = [_replaced(code, {text: name}) for code in codes]
+    edits = [scope.edit(definition, "") for definition in definitions]
+    if lines:
+        edits[0] = scope.edit(definitions[0], "\n".join(lines), **merged.parts)
+    for draft, code in zip(written, codes, strict=True):
+        node = draft.found.node
+        edits.append(scope.edit(node, bracketed(node, code, scope), **merged.parts))
+    return tuple(edits)
+
+
+def _replaced(text: str, named: Mapping[str, str]) -> str:
+    for old, new in named.items():
+        text = text.replace(f"({old})", new) if old.startswith("{") else text
+        text = text.replace(old, new)
+    return text
+
+
+def _merged(code: str, template: Template, tokens: dict[str, str], merged: Template) -> str:
+    """Code of one template for another one, in which equal nodes have one placeholder."""
+    names: dict[str, str] = {}
+    for name, node in template.parts.items():
+        key = ast.dump(node)
+        if key not in tokens:
+            tokens[key] = merged.use(node)
+        names[f"{{{name}}}"] = tokens[key]
+    return _TOKEN.sub(lambda match: names[match[0]], code)
+
+
+def bracketed(node: ast.expr, code: str, scope: Scope) -> str:
+    """The code for an expression, in parentheses where it is a quotient and what stands round it binds tighter."""
+    parent = scope.parents.get(node)
+    added = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    if isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute) and not added and is_quotient(code):
+        return f"({code})"
+    return code
+
+
+def is_quotient(code: str) -> bool:
+    """Whether code with placeholders is an operation of two operands."""
+    return isinstance(ast.parse(_TOKEN.sub("placeholder", code), mode="eval").body, ast.BinOp)

@@ -1,0 +1,136 @@
+"""Expressions that make one number of the elements that a mask selects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from compilefix.codemods.dynamic_shapes.counts import indices_of
+from compilefix.codemods.dynamic_shapes.definitions import definition_of
+from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
+from compilefix.codemods.dynamic_shapes.masks import Mask, masked_select_of, whole_mask
+from compilefix.codemods.dynamic_shapes.row_operations import row_operation
+from compilefix.codemods.rule import Scope
+
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
+_ROW_REDUCTIONS = frozenset({"sum", "mean"})
+COUNTS = frozenset({"numel", "nelement", "len", "shape", "size", "__len__"})
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What makes one number of masked elements.
+
+    node: the whole expression. kind: "sum", "len", "mse_loss", ... source: the masked elements (of a loss, the first
+    argument), or for a count the mask itself where it stands in `nonzero`. rows: whether it reduces over the selected
+    rows only: `x[m].mean(0)`. loss: the loss that it computes, if it does.
+    """
+
+    node: ast.expr
+    kind: str
+    source: ast.expr
+    mask: Mask
+    counted: bool = False
+    rows: bool = False
+    loss: Loss | None = None
+
+
+def reductions(scope: Scope) -> Iterator[Reduction]:
+    """The reductions of masked elements in a function, each once."""
+    for node in scope.nodes:
+        found = _reduction(node, scope) if isinstance(node, ast.Call | ast.Subscript) else None
+        if found is not None:
+            yield found
+
+
+def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None:
+    if isinstance(node, ast.Subscript):
+        shape = node.value
+        first = isinstance(node.slice, ast.Constant) and node.slice.value == 0
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape" and first:
+            return _of(node, "shape", shape.value, scope)
+        return None
+    name = scope.callee(node) or ""
+    loss = loss_of(node, scope)
+    if loss is not None:
+        found = _of(node, loss.kind, loss.source, scope)
+        return None if found is None else replace(found, loss=loss)
+    if name == "len" and len(node.args) == 1 and not node.keywords:
+        return _of(node, "len", node.args[0], scope)
+    if (
+        name.startswith("Tensor.")
+        and isinstance(node.func, ast.Attribute)
+        and [k.arg for k in node.keywords]
+        in (
+            [],
+            ["dim"],
+        )
+    ):
+        short = node.func.attr
+        given = [*node.args, *(k.value for k in node.keywords)]
+        first = len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value == 0
+        if short in _ROW_REDUCTIONS and first:
+            return _of(node, short, node.func.value, scope, rows=True)
+        if (short == "size" and first) or (short in _REDUCTIONS | COUNTS and short != "size" and not given):
+            return _of(node, short, node.func.value, scope)
+    if name.startswith("torch.") and len(node.args) == 1 and not node.keywords:
+        short = name.removeprefix("torch.")
+        if short in _REDUCTIONS | {"numel"}:
+            return _of(node, short, node.args[0], scope)
+    return None
+
+
+def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool = False) -> Reduction | None:
+    """The reduction of `source`, where that holds masked elements."""
+    if kind in COUNTS:
+        mask = indices_of(source, scope)
+        if mask is not None:
+            elements_of = kind in ("numel", "nelement")
+            # `nonzero` of a matrix has two numbers for each element.
+            if not elements_of or scope.value(mask).rank == 1 or isinstance(source, ast.Subscript):
+                return Reduction(node, kind, mask, Mask(mask, mask), counted=True)
+            return None
+    at = scope.statement(node)
+    mask_node = first_mask(source, at, scope)
+    if mask_node is None:
+        return None
+    if mask_node.broadcast:
+        return Reduction(node, kind, source, mask_node)  # what is selected has one dimension
+    if kind in ("len", "shape", "size") and not isinstance(source, ast.Subscript | ast.Name):
+        return None
+    if kind in ("len", "shape", "size") and mask_node.leading:
+        return None
+    if rows and (mask_node.leading or mask_node.last):
+        return None
+    return Reduction(node, kind, source, mask_node, rows=rows)
+
+
+def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Mask | None:
+    """The mask of the first masked elements in an expression, or in a definition that it uses.
+
+    Not looked into: what another reduction stands round, and indices.
+    """
+    if isinstance(node, ast.Subscript):
+        mask = whole_mask(node, scope)
+        return mask if mask is not None else None
+    if isinstance(node, ast.Name):
+        definition = definition_of(node, at, scope) if depth < 4 else None
+        return first_mask(definition.value, definition, scope, depth + 1) if definition is not None else None
+    selected = masked_select_of(node, scope)
+    if selected is not None:
+        return selected[1]
+    if isinstance(node, ast.Call) and _reduces(node, scope):
+        return None
+    for child in ast.iter_child_nodes(node):
+        inner = child.value if isinstance(child, ast.keyword) else child
+        if isinstance(inner, ast.expr):
+            found = first_mask(inner, at, scope, depth)
+            if found is not None:
+                return found
+    return None
+
+
+def _reduces(node: ast.Call, scope: Scope) -> bool:
+    name = scope.callee(node) or ""
+    return name.rpartition(".")[2] in _REDUCTIONS | COUNTS and row_operation(node, name, scope) is None
