@@ -76,5 +76,7 @@ def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
             yield from _count_use(parent, scope)
     elif isinstance(parent, ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp):
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
+    elif isinstance(parent, ast.FormattedValue) and any(isinstance(a, ast.Raise) for a in scope.ancestors(node)):
+        return  # a tensor without dimensions is shown as the number
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")

@@ -3,7 +3,7 @@
 ## What it does
 Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
-test, or for the largest and smallest.
+test, or for the largest and smallest, or how many there are, or which of them an element has.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -15,6 +15,9 @@ counts = torch.bincount(labels, minlength=self.num_classes)
 slots = F.one_hot(position, max(position.max() + 1, capacity))[..., :capacity]
 values = torch.unique(target)
 wrong = torch.any((values != 0) & (values != 1))
+classes = len(torch.unique(target))
+_, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+rank = counts.cumsum(0)[inverse]
 ```
 
 ## Use instead
@@ -23,6 +26,15 @@ counts = torch.zeros(self.num_classes, dtype=torch.int64, device=labels.device)
 counts = counts.scatter_add_(0, labels, torch.ones_like(labels))
 slots = (position.unsqueeze(-1) == torch.arange(capacity, device=position.device)).long()
 wrong = torch.any((target != 0) & (target != 1))
+ordered = torch.sort(target.flatten())[0]
+classes = (ordered[1:] != ordered[:-1]).sum() + min(ordered.numel(), 1)
+ordered, order = torch.sort(x.flatten(), stable=True)
+first = torch.ones_like(ordered, dtype=torch.bool)
+first[1:] = ordered[1:] != ordered[:-1]
+group = first.cumsum(0) - 1
+inverse = torch.empty_like(order).scatter_(0, order, group).view(x.shape)
+counts = torch.zeros_like(order).scatter_add_(0, group, torch.ones_like(order))
+rank = counts.cumsum(0)[inverse]
 ```
 
 ## Fix safety
@@ -31,6 +43,11 @@ safe where nothing else uses them and the tensor does not change in between. `bi
 `minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
 made int64. With `weights=` there is no fix. `one_hot` raises where an index is negative, and the rewritten code does
 not (`index-in-range`).
+
+The number of different values is that of the places where a new value begins in sorted order, NaN and no elements
+included; it was a Python number and becomes a tensor (`number-to-tensor`). The numbering of `return_inverse` is the
+same, and its counts stand in front of zeros, one for each element: that is safe where what is made of them, number by
+number, is in the end only indexed with the numbering. Complex numbers cannot be sorted (`same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -44,6 +61,14 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
 from compilefix.codemods.dynamic_shapes.definitions import unused_then, uses_of
+from compilefix.codemods.dynamic_shapes.distinct_values import (
+    Groups,
+    Number,
+    groups_edits,
+    groups_of,
+    number_edit,
+    number_of_values,
+)
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
@@ -60,13 +85,16 @@ class KnownSize(Rule):
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
     hints = ("bincount", "one_hot", "unique")
-    assumptions = ("index-in-range",)
+    assumptions = ("index-in-range", "number-to-tensor", "same-shape-dtype", "float32-rounding")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
         for node in scope.of(ast.Call):
+            number, groups = number_of_values(node, scope), groups_of(node, scope)
             if counted(node, scope) is not None:
                 yield self._counts(node, scope)
+            elif number is not None or groups is not None:
+                yield self._distinct(node, number, groups, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
             else:
@@ -93,6 +121,19 @@ class KnownSize(Rule):
             f"{'' if known else f', dtype={torch}.int64'}))"
         )
         fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix)
+
+    def _distinct(self, node: ast.Call, number: Number | None, groups: Groups | None, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+        template = Template()
+        edits: list[Edit] = []
+        if number is not None:
+            edits.append(number_edit(number, template, scope))
+        elif groups is not None:
+            edits += groups_edits(groups, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, node, message, template.broken)
+        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
 
     def _places(self, found: FirstPlaces, scope: Scope) -> Finding:

@@ -1149,6 +1149,79 @@ def workload():
 """,
 }
 _SIZES = {
+    "mean_ranks": """
+def f(data: Tensor):
+    rank = torch.empty_like(data, dtype=torch.int32)
+    rank[data.argsort()] = torch.arange(1, data.numel() + 1, dtype=torch.int32)
+    uniq, inv, counts = torch.unique(data, sorted=True, return_inverse=True, return_counts=True)
+    sums = torch.zeros_like(uniq, dtype=torch.int32)
+    sums.scatter_add_(0, inv, rank.to(torch.int32))
+    means = sums / counts
+    return means[inv]
+
+
+def workload():
+    return f, [
+        (torch.tensor([1.0, nan, 2.0, nan, 1.0, -0.0, 0.0, inf, inf, 2.0]),),
+        (torch.zeros(0),),
+        (torch.randint(0, 4, (20,)),),
+        (torch.ones(3, requires_grad=True),),
+    ]
+""",
+    "numbering_of_matrix": """
+def f(x: torch.FloatTensor, w: Tensor):
+    _, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    ranks = counts.cumsum(dim=0)
+    return ranks[inverse], w[inverse], inverse.max()
+
+
+def workload():
+    return f, [(torch.randint(0, 4, (4, 5)).float(), torch.randn(20, requires_grad=True))]
+""",
+    "how_many": """
+def f(x: Tensor, y: torch.FloatTensor):
+    first = len(torch.unique(x, dim=None))
+    second = y.unique().shape[0]
+    return x * first, y * second
+
+
+def workload():
+    edges = torch.tensor([1.0, nan, 2.0, nan, 1.0, -0.0, 0.0, inf, inf, -inf, -inf])
+    return f, [
+        (torch.tensor([3, 1, 3]), edges),
+        (torch.zeros(0), edges.half()),
+        (torch.tensor([True, False, True]), torch.ones(3)),
+    ]
+""",
+    "room_is_seen": """
+def f(x: Tensor):
+    values, inverse = torch.unique(x, return_inverse=True)
+    sums = torch.zeros_like(values)
+    sums.scatter_add_(0, inverse, x)
+    return sums
+
+
+def workload():
+    return f, [(torch.tensor([1.0, 2.0, 1.0]),)]
+""",
+    "room_is_summed": """
+def f(x: Tensor):
+    _, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    share = counts / counts.max()
+    return share[inverse], counts.float().mean()
+
+
+def workload():
+    return f, [(torch.tensor([1.0, 2.0, 1.0]),)]
+""",
+    "count_is_size": """
+def f(x: Tensor):
+    return torch.zeros(len(torch.unique(x)))
+
+
+def workload():
+    return f, [(torch.tensor([1.0, 2.0, 1.0]),)]
+""",
     "bincount": """
 def f(x: Tensor, n: int):
     x = x.long()
@@ -1211,7 +1284,18 @@ def workload():
     return f, [(torch.tensor([0, 1, 1]), torch.tensor([1, 0]))]
 """,
 }
-_UNTOUCHED_SIZES = frozenset({"unique_len", "unique_changed", "unique_inplace", "unique_shape", "unique_max"})
+_UNTOUCHED_SIZES = frozenset(
+    {
+        "unique_len",
+        "unique_changed",
+        "unique_inplace",
+        "unique_shape",
+        "unique_max",
+        "room_is_seen",
+        "room_is_summed",
+        "count_is_size",
+    }
+)
 _UNTOUCHED_WRITES = frozenset(
     {"leaf", "scale_scalar_param", "intdiv", "uint8", "expanded", "self_alias", "temp_reused", "temp_between"}
 )

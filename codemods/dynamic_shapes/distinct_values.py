@@ -1,0 +1,236 @@
+"""`torch.unique` where only the number of different values is asked for, or only what belongs to each element.
+
+Sorted values tell where a new value begins. With that, the number of each element's value is known (`return_inverse`),
+and how often it occurs (`return_counts`), in tensors with room for as many values as there are elements.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.atoms import free_name
+from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, torch_name
+from compilefix.source.snippets import snippet
+
+_SHAPED_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
+_ELEMENTWISE = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_ADDS = frozenset({"scatter_add_", "index_add_"})
+_CASTS = frozenset({"float", "double", "long", "int", "half", "to", "cumsum"})
+
+
+@dataclass(frozen=True)
+class Number:
+    """`n = len(torch.unique(x))`: the statement, what stands on its right, and the tensor."""
+
+    statement: ast.Assign
+    asked: ast.expr
+    tensor: ast.expr
+
+
+@dataclass(frozen=True)
+class Groups:
+    """`values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)`.
+
+    values, counts: None where they are not used.
+    """
+
+    statement: ast.Assign
+    tensor: ast.expr
+    values: ast.Name | None
+    inverse: ast.Name
+    counts: ast.Name | None
+
+
+def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
+    """The statement that asks how many different values there are."""
+    tensor = _tensor_of(node, {"sorted", "dim"}, scope)
+    parent = scope.parents.get(node)
+    if tensor is None or parent is None:
+        return None
+    asked: ast.AST | None = None
+    if isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [node]:
+        asked = parent
+    elif isinstance(parent, ast.Attribute):
+        around = scope.parents.get(parent)
+        called = isinstance(around, ast.Call) and around.func is parent
+        if called and isinstance(around, ast.Call) and not around.keywords:
+            zero = [ast.unparse(a) for a in around.args] == ["0"]
+            if (parent.attr in ("numel", "nelement") and not around.args) or (parent.attr == "size" and zero):
+                asked = around
+        elif parent.attr == "shape" and isinstance(around, ast.Subscript) and ast.unparse(around.slice) == "0":
+            asked = around
+    statement = scope.parents.get(asked) if asked is not None else None
+    if (
+        isinstance(asked, ast.expr)
+        and isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], ast.Name)
+    ):
+        return Number(statement, asked, tensor)
+    return None
+
+
+def number_edit(found: Number, template: Template, scope: Scope) -> Edit:
+    """The statement with the values sorted and the places counted where a new one begins."""
+    template.refuse(count_uses(found.asked, scope))
+    template.refuse(_sortable(found.tensor, scope))
+    assert isinstance(found.statement.targets[0], ast.Name)
+    ordered = free_name("ordered", scope)
+    lines = (
+        f"{ordered} = {torch_name(scope)}.sort({template.use(found.tensor, operand=True)}.flatten())[0]",
+        f"{found.statement.targets[0].id} = ({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)",
+    )
+    return scope.edit(found.statement, "\n".join(lines), **template.parts)
+
+
+def groups_of(node: ast.Call, scope: Scope) -> Groups | None:
+    """The statement that asks for the number of each element's value."""
+    tensor = _tensor_of(node, {"sorted", "return_inverse", "return_counts", "dim"}, scope)
+    statement = scope.parents.get(node)
+    if tensor is None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    asked = {k.arg for k in node.keywords if isinstance(k.value, ast.Constant) and k.value.value is True}
+    target = statement.targets[0]
+    if "return_inverse" not in asked or not isinstance(target, ast.Tuple):
+        return None
+    names = [name for name in target.elts if isinstance(name, ast.Name)]
+    if len(names) != len(target.elts) or len(names) != 2 + ("return_counts" in asked):
+        return None
+    used: list[ast.Name | None] = [name if scope.names(name.id) else None for name in names]
+    if used[1] is None:
+        return None
+    return Groups(statement, tensor, used[0], used[1], used[2] if len(used) == 3 else None)
+
+
+def groups_edits(found: Groups, template: Template, scope: Scope) -> list[Edit]:
+    """The statements that number the values, and the places that only ask for the shape of the values."""
+    template.refuse(_sortable(found.tensor, scope))
+    template.refuse(_open_ended(found, scope))
+    if not isinstance(found.tensor, ast.Name | ast.Attribute):
+        template.refuse([Obstacle(f"give `{snippet(found.tensor)}` a name: it is needed twice")])
+    torch, x = torch_name(scope), template.use(found.tensor)
+    lines: list[str] = []
+    ordered = free_name("ordered", scope)
+    order = free_name("order", scope)
+    first = free_name("first", scope)
+    group = free_name("group", scope)
+    lines = [
+        f"{ordered}, {order} = {torch}.sort({x}.flatten(), stable=True)",
+        f"{first} = {torch}.ones_like({ordered}, dtype={torch}.bool)",
+        f"{first}[1:] = {ordered}[1:] != {ordered}[:-1]",
+        f"{group} = {first}.cumsum(0) - 1",
+        f"{found.inverse.id} = {torch}.empty_like({order}).scatter_(0, {order}, {group}).view({x}.shape)",
+    ]
+    if found.counts is not None:
+        ones = f"{torch}.ones_like({order})"
+        lines.append(f"{found.counts.id} = {torch}.zeros_like({order}).scatter_add_(0, {group}, {ones})")
+    edits = [scope.edit(found.statement, "\n".join(lines), **template.parts)]
+    for use in scope.names(found.values.id) if found.values is not None else ():
+        edits.append(scope.edit(use, ordered))
+    return edits
+
+
+def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope) -> ast.expr | None:
+    """What `unique` is called on, with options that change nothing but what is returned."""
+    name = scope.callee(node) or ""
+    for keyword in node.keywords:
+        if keyword.arg not in allowed or not isinstance(keyword.value, ast.Constant):
+            return None
+        if keyword.arg == "dim" and keyword.value.value is not None:
+            return None
+        if keyword.arg == "sorted" and keyword.value.value is not True:
+            return None
+    if name == "torch.unique" and len(node.args) == 1:
+        tensor = node.args[0]
+    elif name == "Tensor.unique" and not node.args and isinstance(node.func, ast.Attribute):
+        tensor = node.func.value
+    else:
+        return None
+    return tensor if scope.value(tensor).is_tensor else None
+
+
+def _sortable(tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    dtype = scope.value(tensor).dtype
+    if dtype == "complex":
+        yield Obstacle("complex numbers have no order")
+    elif dtype is None:
+        yield Obstacle(f"`{snippet(tensor)}` is not proved to hold no complex numbers", "same-shape-dtype")
+
+
+def _open_ended(found: Groups, scope: Scope) -> Iterator[Obstacle]:
+    """Whether nobody sees that there is room for more values than there are.
+
+    What is made of the values or their counts, number by number, is in the end only indexed with the inverse.
+    """
+    given = [name for name in (found.values, found.inverse, found.counts) if name is not None]
+    for name in given:
+        if len(scope.names(name.id, stores=True)) != 1 or any(p.arg == name.id for p in scope.function.parameters):
+            yield Obstacle(f"`{name.id}` has other values too")
+    inverse = found.inverse.id
+    if found.values is not None:
+        for use in scope.names(found.values.id):
+            parent = scope.parents.get(use)
+            if not (
+                isinstance(parent, ast.Call) and _short(parent, scope) in _SHAPED_LIKE and parent.args[:1] == [use]
+            ):
+                yield Obstacle(f"line {use.lineno} needs the different values themselves")
+    padded = [name.id for name in (found.values, found.counts) if name is not None]
+    for name_id in padded:  # grows
+        for use in scope.names(name_id):
+            made = _passed_on(use, inverse, padded, scope)
+            if made is None:
+                yield Obstacle(f"line {use.lineno} may need to know how many different values there are")
+            elif made and made not in padded:
+                padded.append(made)
+
+
+def _passed_on(use: ast.Name, inverse: str, padded: list[str], scope: Scope) -> str | None:
+    """The name that holds what is made of a padded tensor; empty where that is indexed with the inverse, else None."""
+    node: ast.expr = use
+    while True:
+        parent = scope.parents.get(node)
+        if isinstance(parent, ast.Assign):
+            target = parent.targets[0]
+            once = isinstance(target, ast.Name) and len(scope.names(target.id, stores=True)) == 1
+            return target.id if once and len(parent.targets) == 1 and isinstance(target, ast.Name) else None
+        if isinstance(parent, ast.Subscript):
+            alone = isinstance(parent.slice, ast.Name) and parent.slice.id == inverse
+            return "" if alone and parent.value is node and isinstance(parent.ctx, ast.Load) else None
+        call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
+        if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and call.func is parent:
+            if parent.attr in _ADDS and isinstance(scope.parents.get(call), ast.Expr):
+                added = len(call.args) == 3 and not call.keywords and ast.unparse(call.args[1]) == inverse
+                return "" if added else None
+            if parent.attr not in _CASTS or (parent.attr == "cumsum" and _along(call, scope) != 0):
+                return None
+            node = call
+        elif isinstance(call, ast.Call) and _short(call, scope) in _SHAPED_LIKE and call.args[:1] == [node]:
+            node = call
+        elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ELEMENTWISE):
+            other = parent.right if parent.left is node else parent.left
+            value = scope.value(other)
+            number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor
+            if not number and not (isinstance(other, ast.Name) and other.id in padded):
+                return None
+            node = parent
+        elif isinstance(parent, ast.UnaryOp):
+            node = parent
+        else:
+            return None
+
+
+def _along(call: ast.Call, scope: Scope) -> object:
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "dim")]
+    const = scope.value(given[0]).const if len(given) == 1 and len(call.keywords) + len(call.args) == 1 else None
+    return None if const is None else const.value
+
+
+def _short(call: ast.Call, scope: Scope) -> str:
+    return (scope.callee(call) or "").rpartition(".")[2]
