@@ -89,6 +89,12 @@ def _bind(name: str, given: Given, branch: Branch) -> str | None:
     uses = _reads(name, [given.node])
     if len(uses) != 1 or _reads(name, others) or name in branch.together:
         return f"`{name}` is assigned twice in a branch"
+    later = list(branch.assigns)[list(branch.assigns).index(name) + 1 :]
+    if any(_reads(other, [given.node]) for other in later):
+        # It stands behind what it reads, and so does what the name was before.
+        if any(_reads(other, before.steps) for other in later):
+            return f"`{name}` is assigned twice in a branch, around a name that both values read"
+        del branch.assigns[name]
     branch.assigns[name] = replace(given, inlined=((uses[0], before),))
     return None
 

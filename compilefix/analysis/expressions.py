@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
-from compilefix.analysis.operators import binary, element_of, elementwise, tensor_attribute, unsure
+from compilefix.analysis.operators import binary, by_identity, element_of, elementwise, tensor_attribute, unsure
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
@@ -277,6 +277,8 @@ class Expressions(Calls):
                 if not any(v.is_unknown for v in operands)
                 else values.UNKNOWN
             )
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq) and by_identity(*operands):
+            return Value(frozenset({Kind.STATIC}), dtype="bool")
         if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
             if len(node.ops) > 1:
                 return number("bool", all(v.certain for v in operands))

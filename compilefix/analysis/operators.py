@@ -184,3 +184,14 @@ def opaque(place: str, operands: Sequence[Value]) -> Value:
         storage=storage,
         leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in operands)),
     )
+
+
+def by_identity(left: Value, right: Value) -> bool:
+    """Whether `==` of a tensor and a list, a shape, a string or None: torch takes none of them, Python says False."""
+    for value, other in ((left, right), (right, left)):
+        plain = other.is_(Kind.CONTAINER, Kind.NONE) or (
+            other.const is not None and isinstance(other.const.value, str | bytes)
+        )
+        if plain and value.may_be(Kind.TENSOR) and not value.is_unknown:
+            return True
+    return False

@@ -16,12 +16,13 @@ from typing import cast
 import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
 from compilefix.codemods.finding import Edit, Span
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _PREFIX = "compilefix_part_"
+_OWN_PARENTHESES = (cst.Tuple, cst.GeneratorExp)
 
 
 class EditError(Exception):
@@ -91,6 +92,12 @@ def _index(wrapper: MetadataWrapper) -> _Nodes:
             isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1
         ):
             statements[span] = node
+    if any(isinstance(node, _OWN_PARENTHESES) and node.lpar for node in expressions.values()):
+        # `ast` counts the parentheses of a tuple or generator as part of it, LibCST does not.
+        for node, place in wrapper.resolve(WhitespaceInclusivePositionProvider).items():
+            if isinstance(node, _OWN_PARENTHESES) and len(node.lpar) == 1:
+                span = Span(place.start.line, place.start.column, place.end.line, place.end.column)
+                expressions.setdefault(span, node)
     return _Nodes(expressions, statements)
 
 

@@ -241,6 +241,13 @@ def test_parentheses_keep_the_meaning() -> None:
     assert ast.unparse(ast.parse(rewrite(text, [edit], [], 88))) == "y = b.c"
 
 
+@pytest.mark.parametrize("part", ["(mask,)", "(\n    mask,\n    n\n)", "(v for v in x)"])
+def test_tuples_and_generators_have_their_parentheses(part: str) -> None:
+    text = f"y = x.index_put({part}, 0)\n" if "for" not in part else f"y = f(1, {part})\n"
+    edit = Edit(of(text, text.strip()), "y = g({p})", (("p", of(text, part)),), statement=True)
+    assert rewrite(text, [edit], [], 88) == f"y = g({part})\n"
+
+
 def test_removing_the_only_statement_of_a_block_leaves_a_block() -> None:
     text = "def f():\n    # why\n    g()\n"
     result = rewrite(text, [Edit(of(text, "g()"), "", statement=True)], [], 88)
