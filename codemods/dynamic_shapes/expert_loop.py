@@ -32,9 +32,10 @@ for expert in range(mask.shape[0]):
 Never safe. Each expert computes all tokens: with 8 experts, 2 for each token, that is 4 times the arithmetic, in one
 graph without waiting. With many experts keep the selection, loop over `range(mask.shape[0])` and set
 `torch._dynamo.config.capture_dynamic_output_shape_ops = True`. The fix needs `all-rows` (a layer treats each row by
-itself, up to rounding), `gradient-zeros` (an expert without tokens gets a gradient of zeros instead of None) and
-`finite-derivative` (no token makes an expert overflow that it was not sent to). A layer that draws random numbers, and
-anything that mixes the rows, declines it.
+itself, up to rounding), `distinct-choices` (no token is sent to the same expert twice, where it would be computed once
+for each choice, and `out[token] += rows` would keep only one of them), `gradient-zeros` (an expert without tokens gets a
+gradient of zeros instead of None) and `finite-derivative` (no token makes an expert overflow that it was not sent to). A
+layer that draws random numbers, and anything that mixes the rows, declines it.
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """
@@ -63,7 +64,7 @@ class ExpertLoop(Rule):
     summary = "loop of a mixture of experts that picks the tokens of each expert"
     gb = ("GB0033", "GB0036")
     hints = ("index_add_", "+=")
-    assumptions = ("all-rows", "gradient-zeros", "finite-derivative", "same-shape-dtype")
+    assumptions = ("all-rows", "distinct-choices", "gradient-zeros", "finite-derivative", "same-shape-dtype")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops in which each turn picks rows by `torch.where` and adds them back."""
@@ -85,6 +86,7 @@ class ExpertLoop(Rule):
         layer = snippet(routing.layers[0]) if routing.layers else "each expert"
         obstacles = [
             Obstacle(f"`{layer}` would be given all tokens, and not only those of the expert", ROWS),
+            Obstacle("a token may be sent to the same expert twice", "distinct-choices"),
             Obstacle("an expert without tokens would get a gradient of zeros instead of None", "gradient-zeros"),
             Obstacle("a token may overflow in an expert that it was not sent to", "finite-derivative"),
         ]
