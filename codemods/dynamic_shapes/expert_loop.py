@@ -33,9 +33,9 @@ Never safe. Each expert computes all tokens: with 8 experts, 2 for each token, t
 graph without waiting. With many experts keep the selection, loop over `range(mask.shape[0])` and set
 `torch._dynamo.config.capture_dynamic_output_shape_ops = True`. The fix needs `all-rows` (a layer treats each row by
 itself, up to rounding), `distinct-choices` (no token is sent to the same expert twice, where it would be computed once
-for each choice, and `out[token] += rows` would keep only one of them), `gradient-zeros` (an expert without tokens gets a
-gradient of zeros instead of None) and `finite-derivative` (no token makes an expert overflow that it was not sent to). A
-layer that draws random numbers, and anything that mixes the rows, declines it.
+for each choice, and `out[token] += rows` would keep only one of them), `gradient-zeros` (an expert without tokens gets
+a gradient of zeros instead of None) and `finite-derivative` (no token makes an expert overflow that it was not sent
+to). A layer that draws random numbers, and anything that mixes the rows, declines it.
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """

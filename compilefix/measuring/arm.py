@@ -155,7 +155,9 @@ def changed_inputs(before: InputSet, after: InputSet) -> dict[str, Node]:
     return {
         place: freeze(tensor)
         for place, tensor in after.tensors()
-        if place not in old or not same_tensor(old[place].detach(), tensor.detach())
+        if place not in old
+        or old[place].requires_grad != tensor.requires_grad
+        or not same_tensor(old[place].detach(), tensor.detach())
     }
 
 

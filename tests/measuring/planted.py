@@ -476,6 +476,22 @@ WRONG: tuple[Planted, ...] = (
         caught="outputs",
         hint="keys",
     ),
+    _case(
+        "the input no longer asks for a gradient",
+        """
+        def forward(x):
+            x.requires_grad_(True)
+            if x.sum() > 0:
+                return x * 2.0
+            return x * 3.0
+
+        def work():
+            return forward, (torch.tensor([1.0, -2.0]),)
+        """,
+        ("    x.requires_grad_(True)\n", ""),
+        caught="inputs",
+        hint="args[0]",
+    ),
     _case("the input is no longer written", _FILLS, ("out.add_(x * limit)", "out = out + x * limit"), caught="inputs"),
     _case(
         "the input is written", _BRANCH, (_IF, "    y = torch.where(x.sum() > 0, x.mul_(2), x - 1)\n"), caught="inputs"
@@ -773,7 +789,7 @@ TRUE: tuple[Planted, ...] = (
         ("x.mean(0)", "x.t().contiguous().sum(1) / x.shape[0]"),
     ),
     _case(
-        "a matrix product in two halves",
+        "a matrix product as a linear layer",
         """
         class Product(nn.Module):
             def __init__(self):
@@ -790,7 +806,7 @@ TRUE: tuple[Planted, ...] = (
             torch.manual_seed(0)
             return Product(), (torch.randn(8, 64),)
         """,
-        ("        y = x @ self.weight\n", "        y = x[:, :32] @ self.weight[:32] + x[:, 32:] @ self.weight[32:]\n"),
+        ("        y = x @ self.weight\n", "        y = F.linear(x, self.weight.t().contiguous())\n"),
         (
             "        if y.abs().max() > 1e6:\n            y = y / 2\n",
             "        y = torch.where(y.abs().max() > 1e6, y / 2, y * 1)\n",

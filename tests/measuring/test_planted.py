@@ -12,53 +12,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from compilefix.measuring import state  # noqa: E402
-from compilefix.measuring.observing import observe  # noqa: E402
-from compilefix.measuring.parity import ASPECTS, compare  # noqa: E402
-from compilefix.measuring.request import ArmResult, Options, Variant, VariedResult, WorkerRequest  # noqa: E402
-from compilefix.measuring.varied_parity import compare_varied  # noqa: E402
-from compilefix.measuring.verdict_model import Parity  # noqa: E402
+from compilefix.measuring.parity import ASPECTS  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 from planted import TRUE, WRONG, Planted  # noqa: E402
-
-OPTIONS = Options(device="cpu", repeats=0)
-
-
-def seen(
-    folder: Path, source: str, variants: tuple[Variant, ...] | None, monkeypatch: pytest.MonkeyPatch
-) -> tuple[ArmResult, VariedResult]:
-    """Runs one version eager, in this process, as a worker does."""
-    folder.mkdir()
-    (folder / "planted_model.py").write_text(source, encoding="utf-8")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    # The other tests of this process are not the program's state; to look at them at each call takes seconds.
-    monkeypatch.setattr(state, "_FOREIGN", (*state._FOREIGN, str(Path(__file__).parents[1])))
-    sys.modules.pop("planted_model", None)
-    request = WorkerRequest(
-        "arm", "observe", False, f"{folder / 'planted_model.py'}:work", OPTIONS, folder, vary_s=60.0, variants=variants
-    )
-    try:
-        base, varied = observe(request, lambda text: None)
-    finally:
-        sys.modules.pop("planted_model", None)
-    assert isinstance(base, ArmResult)
-    assert isinstance(varied, VariedResult)
-    return base, varied
-
-
-def differences(case: Planted, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Parity]:
-    """The comparison of the workload's own calls, and those of all variants."""
-    base, varied = seen(folder / "original", case.original, None, monkeypatch)
-    wanted = tuple(run.variant for run in varied.runs)
-    patched, patched_varied = seen(folder / "patched", case.patched, wanted, monkeypatch)
-    own = compare(base, patched, None, OPTIONS, wide=varied.reference, eager=True)
-    return [own, *(parity for _, parity in compare_varied(varied, patched_varied, OPTIONS))]
+from side_by_side import differences  # noqa: E402
 
 
 @pytest.mark.parametrize("case", [case for case in WRONG if case.eager], ids=lambda case: case.name)
 def test_a_wrong_rewrite_is_caught_and_named(case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [parity.first_difference for parity in differences(case, tmp_path, monkeypatch) if not parity.holds]
+    found = [
+        parity.first_difference
+        for parity in differences(case.original, case.patched, tmp_path, monkeypatch, "work")
+        if not parity.holds
+    ]
     assert found, "no comparison shows it"
     told = [str(item) for item in found]
     assert any(item is not None and item.aspect == case.caught for item in found), told
@@ -67,7 +34,7 @@ def test_a_wrong_rewrite_is_caught_and_named(case: Planted, tmp_path: Path, monk
 
 @pytest.mark.parametrize("case", TRUE, ids=lambda case: case.name)
 def test_a_true_rewrite_is_not_refused(case: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = differences(case, tmp_path, monkeypatch)
+    found = differences(case.original, case.patched, tmp_path, monkeypatch, "work")
     assert len(found) > 10
     assert [str(parity.first_difference) for parity in found if not parity.holds] == []
 

@@ -1,0 +1,56 @@
+"""Runs two versions of a small file eager, in this process, as the workers of `verify` do, and compares them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from compilefix.measuring import state
+from compilefix.measuring.observing import observe
+from compilefix.measuring.parity import compare
+from compilefix.measuring.request import ArmResult, Options, Variant, VariedResult, WorkerRequest
+from compilefix.measuring.varied_parity import compare_varied
+from compilefix.measuring.verdict_model import Parity
+
+OPTIONS = Options(device="cpu", repeats=0)
+MODULE = "compared_model"
+
+
+def differences(
+    original: str,
+    patched: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    workload: str = "workload",
+    assumptions: frozenset[str] = frozenset(),
+) -> list[Parity]:
+    """The comparison of the workload's own calls, and those of all variants of its inputs."""
+    base, varied = _seen(folder / "original", original, workload, None, monkeypatch)
+    wanted = tuple(run.variant for run in varied.runs)
+    other, other_varied = _seen(folder / "patched", patched, workload, wanted, monkeypatch)
+    own = compare(base, other, None, OPTIONS, wide=varied.reference, eager=True, assumptions=assumptions)
+    return [own, *(parity for _, parity in compare_varied(varied, other_varied, OPTIONS, True, assumptions))]
+
+
+def _seen(
+    folder: Path, source: str, workload: str, variants: tuple[Variant, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ArmResult, VariedResult]:
+    folder.mkdir()
+    path = folder / f"{MODULE}.py"
+    path.write_text(source, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    # The other tests of this process are not the program's state; to look at them at each call takes seconds.
+    monkeypatch.setattr(state, "_FOREIGN", (*state._FOREIGN, str(Path(__file__).parents[1])))
+    sys.modules.pop(MODULE, None)
+    request = WorkerRequest(
+        "arm", "observe", False, f"{path}:{workload}", OPTIONS, folder, vary_s=60.0, variants=variants
+    )
+    try:
+        base, varied = observe(request, lambda text: None)
+    finally:
+        sys.modules.pop(MODULE, None)
+    assert isinstance(base, ArmResult)
+    assert isinstance(varied, VariedResult)
+    return base, varied
