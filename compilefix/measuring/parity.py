@@ -154,7 +154,7 @@ def _judged(
     elif _outside(left, rules) or (aspect == "gradients" and rules.variant is not None and not rules.variant.finite):
         return  # what is left of a gradient where an input is NaN or infinite is no program's promise
     elif aspect == "text":
-        yield from said(left["text"], right["text"], skip_stderr=right["compiled"])
+        yield from said(left["text"], right["text"], compiled=right["compiled"])
     elif aspect == "outputs":
         if left["exception"] is None and right["exception"] is None:
             yield from _measured(aspect, "outputs", "output", pair, rules, beyond, exactness)

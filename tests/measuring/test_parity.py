@@ -23,7 +23,7 @@ def arm(folder: Path, name: str, **changes: Any) -> ArmResult:
     record = {
         "call": 0,
         "set": 0,
-        "compiled": False,
+        "compiled": changes.pop("compiled", False),
         "outputs": freeze(changes.get("outputs")),
         **frozen,
         "exception": changes.get("exception"),
@@ -130,3 +130,26 @@ def test_an_arm_without_observations_is_an_error(tmp_path: Path) -> None:
     good = arm(tmp_path, "good", outputs=1)
     assert compare(good, ArmResult(error="crashed"), None, Options()).outputs == "error"
     assert not compare(good, ArmResult(error="crashed"), None, Options()).holds
+
+
+def _logged(text: str) -> list[list[Any]]:
+    return [["model", "INFO", text, 0]]
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled", "status"),
+    [
+        ("norm 45.2", "norm 45.3", "close"),
+        ("norm 45.2", "norm 45.4", "different"),
+        ("norm 1.250e+02", "norm 1.251e+02", "close"),
+        ("norm 1.250e+02", "norm 1.260e+02", "different"),
+        ("step 4", "step 5", "different"),
+        ("norm 45.2", "norm nan", "different"),
+    ],
+)
+def test_the_last_printed_digit_of_compiled_code_may_be_off_by_one(
+    tmp_path: Path, eager: str, compiled: str, status: str
+) -> None:
+    left, right = ({"stdout": f"{text}\n", "records": _logged(text)} for text in (eager, compiled))
+    assert compared(tmp_path, left, {**right, "compiled": True}).text == status
+    assert compared(tmp_path, left, right).text == "different"
