@@ -1,7 +1,8 @@
 """CF801: the result of torch.compile is not used.
 
 ## What it does
-Finds `torch.compile(model)` as a statement of its own, and a compiled object under a name that nothing reads.
+Finds `torch.compile(model)` as a statement of its own, a compiled object under a name or attribute that nothing reads,
+and one of which only the parameters, the state or the mode are used, while what was compiled is called itself.
 
 ## Why is this bad
 `torch.compile` changes nothing in what it is given: it returns another object, and only calls of that run compiled. The
@@ -26,7 +27,9 @@ Or `model.compile()`, which compiles the calls of the module itself and keeps th
 ## Fix safety
 The fix gives the result to the name or attribute that was compiled. It rests on `takes-effect`: what ran in eager runs
 compiled from now on. It is declined where that name belongs to another scope, and there is none for a result under a
-name that nothing reads: who was to call it is not known.
+name that nothing calls: which of the calls were meant is not known.
+
+Not reported: a compiled object that is called anywhere, handed on, kept or returned.
 
 Graph breaks: none. torch: all supported versions.
 """
@@ -36,6 +39,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.codemods.compile_calls.original_called import is_only_looked_at
 from compilefix.codemods.compile_calls.places import is_expected_to_fail
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.module_rule import CompileCall, ModuleRule, ModuleView
@@ -62,10 +66,19 @@ class UnusedCompile(ModuleRule):
                 continue
             if isinstance(parent, ast.Expr):
                 yield self._dropped(call, parent, view)
-            elif isinstance(parent, ast.Assign) and _is_never_read(parent, view):
-                name = ast.unparse(parent.targets[0])
-                message = f"`{name}` is compiled and never used; `{snippet(call.target)}` runs in eager"
-                yield self.declined_at(view, parent, message, f"call `{name}` where `{snippet(call.target)}` is called")
+            elif isinstance(parent, ast.Assign):
+                yield from self._never_called(call, parent, view)
+
+    def _never_called(self, call: CompileCall, statement: ast.Assign, view: ModuleView) -> Iterator[Finding]:
+        assert call.target is not None
+        name, original = ast.unparse(statement.targets[0]), snippet(call.target)
+        if _is_never_read(statement, view):
+            message = f"`{name}` is compiled and never used; `{original}` runs in eager"
+        elif is_only_looked_at(statement, call.target, view):
+            message = f"`{name}` is compiled, but what is called is `{original}`, which runs in eager"
+        else:
+            return
+        yield self.declined_at(view, statement, message, f"call `{name}` where `{original}` is called")
 
     def _dropped(self, call: CompileCall, statement: ast.Expr, view: ModuleView) -> Finding:
         assert call.target is not None

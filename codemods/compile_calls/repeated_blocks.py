@@ -1,0 +1,207 @@
+"""CF810: a module of many equal blocks, compiled as a whole.
+
+## What it does
+Finds `torch.compile(model)` and `model.compile()` where `model` runs a loop over blocks of one class, which
+`__init__` makes in a loop or comprehension (four at least, where their number is written out).
+
+## Why is this bad
+The graph holds each block once more, and the compiler optimises each of them anew: compiling takes longer with every
+block, for the same code each time. On PyTorch 2.13 (inductor, CPU, 12 transformer blocks of width 64, inference,
+processor time of the first call) the whole model took 13.2 s, its blocks compiled one by one 3.5 s, 3.8 times less,
+and the whole model with its blocks marked as regions 4.5 s, 2.9 times less. A call took 1.88 ms, 2.14 ms and 1.99 ms
+(the fastest of 40).
+
+## Example
+```python
+model = torch.compile(Transformer(layers=12))
+```
+
+## Use instead
+```python
+model = Transformer(layers=12)
+for block in model.blocks:
+    block.compile()
+```
+
+The first block is compiled, and the others use its code. What stands around the blocks runs in eager then, and each
+block checks its guards at each call; a number that differs from block to block compiles each anew (CF606). To keep one
+graph, mark the blocks, which PyTorch 2.13 compiles once then (the model is compiled as before):
+
+```python
+class Block(nn.Module):
+    @torch.compiler.nested_compile_region
+    def forward(self, x): ...
+```
+
+## Fix safety
+This rule has no fix: which of the two is faster for a model has to be measured (`compilefix verify --compare-with`).
+
+Not reported: blocks that call a single module, and blocks that are compiled or marked already.
+
+Graph breaks: none. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from compilefix.analysis.regions import CompileSite, compile_sites, modules_with_compile, reached_from
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule, Scope, span_of
+from compilefix.source.index import Class, Function, Module, Project
+
+_LISTS = ("torch.nn.ModuleList", "torch.nn.Sequential")
+_OF_TORCH = ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer")
+_MARKS = ("nested_compile_region", "mark_compile_region")
+_FEWEST = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """The attribute that holds equal blocks, their class, and how many they are, where that is written out."""
+
+    attribute: str
+    name: str
+    cls: Class | None
+    count: int | None
+
+
+class RepeatedBlocks(Rule):
+    """Module of many equal blocks, compiled as a whole."""
+
+    code = "CF810"
+    name = "repeated-blocks"
+    summary = "module of many equal blocks, compiled as a whole"
+    effect = "slow"
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """The compile calls of this function, where it runs a loop over equal blocks."""
+        function = scope.function
+        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0] or function.cls is None:
+            return
+        sites = list(_sites(scope))
+        for module, site in sites:
+            blocks = _blocks_in(function, scope)
+            if blocks is None or any(mark in module.file.text for mark in _MARKS):
+                return
+            many = "the" if blocks.count is None else str(blocks.count)
+            message = f"`{site.label}` compiles {many} equal blocks of `{blocks.attribute}` each anew, in one graph"
+            advice = (
+                f"compile the blocks instead, with `block.compile()` for each `{blocks.name}`, or mark "
+                f"`{blocks.name}.forward` with `torch.compiler.nested_compile_region`: the code of one serves all"
+            )
+            span = span_of(site.node, module.lines)
+            finding = self.declined(scope, function.node, message, advice)
+            yield replace(finding, path=module.file.path.as_posix(), span=span, source_line=module.lines[span.line - 1])
+
+
+def _sites(scope: Scope) -> Iterator[tuple[Module, CompileSite]]:
+    """The compile calls that are given the module of this `forward`."""
+    inference = scope.legality.inference
+    for name in modules_with_compile(inference.project):
+        module = inference.project.modules[name]
+        for site in compile_sites(module, inference):
+            if scope.function in site.targets and isinstance(site.node, ast.Call):
+                yield module, site
+
+
+def _blocks_in(function: Function, scope: Scope) -> _Blocks | None:
+    """The equal blocks that a compiled `forward` runs, itself or in what it calls."""
+    inference = scope.legality.inference
+    compiled = {
+        target
+        for name in modules_with_compile(inference.project)
+        for site in compile_sites(inference.project.modules[name], inference)
+        for target in site.targets
+    }
+    for inner in sorted(reached_from([function], inference), key=lambda f: (f.module.name, f.node.lineno)):
+        for attribute in _run_in_turns(inner) if inner.cls is not None else ():
+            blocks = _made(inner, attribute, inference.project)
+            if blocks is None or (blocks.count is not None and blocks.count < _FEWEST):
+                continue
+            forward = inference.project.method(blocks.cls, "forward") if blocks.cls is not None else None
+            if forward is None and blocks.name not in _OF_TORCH:
+                continue
+            if forward is not None and (forward in compiled or not _is_large(forward) or _is_marked(forward)):
+                continue
+            return blocks
+    return None
+
+
+def _run_in_turns(function: Function) -> Iterator[str]:
+    """The attributes of the object whose items a method runs: those of its loops, and those that it calls."""
+    own = function.parameters[0].arg if function.parameters else ""
+    for node in function.nodes:
+        held = node.iter if isinstance(node, ast.For) else node.func if isinstance(node, ast.Call) else None
+        while isinstance(held, ast.Call) and held.args:
+            held = held.args[0]
+        while isinstance(held, ast.Subscript):
+            held = held.value
+        if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == own:
+            yield held.attr
+
+
+def _made(function: Function, attribute: str, project: Project) -> _Blocks | None:
+    """What `__init__` puts into an attribute, where that is a list of objects of one class made in turns."""
+    init = project.method(function.cls, "__init__") if function.cls is not None else None
+    if init is None:
+        return None
+    for node in init.of(ast.Assign):
+        for target in node.targets:
+            if (
+                not isinstance(target, ast.Attribute)
+                or target.attr != attribute
+                or not isinstance(node.value, ast.Call)
+            ):
+                continue
+            if init.module.qualified(node.value.func) not in _LISTS:
+                return None
+            turns = _turns(node.value, attribute, init)
+            if turns is not None:
+                return _described(attribute, *turns, init, project)
+    return None
+
+
+def _turns(made: ast.Call, attribute: str, init: Function) -> tuple[ast.expr, ast.expr] | None:
+    """What is made in each turn, and what the turns run over."""
+    given = made.args[0] if len(made.args) == 1 else None
+    given = given.value if isinstance(given, ast.Starred) else given
+    if isinstance(given, ast.ListComp | ast.GeneratorExp) and len(given.generators) == 1:
+        return given.elt, given.generators[0].iter
+    grown = f"self.{attribute}" if given is None else given.id if isinstance(given, ast.Name) else ""
+    for loop in init.of(ast.For):
+        for statement in loop.body:
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == f"{grown}.append" and call.args:
+                return call.args[0], loop.iter
+    return None
+
+
+def _described(attribute: str, item: ast.expr, over: ast.expr, init: Function, project: Project) -> _Blocks | None:
+    name = init.module.qualified(item.func) if isinstance(item, ast.Call) else None
+    if name is None:
+        return None
+    found = project.resolve(name)
+    count: int | None = None
+    if isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and len(over.args) == 1:
+        last = over.args[0]
+        count = last.value if isinstance(last, ast.Constant) and isinstance(last.value, int) else None
+    cls = found if isinstance(found, Class) else None
+    return _Blocks(attribute, cls.qualname if cls is not None else name, cls, count)
+
+
+def _is_large(forward: Function) -> bool:
+    """Whether a block runs several modules of its own."""
+    own = forward.parameters[0].arg if forward.parameters else ""
+    called = {
+        call.func.attr
+        for call in forward.of(ast.Call)
+        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == own
+    }
+    return len(called) > 1
+
+
+def _is_marked(forward: Function) -> bool:
+    return any(mark in decorator for decorator in forward.decorators for mark in _MARKS)
