@@ -75,6 +75,8 @@ def calls_of(compiled: Compiled, view: ModuleView) -> Iterator[ast.Call]:
 def holds(name: ast.Name, compiled: Compiled, view: ModuleView) -> bool:
     """Whether a name stands for the compiled callable at its place, and not for something else given to it."""
     value = value_at(name, view)
+    if compiled.handed is not None:
+        return value is None
     if compiled.in_place:
         return compiled.call.node.lineno < name.lineno or view.holder(name) is not compiled.inside
     return value is None or any(part is compiled.call.node for part in ast.walk(value))
