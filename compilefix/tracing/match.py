@@ -14,6 +14,8 @@ from compilefix.source.files import SourceFile, display_path, read
 from compilefix.tracing.model import Place, Trace, TracedBreak, TracedRecompile
 
 _LOOP = "GB7000"
+_SIZES, _CONSTANTS = "CF607", "CF608"
+_EQUALS = re.compile(r"(?:L\[')?(?P<name>\w+)(?:'\])? == ")
 _HANDED_OVER = re.compile(r"(?:L\[')?___stack\d+(?:'\])? ==")
 
 _ADVICE: Sequence[tuple[str, str]] = (
@@ -21,6 +23,10 @@ _ADVICE: Sequence[tuple[str, str]] = (
         r"size mismatch|stride mismatch|rank mismatch|\.size\(\)|\.shape\b|\bs\d+\b",
         "the shape of a tensor changed: batches of one size (`drop_last=True`, padding), `torch._dynamo.mark_dynamic` "
         "or `dynamic=True`",
+    ),
+    (
+        r"requires_grad mismatch.*(?:parameter|_parameters)|_parameters\[.*requires_grad mismatch",
+        "parameters are frozen or unfrozen between calls: each combination is compiled, so change them all at once",
     ),
     (
         r"requires_grad mismatch",
@@ -32,7 +38,16 @@ _ADVICE: Sequence[tuple[str, str]] = (
         r"GLOBAL_STATE|___check_global_state|grad_mode|autocast",
         "grad mode, autocast or another global setting differs between calls: each setting is compiled once",
     ),
-    (r"\.training\b", "the module changed between training and evaluation: each of both is compiled once"),
+    (
+        r"\.training\b",
+        "the module changed between training and evaluation: each of both is compiled once, and each combination where "
+        "its parts are switched one by one",
+    ),
+    (
+        r"\.p == ",
+        "the probability of a dropout is a constant in the graph: change it a few times only, or multiply by a mask "
+        "that is drawn from a tensor",
+    ),
     (
         r"== -?(?:\d+\.\d*|\d*\.\d+)(?:e[+-]?\d+)?$|== (?:inf|nan)",
         "a Python float is a constant in the graph: pass a tensor",
@@ -185,8 +200,22 @@ def _match_recompile(recompile: TracedRecompile, by_file: Mapping[str, Sequence[
         if findings:
             finding = min(findings, key=lambda f: _distance(f, place))
             return Match(finding, finding.declined)
+    finding = _at_the_caller(recompile, [f for found in by_file.values() for f in found])
+    if finding is not None:
+        return Match(finding, finding.declined)
     advice = next((text for pattern, text in _ADVICE if re.search(pattern, recompile.reason)), None)
     return Match(None, advice or "no rule covers this guard")
+
+
+def _at_the_caller(recompile: TracedRecompile, findings: Sequence[Finding]) -> Finding | None:
+    """The one finding about what callers vary that fits a guard: the size of batches, or a constant by its name."""
+    if "size mismatch at index 0" in recompile.reason:
+        fitting = [f for f in findings if f.code == _SIZES]
+    else:
+        equals = _EQUALS.match(recompile.reason)
+        said = "" if equals is None else f"`{equals['name']}` is a constant"
+        fitting = [f for f in findings if said and f.code == _CONSTANTS and said in f.message]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _last_line(finding: Finding, file: SourceFile) -> int:

@@ -95,6 +95,31 @@ def test_a_guard_belongs_to_the_line_that_made_it(file: SourceFile) -> None:
     assert found[1].declined == "a Python integer is a constant in the graph: pass a tensor, or keep it constant"
 
 
+def test_a_guard_on_what_callers_vary_belongs_to_the_one_finding_about_that(file: SourceFile) -> None:
+    loader = finding(file, "CF607", Span(11, 4, 11, 20), ("GB0039",), "recompile")
+    constant = replace(
+        finding(file, "CF608", Span(12, 4, 12, 20), ("GB0039",), "recompile"), message="and `p` is a constant to Dynamo"
+    )
+    size = recompile(file, 2, "tensor 'x' size mismatch at index 0. expected 8, actual 3", 3)
+    guards = (size, recompile(file, 2, "p == 0.1", 3), recompile(file, 2, "q == 0.1", 3))
+    _, found = matched(Trace((), guards), file, loader, constant)
+    assert [match.finding for match in found] == [loader, constant, None]
+    other = replace(loader, span=Span(12, 4, 12, 20))
+    _, found = matched(Trace((), (size,)), file, loader, other)
+    assert found[0].finding is None, "which of two loaders it was is not known"
+
+
+def test_what_avoids_a_guard_is_told_by_its_kind(file: SourceFile) -> None:
+    guards = {
+        "tensor 'self._modules['l']._parameters['bias']' requires_grad mismatch. expected requires_grad=1": "all at once",
+        "tensor 'x' requires_grad mismatch. expected requires_grad=0": "in some calls and not in others",
+        "self._modules['d'].p == 0.1": "dropout",
+        "self._modules['a'].training == True": "one by one",
+    }
+    _, found = matched(Trace((), tuple(recompile(file, 2, guard) for guard in guards)), file)
+    assert all(words in str(match.declined) for words, match in zip(guards.values(), found, strict=True))
+
+
 def test_the_parts_of_a_function_are_one(file: SourceFile) -> None:
     parts = (recompile(file, 2, "tensor 'x' size mismatch at index 0. expected 8, actual 3"),)
     parts += (recompile(file, 7, "tensor '___stack0' size mismatch at index 0. expected 8, actual 3", count=2),)
