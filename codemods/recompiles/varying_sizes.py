@@ -9,9 +9,9 @@ call fixes sizes with `dynamic=False`.
 The first batch is compiled for its size alone. At the first batch of another size Dynamo prints `tensor 'x' size
 mismatch at index 0. expected 64, actual 17` and compiles everything again, this time for all sizes. That costs the
 time of a whole compilation in the middle of the run, and from then on the full batches run in the code for all sizes
-too: on PyTorch 2.13 the code of the first batch is not used again. With `dynamic=False` each size is compiled by
-itself, and after eight sizes Dynamo gives the function up and runs it in eager. A last batch of exactly one item is
-compiled apart in any case.
+too: on PyTorch 2.13 the code of the first batch is not used again (three small models on a CPU then took 0 to 19 %
+longer for a call, the fastest of 150). With `dynamic=False` each size is compiled by itself, and after eight sizes
+Dynamo gives the function up and runs it in eager. A last batch of exactly one item is compiled apart in any case.
 
 ## Example
 ```python

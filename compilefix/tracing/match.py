@@ -200,9 +200,9 @@ def _match_recompile(recompile: TracedRecompile, by_file: Mapping[str, Sequence[
         if findings:
             finding = min(findings, key=lambda f: _distance(f, place))
             return Match(finding, finding.declined)
-    finding = _at_the_caller(recompile, [f for found in by_file.values() for f in found])
-    if finding is not None:
-        return Match(finding, finding.declined)
+    caused = _at_the_caller(recompile, [f for found in by_file.values() for f in found])
+    if caused is not None:
+        return Match(caused, caused.declined)
     advice = next((text for pattern, text in _ADVICE if re.search(pattern, recompile.reason)), None)
     return Match(None, advice or "no rule covers this guard")
 
