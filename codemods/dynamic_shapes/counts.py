@@ -60,6 +60,8 @@ def count_uses(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
 
 def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     parent = scope.parents.get(node)
+    while isinstance(parent, ast.Tuple) and isinstance(scope.statement(node), ast.Return):
+        parent = scope.parents.get(parent)
     if isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
         partner = scope.value(other)

@@ -69,6 +69,8 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     number_edit,
     number_of_values,
 )
+from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
+from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
@@ -91,8 +93,9 @@ class KnownSize(Rule):
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
         for node in scope.of(ast.Call):
             number, groups = number_of_values(node, scope), groups_of(node, scope)
-            if counted(node, scope) is not None:
-                yield self._counts(node, scope)
+            if counted_classes(node, scope) is not None:
+                if not _masked(node, scope):
+                    yield self._counts(node, scope)
             elif number is not None or groups is not None:
                 yield self._distinct(node, number, groups, scope)
             elif tested(node, scope) is not None:
@@ -103,7 +106,7 @@ class KnownSize(Rule):
                     yield self._places(places, scope)
 
     def _counts(self, node: ast.Call, scope: Scope) -> Finding:
-        found = counted(node, scope)
+        found = counted_classes(node, scope)
         assert found is not None
         index, length = found
         template = Template()
@@ -185,17 +188,12 @@ class KnownSize(Rule):
         yield self.fixed(scope, node, message, Fix(tuple(edits), imports(scope)))
 
 
-def counted(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] | None:
-    """The index and the length in `torch.bincount(index, minlength=n)`, where the length is fixed while tracing."""
-    name = scope.callee(node) or ""
-    keywords = {k.arg: k.value for k in node.keywords}
-    if set(keywords) != {"minlength"} or not scope.value(keywords["minlength"]).is_(Kind.STATIC, Kind.SIZE):
-        return None
-    if name == "torch.bincount" and len(node.args) == 1:
-        return node.args[0], keywords["minlength"]
-    if name == "Tensor.bincount" and not node.args and isinstance(node.func, ast.Attribute):
-        return node.func.value, keywords["minlength"]
-    return None
+def _masked(node: ast.Call, scope: Scope) -> bool:
+    """Whether the rule for masked elements rewrites a call of `bincount`."""
+    found = counted_classes(node, scope)
+    if found is None or first_mask(found[0], scope.statement(node), scope) is None:
+        return False
+    return any(draft.found.node is node and draft.broken is None for draft in drafts_of(scope))
 
 
 def tested(node: ast.Call, scope: Scope) -> ast.expr | None:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds sums, means, maxima, counts and losses over masked elements (`x[mask].mean()`, `x.masked_select(mask).sum()`,
-`len(mask.nonzero())`, `F.mse_loss(a[mask], b[mask])`, also with loss modules) and computes them over all elements, with
+`len(mask.nonzero())`, `F.mse_loss(a[mask], b[mask])`, also with loss modules) and histograms of them
+(`torch.bincount(x[mask], minlength=n)`), and computes them over all elements, with
 the others replaced by what does not count.
 
 ## Why is this bad
@@ -17,6 +18,7 @@ count = mask.nonzero().shape[0]
 kept = target[target >= 0]
 hits, share = (kept == 1).sum(), kept.numel() / 4
 error = torch.norm(a[mask] - b[mask], dim=-1).mean()
+counts = torch.bincount(label[mask], minlength=n)
 ```
 
 ## Use instead
@@ -28,6 +30,8 @@ selected = target >= 0
 hits, share = torch.where(selected, target == 1, 0).sum(), selected.sum() / 4
 safe_a, safe_b = (torch.where(mask[..., None], x, 1) for x in (a, b))
 error = torch.where(mask, torch.norm(safe_a - safe_b, dim=-1), 0).sum() / mask.sum()
+counts = torch.zeros(n, dtype=torch.int64, device=label.device)
+counts = counts.scatter_add_(0, torch.where(mask, label, 0).flatten(), mask.flatten().long())
 ```
 
 ## Fix safety
@@ -41,7 +45,7 @@ precision the sum can overflow where the mean does not. The maximum of nothing i
 tensor a GPU rounds it first (`float32-rounding`). What is computed of the elements before they are reduced must treat
 each by itself, see CF502; where the mask is not proved to have the tensor's shape the fix needs `same-shape-dtype`.
 Elements that are not selected may be NaN or inf: they are replaced before anything is computed whose derivative is not
-finite for them.
+finite for them. A class number as large as `minlength` made `bincount` longer, and raises (`index-in-range`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -75,6 +79,7 @@ class MaskedReduction(Rule):
         "number-to-tensor",
         "float32-rounding",
         "all-rows",
+        "index-in-range",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -34,6 +34,8 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
         return None
     value = elements.judge(tree)
     first = elements.atoms[elements.bases[0]]
+    if found.kind == "bincount":
+        return _histogram(found, tree, value, elements, template)
     rows = bool(elements.row_bases)
     over = template.use(elements.mask.node) if rows else elements.over(first, template)
     for text in elements.bases[1:]:
@@ -48,6 +50,28 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)
+
+
+def _histogram(found: Reduction, tree: ast.expr, value: Value, elements: Elements, template: Template) -> str | None:
+    """Each selected element adds one to the number of its class, and the others add nothing to that of class zero."""
+    scope, mask = elements.scope, elements.mask
+    keywords = {k.arg: k.value for k in found.node.keywords} if isinstance(found.node, ast.Call) else {}
+    length = keywords.get("minlength")
+    if length is None or mask.leading or mask.last or mask.broadcast or elements.row_bases or value.dtype == "float":
+        elements.obstacles.append(Obstacle("the classes are not counted one by one"))
+        return None
+    for text in elements.bases:
+        shape = scope.value(elements.atoms[text]).shape_id
+        if shape is None or shape != scope.value(mask.node).shape_id:
+            reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{text}`"
+            elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+    elements.obstacles.append(Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range"))
+    torch, kept = torch_name(scope), template.use(mask.node, operand=True)
+    index = f"{where(scope)}({template.use(mask.node)}, {elements.code(tree, template, {})}, 0)"
+    index += ".flatten()" if value.dtype_id == "int64" else ".flatten().long()"
+    device = template.use(elements.atoms[elements.bases[0]], operand=True)
+    counts = f"{torch}.zeros({template.use(length)}, dtype={torch}.int64, device={device}.device)"
+    return f"{counts}.scatter_add_(0, {index}, {kept}.flatten().long())"
 
 
 def _reduced(

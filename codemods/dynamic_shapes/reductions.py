@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
@@ -52,6 +53,9 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
             return _of(node, "shape", shape.value, scope)
         return None
     name = scope.callee(node) or ""
+    histogram = counted_classes(node, scope)
+    if histogram is not None:
+        return _of(node, "bincount", histogram[0], scope)
     loss = loss_of(node, scope)
     if loss is not None:
         found = _of(node, loss.kind, loss.source, scope)
@@ -104,6 +108,19 @@ def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool
     if rows and (mask_node.leading or mask_node.last):
         return None
     return Reduction(node, kind, source, mask_node, rows=rows)
+
+
+def counted_classes(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] | None:
+    """The index and the length in `torch.bincount(index, minlength=n)`, where the length is fixed while tracing."""
+    name = scope.callee(node) or ""
+    keywords = {k.arg: k.value for k in node.keywords}
+    if set(keywords) != {"minlength"} or not scope.value(keywords["minlength"]).is_(Kind.STATIC, Kind.SIZE):
+        return None
+    if name == "torch.bincount" and len(node.args) == 1:
+        return node.args[0], keywords["minlength"]
+    if name == "Tensor.bincount" and not node.args and isinstance(node.func, ast.Attribute):
+        return node.func.value, keywords["minlength"]
+    return None
 
 
 def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Mask | None:

@@ -922,6 +922,33 @@ def workload():
         (torch.randn(3, requires_grad=True), torch.randn(3), torch.ones(3)),
     ]
 """,
+    "confusion": """
+def f(label: Tensor, pred: Tensor, n: int):
+    mask = (label >= 0) & (label < n)
+    return torch.bincount(n * label[mask].to(torch.int64) + pred[mask], minlength=n**2).reshape(n, n)
+
+
+def workload():
+    return f, [
+        (torch.randint(-1, 4, (3, 4)), torch.randint(0, 3, (3, 4)), 3),
+        (torch.full((5,), 255), torch.zeros(5, dtype=torch.long), 3),
+        (torch.randint(0, 3, (3, 4)).to(torch.uint8), torch.randint(0, 3, (3, 4)), 3),
+    ]
+""",
+    "histogram_and_total": """
+def f(preds: torch.LongTensor, target: torch.LongTensor, ignored: int, n: int):
+    index = target * n + preds
+    index = index[target != ignored]
+    bins = torch.bincount(index, minlength=n * n)
+    return bins.reshape(n, n) / index.numel()
+
+
+def workload():
+    return f, [
+        (torch.randint(0, 3, (12,)), torch.randint(-1, 3, (12,)), -1, 3),
+        (torch.zeros(2, dtype=torch.long), torch.full((2,), -1), -1, 2),
+    ]
+""",
     "entropy": """
 def f(p: Tensor):
     p = p * 1.5
