@@ -107,6 +107,9 @@ class Expressions(Calls):
             if value.may_be(Kind.TENSOR) or value.may_be(Kind.CONTAINER):
                 return replace(value, storage=value.storage | self.escaped)
             return value
+        part = _part_of_pair(base, node.attr)
+        if part is not None:
+            return part
         if node.attr == "shape":
             return values.SHAPE
         if node.attr in ("dtype", "device", "ndim", "training", "requires_grad"):
@@ -372,6 +375,15 @@ def _holding(made: Value, parts: Sequence[Value]) -> Value:
         storage=frozenset[str]().union(*(p.storage for p in parts)),
         leaves=frozenset[str]().union(*(p.leaves for p in parts)),
     )
+
+
+def _part_of_pair(base: Value, name: str) -> Value | None:
+    """`values` or `indices` of what `sort`, `topk`, `max(dim)` and the like give: a tensor and its integers."""
+    if not base.is_(Kind.CONTAINER) or base.ref == "dict" or base.elements is None or len(base.elements) != 2:
+        return None
+    if not all(part.is_tensor for part in base.elements) or base.elements[1].dtype_id != "int64":
+        return None
+    return dict(zip(("values", "indices"), base.elements, strict=True)).get(name)
 
 
 _MAKES_CONTAINER = frozenset(
