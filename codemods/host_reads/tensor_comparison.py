@@ -19,9 +19,16 @@ A tensor, which stays in the graph:
 y = torch.where((x == y).all(), x, y)
 ```
 
+The answer of `torch.allclose` that a name keeps, or that a function returns:
+```python
+close = torch.isclose(x, y, atol=1e-4).all()
+```
+
 ## Fix safety
-There is no fix: `torch.equal` is also False for tensors of other shapes, for which `==` broadcasts or raises, and what
-is done with the bool decides what can take its place.
+`torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
+that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`). In
+conditions the rules for branches (CF101 and others) rewrite both comparisons. Elsewhere `torch.equal` has no fix: it is
+also False for tensors of other shapes, for which `==` broadcasts or raises.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -31,8 +38,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _ADVICE = {
@@ -50,6 +59,7 @@ class TensorComparison(Rule):
     summary = "comparison of tensors that returns a Python bool"
     gb = ("GB0033",)
     hints = ("equal(", "allclose(", "is_nonzero(")
+    assumptions = ("number-to-tensor",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the name of what is called."""
@@ -57,6 +67,41 @@ class TensorComparison(Rule):
             if not isinstance(node, ast.Call):
                 continue
             owner, _, name = (scope.callee(node) or "").rpartition(".")
-            if name in _ADVICE and owner in ("torch", "Tensor"):
-                message = f"`{snippet(node)}` needs the tensors' values for a Python bool: the graph breaks"
+            if name not in _ADVICE or owner not in ("torch", "Tensor"):
+                continue
+            message = f"`{snippet(node)}` needs the tensors' values for a Python bool: the graph breaks"
+            if name != "allclose" or not isinstance(node.func, ast.Attribute) or not _kept(node, scope):
                 yield self.declined(scope, node, message, _ADVICE[name])
+                continue
+            template = Template()
+            template.refuse([Obstacle("the answer was a Python bool, and becomes a tensor", "number-to-tensor")])
+            given = [template.use(a) for a in node.args] + [f"{k.arg}={template.use(k.value)}" for k in node.keywords]
+            code = f"{template.use(node.func.value)}.isclose({', '.join(given)}).all()"
+            edit = scope.edit(node, code, **template.parts)
+            yield self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
+
+
+def _kept(node: ast.Call, scope: Scope) -> bool:
+    """Whether an answer is returned, or given to a name whose uses take a tensor of one bool."""
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return False
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Return):
+        return True
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return False
+    name = parent.targets[0].id
+    uses = scope.names(name)
+    everywhere = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(scope.function.node))
+    alone = everywhere == len(uses) + 1 and not any(p.arg == name for p in scope.function.parameters)
+    return alone and all(_tested(use, scope) for use in uses)
+
+
+def _tested(use: ast.expr, scope: Scope) -> bool:
+    parent = scope.parents.get(use)
+    if isinstance(parent, ast.Return):
+        return True
+    node: ast.expr = use
+    while isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
+        node, parent = parent, scope.parents.get(parent)
+    return isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is node

@@ -831,7 +831,7 @@ def workload():
     "nonzero_numel2d": """
 def f(x: Tensor):
     m = x > 0
-    return m.nonzero().numel(), m.nonzero().size(0), torch.where(m)[0].numel()
+    return [m.nonzero().numel(), m.nonzero().size(0), torch.where(m)[0].numel()]
 
 
 def workload():
