@@ -3,7 +3,8 @@
 ## What it does
 Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
-test, or for the largest and smallest, or how many there are, or which of them an element has.
+test, or for the largest and smallest, or how many there are, or which of them an element has; and the list of the true
+places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`) that the code writes to, reduces or counts.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -18,6 +19,8 @@ wrong = torch.any((values != 0) & (values != 1))
 classes = len(torch.unique(target))
 _, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
 rank = counts.cumsum(0)[inverse]
+rows = torch.where(keep)[0]
+x[rows] = 0
 ```
 
 ## Use instead
@@ -35,6 +38,8 @@ group = first.cumsum(0) - 1
 inverse = torch.empty_like(order).scatter_(0, order, group).view(x.shape)
 counts = torch.zeros_like(order).scatter_add_(0, group, torch.ones_like(order))
 rank = counts.cumsum(0)[inverse]
+rows = keep
+x[rows] = 0
 ```
 
 ## Fix safety
@@ -47,7 +52,8 @@ not (`index-in-range`).
 The number of different values is that of the places where a new value begins in sorted order, NaN and no elements
 included; it was a Python number and becomes a tensor (`number-to-tensor`). The numbering of `return_inverse` is the
 same, and its counts stand in front of zeros, one for each element: that is safe where what is made of them, number by
-number, is in the end only indexed with the numbering. Complex numbers cannot be sorted (`same-shape-dtype`).
+number, is in the end only indexed with the numbering. A mask as an index means the same as the list of its places,
+where it is as long as the tensor (`same-shape-dtype`). Complex numbers cannot be sorted (`same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -69,6 +75,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     number_edit,
     number_of_values,
 )
+from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -86,7 +93,7 @@ class KnownSize(Rule):
     name = "known-size"
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
-    hints = ("bincount", "one_hot", "unique")
+    hints = ("bincount", "one_hot", "unique", "nonzero", "where(")
     assumptions = ("index-in-range", "number-to-tensor", "same-shape-dtype", "float32-rounding")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -98,12 +105,14 @@ class KnownSize(Rule):
                     yield self._counts(node, scope)
             elif number is not None or groups is not None:
                 yield self._distinct(node, number, groups, scope)
+            elif (places := index_list(node, scope)) is not None and needs_only_mask(places, scope):
+                yield self._mask(node, places, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
             else:
-                places = first_places(node, scope)
-                if places is not None:
-                    yield self._places(places, scope)
+                first = first_places(node, scope)
+                if first is not None:
+                    yield self._places(first, scope)
 
     def _counts(self, node: ast.Call, scope: Scope) -> Finding:
         found = counted_classes(node, scope)
@@ -134,6 +143,15 @@ class KnownSize(Rule):
             edits.append(number_edit(number, template, scope))
         elif groups is not None:
             edits += groups_edits(groups, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, node, message, template.broken)
+        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix)
+
+    def _mask(self, node: ast.Call, found: IndexList, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+        template = Template()
+        edits = mask_edits(found, template, scope)
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)

@@ -1176,6 +1176,62 @@ def workload():
 """,
 }
 _SIZES = {
+    "rows_updated": """
+def f(x: torch.FloatTensor, s: Tensor):
+    idx = (s > 0).nonzero(as_tuple=False).view(-1)
+    x = x * 1
+    x[idx] = x[idx] * 2
+    x[idx] += 1.0
+    return x * idx.shape[0]
+
+
+def workload():
+    return f, [
+        (torch.randn(3, 4, requires_grad=True), torch.tensor([1.0, -1, 1])),
+        (torch.randn(3, 4, requires_grad=True), torch.tensor([-1.0, nan, -1])),
+    ]
+""",
+    "rows_of_rebound_mask": """
+def f(x: torch.FloatTensor, s: torch.FloatTensor):
+    idx = torch.where(s > 0)[0]
+    s = s * 0
+    x = x.clone()
+    x[idx] = 1.0
+    return x + s.sum()
+
+
+def workload():
+    return f, [(torch.randn(3, 2), torch.tensor([1.0, -1, 1]))]
+""",
+    "rows_kept": """
+def f(x: torch.FloatTensor, s: torch.FloatTensor):
+    idx = torch.nonzero(s > 0).squeeze(1)
+    return x[idx]
+
+
+def workload():
+    return f, [(torch.randn(3), torch.tensor([1.0, -1, 1]))]
+""",
+    "perhaps_one_row": """
+def f(x: torch.FloatTensor, s: torch.FloatTensor):
+    idx = torch.nonzero(s > 0).squeeze()
+    return x[idx].sum(0)
+
+
+def workload():
+    return f, [(torch.randn(3, 2), torch.tensor([1.0, -1, -1]))]
+""",
+    "row_numbers_needed": """
+def f(x: torch.FloatTensor, s: torch.FloatTensor):
+    idx = torch.where(s > 0)[0]
+    x = x.clone()
+    x[idx] = 1.0
+    return x + idx.sum()
+
+
+def workload():
+    return f, [(torch.randn(3), torch.tensor([1.0, -1, 1]))]
+""",
     "mean_ranks": """
 def f(data: Tensor):
     rank = torch.empty_like(data, dtype=torch.int32)
@@ -1321,6 +1377,9 @@ _UNTOUCHED_SIZES = frozenset(
         "room_is_seen",
         "room_is_summed",
         "count_is_size",
+        "rows_kept",
+        "perhaps_one_row",
+        "row_numbers_needed",
     }
 )
 _UNTOUCHED_WRITES = frozenset(

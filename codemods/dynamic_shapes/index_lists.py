@@ -1,0 +1,139 @@
+"""`rows = torch.where(mask)[0]`, of which the code only writes to the rows, reduces them, or asks how many there are.
+
+A mask as an index means the same as the list of its true places: `x[rows] = 0` is `x[mask] = 0`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.definitions import reads_of
+from compilefix.codemods.dynamic_shapes.masks import is_mask
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "mse_loss", "l1_loss", "cross_entropy"})
+
+
+@dataclass(frozen=True)
+class IndexList:
+    """The statement `rows = torch.where(mask)[0]`, the call in it, and the mask."""
+
+    statement: ast.Assign
+    call: ast.Call
+    mask: ast.expr
+
+
+def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
+    """The statement that lists the true places of a mask with one dimension under a name of its own."""
+    name = scope.callee(node) or ""
+    if name in ("torch.where", "torch.nonzero") and len(node.args) == 1:
+        mask = node.args[0]
+    elif name == "Tensor.nonzero" and not node.args and isinstance(node.func, ast.Attribute):
+        mask = node.func.value
+    else:
+        return None
+    options = {k.arg: ast.unparse(k.value) for k in node.keywords}
+    tuples = name == "torch.where" or options.get("as_tuple") == "True"
+    if not set(options) <= {"as_tuple"} or not is_mask(mask, scope) or scope.value(mask).rank not in (None, 1):
+        return None
+    outer = _one_column(node, tuples, scope)
+    statement = scope.parents.get(outer) if outer is not None else None
+    if not isinstance(statement, ast.Assign) or statement.value is not outer or len(statement.targets) != 1:
+        return None
+    return IndexList(statement, node, mask) if isinstance(statement.targets[0], ast.Name) else None
+
+
+def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
+    """The expression that makes a list of numbers of what `where` or `nonzero` gives."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        index = ast.unparse(parent.slice)
+        return parent if index == ("0" if tuples else "(slice(None), 0)") or (not tuples and index == ":, 0") else None
+    if tuples or not isinstance(parent, ast.Attribute):
+        return None
+    call = scope.parents.get(parent)
+    if not isinstance(call, ast.Call) or call.func is not parent or call.keywords:
+        return None
+    given = [ast.unparse(argument) for argument in call.args]
+    flat = parent.attr in ("view", "reshape") and given == ["-1"]
+    flat = flat or (parent.attr == "squeeze" and given in (["1"], ["-1"])) or (parent.attr == "flatten" and not given)
+    return call if flat else None
+
+
+def needs_only_mask(found: IndexList, scope: Scope) -> bool:
+    """Whether all that is done with the places is to write there, to reduce what is there, and to count them."""
+    uses = reads_of(found.statement, scope)
+    return bool(uses) and all(_place(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
+
+
+def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]:
+    """The mask under the name that the list had, and sums of it where the length was asked for."""
+    assert isinstance(found.statement.targets[0], ast.Name)
+    name = found.statement.targets[0].id
+    template.refuse(_unchanged(found, scope))
+    if scope.value(found.mask).rank is None:
+        reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+    edits: list[Edit] = []
+    for use in reads_of(found.statement, scope) or ():
+        asked, place = _asked(use, scope), _place(use, scope)
+        if asked is not None:
+            template.refuse(count_uses(asked, scope))
+            edits.append(scope.edit(asked, f"{name}.sum()"))
+        elif place is not None:
+            mask, tensor = scope.value(found.mask), scope.value(place.value)
+            if mask.shape_id is None or mask.shape_id != tensor.shape_id:
+                reason = f"`{snippet(place.value)}` is not proved to be as long as `{snippet(found.mask)}`"
+                template.refuse([Obstacle(reason, "same-shape-dtype")])
+    return [scope.edit(found.statement.value, "{p}", p=found.mask), *edits]
+
+
+def _unchanged(found: IndexList, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the mask, if it is one that has a name, is not written while the name of the list stands for it."""
+    value = scope.value(found.mask)
+    made = isinstance(found.mask, ast.Compare | ast.UnaryOp | ast.BinOp)
+    if not made and scope.legality.writer(value.storage, (), scope.facts) is not None:
+        yield Obstacle(f"`{snippet(found.mask)}` is written in place")
+
+
+def _place(use: ast.Name, scope: Scope) -> ast.Subscript | None:
+    """The index that a use is, or begins, where that is written to or reduced."""
+    node: ast.expr = use
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Tuple) and parent.elts[0] is use:
+        node, parent = parent, scope.parents.get(parent)
+    if not isinstance(parent, ast.Subscript) or parent.slice is not node or not scope.value(parent.value).is_tensor:
+        return None
+    if isinstance(parent.ctx, ast.Store):
+        return parent
+    statement = scope.statement(use)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        target = statement.targets[0]
+        if ast.dump(target.slice) == ast.dump(parent.slice):
+            return parent  # x[rows] = f(x[rows])
+    around = (a for a in scope.ancestors(parent) if isinstance(a, ast.Call))
+    reduced = any((scope.callee(call) or "").rpartition(".")[2] in _REDUCTIONS for call in around)
+    return parent if reduced else None
+
+
+def _asked(use: ast.Name, scope: Scope) -> ast.expr | None:
+    """The expression that asks how many places a list has."""
+    parent = scope.parents.get(use)
+    if isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [use]:
+        return parent
+    if not isinstance(parent, ast.Attribute):
+        return None
+    around = scope.parents.get(parent)
+    if isinstance(around, ast.Call) and around.func is parent and not around.keywords:
+        given = [ast.unparse(a) for a in around.args]
+        numbered = parent.attr in ("numel", "nelement") and not given
+        return around if numbered or (parent.attr == "size" and given == ["0"]) else None
+    first = isinstance(around, ast.Subscript) and parent.attr == "shape" and ast.unparse(around.slice) == "0"
+    return around if first and isinstance(around, ast.expr) else None
