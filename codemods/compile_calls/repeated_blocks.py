@@ -56,6 +56,7 @@ from compilefix.analysis.regions import CompileSite, compile_sites, modules_with
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.tree import walk
 
 _LISTS = ("torch.nn.ModuleList", "torch.nn.Sequential")
 _OF_TORCH = ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer")
@@ -89,7 +90,7 @@ class RepeatedBlocks(Rule):
         sites = list(_sites(scope))
         for module, site in sites:
             blocks = _blocks_in(function, scope)
-            if blocks is None or any(mark in module.file.text for mark in _MARKS):
+            if blocks is None or any(isinstance(n, ast.Attribute) and n.attr in _MARKS for n in walk(module.tree)):
                 return
             many = "the" if blocks.count is None else str(blocks.count)
             message = f"`{site.label}` compiles {many} equal blocks of `{blocks.attribute}` each anew, in one graph"
