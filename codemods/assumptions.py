@@ -62,5 +62,6 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A value that the first call computes and keeps may be a buffer that is computed when the object is made: what "
         "it is made of does not change in between, and it may move and be cast with the module."
     ),
+    "plain-default-device": "Where a default device was set, it has no number that tensors do not show (`cpu:0`).",
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

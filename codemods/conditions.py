@@ -272,7 +272,7 @@ def _whole(test: ast.Call, scope: Scope, template: Template) -> str:
 
 
 def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    """`any((a, b))` is `a | b`; `any(t)` of a tensor with one dimension is `t.any()`."""
+    """`any((a, b))` is `a | b`; `any(t)` of a tensor is `t.any()` where it has one dimension that counts."""
     name, argument = scope.callee(test), test.args[0]
     if isinstance(argument, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in argument.elts):
         for item in argument.elts:
@@ -280,8 +280,15 @@ def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand:
         code = _joined(argument.elts, "|" if name == "any" else "&", scope, template)
         return None if code is None else f"({code})" if operand else code
     value = scope.value(argument)
-    if value.is_tensor and value.rank == 1:
+    if value.is_tensor and value.rank != 0:
         template.refuse(() if value.certain else scope.legality.condition(argument, scope.facts))
+        text = snippet(argument)
+        if value.rank != 1:
+            template.refuse(
+                [Obstacle(f"each row of `{text}` is not proved to be one element", "condition-one-element")]
+            )
+        if not value.dimensioned:
+            template.refuse([Obstacle(f"`{text}` is not proved to have a dimension to go along", "enough-dimensions")])
         return f"{template.use(argument, operand=True)}.{name}()"
     template.refuse([Obstacle(f"`{snippet(test)}` asks each of several tensors for its truth")])
     return None

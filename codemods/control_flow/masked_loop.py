@@ -38,20 +38,20 @@ def masked_loop(loop: ast.For, end: ast.If, scope: Scope, template: Template) ->
                 return None
             lines.append(f"{done} = {done} | {code}")
             continue
-        assert isinstance(statement, ast.Assign)
-        name = statement.targets[0]
-        assert isinstance(name, ast.Name)
+        assigned = _assigned(statement)
+        assert assigned is not None
+        name, value = assigned
         if not (live_after(name.id, loop, scope) or _carried(name.id, loop)):
-            template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))
+            template.refuse(scope.legality.both_evaluated([value], scope.facts))
             lines.append(template.use(statement))
             continue
         before = scope.facts.env_before.get(statement, {}).get(name.id)
         if before is None or not before.certain or scope.facts.env_before[loop].get(name.id) is None:
             template.refuse([Obstacle(f"`{name.id}` may have no value before the loop")])
             return None
-        values = (scope.value(statement.value), before)
-        judge_selection([name.id], (Given(statement.value), None), values, [], scope, statement, template)
-        lines.append(f"{name.id} = {where(scope)}({done}, {name.id}, {template.use(statement.value)})")
+        values = (scope.value(value), before)
+        judge_selection([name.id], (Given(value), None), values, [], scope, statement, template)
+        lines.append(f"{name.id} = {where(scope)}({done}, {name.id}, {template.use(value)})")
         selected.append(name.id)
     if not selected:
         template.refuse([Obstacle("the loop assigns no name that is read later")])
@@ -73,11 +73,20 @@ def _not_plain(loop: ast.For, end: ast.If, scope: Scope) -> str | None:
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
     for statement in loop.body:
-        plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        named = plain and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-        if statement is not end and not named:
+        if statement is not end and _assigned(statement) is None:
             return f"the loop does more than assign names: `{snippet(statement)}`"
     return None
+
+
+def _assigned(statement: ast.stmt) -> tuple[ast.Name, ast.expr] | None:
+    """The name that a statement assigns, annotated or not, and its value."""
+    if isinstance(statement, ast.AnnAssign):
+        target: ast.expr = statement.target
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    else:
+        return None
+    return (target, statement.value) if isinstance(target, ast.Name) and statement.value is not None else None
 
 
 def _carried(name: str, loop: ast.For) -> bool:

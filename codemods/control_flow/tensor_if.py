@@ -87,6 +87,7 @@ class TensorIf(Rule):
     assumptions = (
         "branches-total",
         "condition-one-element",
+        "enough-dimensions",
         "same-shape-dtype",
         "finite-derivative",
         "gradient-zeros",

@@ -59,6 +59,7 @@ class TensorTernary(Rule):
     assumptions = (
         "branches-total",
         "condition-one-element",
+        "enough-dimensions",
         "same-shape-dtype",
         "finite-derivative",
         "gradient-zeros",

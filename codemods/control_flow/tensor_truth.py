@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
+from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
@@ -56,6 +57,7 @@ class TensorTruth(Rule):
     assumptions = (
         "branches-total",
         "condition-one-element",
+        "enough-dimensions",
         "no-aliasing",
         "number-to-tensor",
         "exception-late",
@@ -70,7 +72,12 @@ class TensorTruth(Rule):
                 yield from self._assert(node, scope)
             elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare) and not self._inside_test(node, scope):
                 yield from self._expression(node, scope)
-            elif isinstance(node, ast.Call) and is_builtin_truth(node, scope) and not self._inside_test(node, scope):
+            elif (
+                isinstance(node, ast.Call)
+                and is_builtin_truth(node, scope)
+                and not self._inside_test(node, scope)
+                and node not in reads_in_checks(scope)
+            ):
                 message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
                 yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
 

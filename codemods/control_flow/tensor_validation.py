@@ -72,8 +72,15 @@ class TensorValidation(Rule):
     name = "tensor-validation"
     summary = "check of tensor values that raises"
     gb = ("GB0170", "GB0124")
-    hints = ("raise", "bool(", ".item()", "float(", "int(")
-    assumptions = ("exception-late", "gradient-text", "branches-total", "condition-one-element", "float32-rounding")
+    hints = ("raise", "bool(", ".item()", "float(", "int(", "any(", "all(", ".max()", ".min()")
+    assumptions = (
+        "exception-late",
+        "gradient-text",
+        "branches-total",
+        "condition-one-element",
+        "enough-dimensions",
+        "float32-rounding",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements on a tensor that only raise."""

@@ -58,6 +58,7 @@ class TensorWhile(Rule):
         "bounded-loop",
         "branches-total",
         "condition-one-element",
+        "enough-dimensions",
         "same-shape-dtype",
         "finite-derivative",
         "gradient-zeros",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
@@ -19,8 +19,12 @@ def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         call = statement.value
         if not isinstance(call, ast.Call):
             continue
-        tests = [a for a in (*call.args, *(k.value for k in call.keywords)) if _reads(a, scope)]
-        if tests and (callee := scope.facts.calls.get(call)) is not None and _only_checks(callee, scope):
+        callee = scope.facts.calls.get(call)
+        if callee is None:
+            continue
+        given = [*call.args, *(k.value for k in call.keywords)]
+        tests = [a for a in given if _reads(a, scope) or _passed_as_bool(a, call, callee, scope)]
+        if tests and _only_checks(callee, scope):
             yield call, tests
 
 
@@ -62,11 +66,25 @@ def _only_checks(callee: Function, scope: Scope) -> bool:
 
 
 def _reads(node: ast.expr, scope: Scope) -> bool:
-    return any(read_of(part, scope) is not None for part in ast.walk(node))
+    return any(
+        isinstance(part, ast.expr) and (read_of(part, scope) is not None or is_builtin_truth(part, scope))
+        for part in ast.walk(node)
+    )
+
+
+def _passed_as_bool(node: ast.expr, call: ast.Call, callee: Function, scope: Scope) -> bool:
+    """A tensor for a parameter that the callee says is a `bool`: the callee asks for its truth."""
+    if not scope.value(node).is_tensor:
+        return False
+    name = _parameter(node, call, callee)
+    annotation = next((p.annotation for p in callee.parameters if p.arg == name), None)
+    return isinstance(annotation, ast.Name) and annotation.id == "bool"
 
 
 def _is_flag(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is a Python bool, computed from tensors."""
+    if is_builtin_truth(node, scope):
+        return True
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return is_tensor_test(node.operand, scope)
     if isinstance(node, ast.BoolOp):

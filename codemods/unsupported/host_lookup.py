@@ -2,7 +2,8 @@
 
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
-(`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and the like, in compiled code.
+(`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and the like, in compiled code. The question for
+the default device is asked of a tensor instead, which Dynamo can trace.
 
 ## Why is this bad
 Dynamo cannot trace them: the graph breaks (GB0007, GB0156, GB0208). The answer is the same in each call, or is of no
@@ -12,7 +13,8 @@ use inside the model.
 ```python
 def forward(self, x):
     backend = importlib.import_module("package.fast")
-    return backend.attention(x)
+    noise = torch.randn(x.shape, device=torch.get_default_device())
+    return backend.attention(x + noise)
 ```
 
 ## Use instead
@@ -20,12 +22,15 @@ def forward(self, x):
 from package import fast
 
 def forward(self, x):
-    return fast.attention(x)
+    noise = torch.randn(x.shape, device=torch.empty(0).device)
+    return fast.attention(x + noise)
 ```
 
 ## Fix safety
-This rule has no fix: at the top of the module the question is asked once, when it is imported, and the answer may
-change later. What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
+Only the default device has a fix. `torch.empty(0).device` is the same device; where the default was set as `cpu:0`, it
+says `cpu`, which is seen only where the device is kept, compared or shown (`plain-default-device`). The other questions
+have none: at the top of the module the question is asked once, when it is imported, and the answer may change later.
+What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
 
@@ -37,7 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 
 _FILES = ("exists", "isfile", "isdir", "getsize", "getmtime")
@@ -53,6 +58,7 @@ _LOOK_UPS = {
     "torch.cuda.memory_reserved": "GB0208",
     "torch.cuda.max_memory_reserved": "GB0208",
 }
+_DEFAULT_DEVICE = "torch.get_default_device"
 _ONCE = "ask once, at the top of the module or in `__init__`, and keep the answer"
 _OUTSIDE = "do it where the compiled code is called"
 
@@ -64,15 +70,35 @@ class HostLookup(Rule):
     name = "host-lookup"
     summary = "a look-up on the host in compiled code"
     gb = ("GB0007", "GB0156", "GB0208")
-    hints = ("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile")
+    hints = ("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device")
+    assumptions = ("plain-default-device",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that ask the host for something."""
         for node in scope.of(ast.Call):
             name = scope.callee(node) or ""
+            if name == _DEFAULT_DEVICE and isinstance(node.func, ast.Attribute):
+                yield self._default_device(node, node.func, scope)
             if name not in _LOOK_UPS:
                 continue
             advice = _ONCE if name.startswith(("os.path.", "importlib.")) else _OUTSIDE
             yield self.declined(
                 scope, node, f"`{ast.unparse(node.func)}` breaks the graph", advice, gb=(_LOOK_UPS[name],)
             )
+
+    def _default_device(self, node: ast.Call, function: ast.Attribute, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(node)}` is not traced and breaks the graph"
+        edit = scope.edit(node, "{torch}.empty(0).device", torch=function.value)
+        if _only_a_place(node, scope):
+            return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0208",))
+        reason = "the device is not only one that something is made on"
+        return self.fixed(scope, node, message, Fix((edit,), (), ("plain-default-device",), (reason,)), gb=("GB0208",))
+
+
+def _only_a_place(node: ast.Call, scope: Scope) -> bool:
+    """Whether a device is only given to what torch makes on it or moves there."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.keyword):
+        call = scope.parents.get(parent)
+        return parent.arg == "device" and isinstance(call, ast.Call) and (scope.callee(call) or "").startswith("torch.")
+    return isinstance(parent, ast.Call) and parent.args == [node] and scope.callee(parent) == "Tensor.to"

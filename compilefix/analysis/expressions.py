@@ -92,6 +92,11 @@ class Expressions(Calls):
             return env[key]
         base = self.eval(node.value, env)
         if base.may_be(Kind.TENSOR) and not base.is_unknown:
+            if node.attr in ("shape", "ndim", "dim", "size") and base.is_(Kind.TENSOR, Kind.STATIC, Kind.NONE):
+                # No number, string or None has these: what comes next has a tensor.
+                base = base.without(Kind.STATIC, Kind.NONE)
+                if isinstance(node.value, ast.Name) and node.value.id in env:
+                    env[node.value.id] = base
             return tensor_attribute(node.attr, base, self.place(node))
         if base.is_(Kind.CALLABLE) and base.ref is not None:
             return self._named(f"{base.ref}.{node.attr}")

@@ -112,6 +112,7 @@ class Interpreter(Expressions):
         def enter(inside: Env) -> None:
             self.eval(node.test, inside)
 
+        enter(env)
         return self._loop(node, env, enter)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env, enter: Callable[[Env], None]) -> Env | None:
