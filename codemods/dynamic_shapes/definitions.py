@@ -127,6 +127,18 @@ def unused_then(
             yield Obstacle(f"`{snippet(statement)}` stands between the selection and its use, and may change it")
 
 
+def mask_kept(definitions: Sequence[ast.Assign], mask: ast.expr, use: ast.AST) -> Iterator[Obstacle]:
+    """Whether the mask is not written again after a definition that gives a name in it another value."""
+    names = {n.id for n in ast.walk(mask) if isinstance(n, ast.Name)}
+    for definition in definitions:
+        target = definition.targets[0]
+        if not isinstance(target, ast.Name) or target.id not in names:
+            continue
+        for part in (*(d for d in definitions if d.lineno > definition.lineno), use):
+            if any(ast.dump(n) == ast.dump(mask) for n in ast.walk(part)):
+                yield Obstacle(f"`{snippet(mask)}` is not the same before and after `{snippet(definition)}`")
+
+
 def _writes_elsewhere(statement: ast.stmt, names: set[str], scope: Scope) -> bool:
     """Whether all that a statement writes is one local tensor that shares no memory with those of these names."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.dynamic_shapes.definitions import unused_then
+from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
@@ -121,9 +121,9 @@ def _rewritten(
         elements.obstacles.append(Obstacle(f"elements of `{name}` may share memory: `copy_` refuses to write them"))
     value = elements.judge(tree)
     elements.obstacles.extend(_types(tensor, value, elements))
-    names = {n.id for atom in elements.atoms.values() for n in ast.walk(atom) if isinstance(n, ast.Name)}
-    names |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-    elements.obstacles.extend(unused_then(elements.definitions, node, names, scope))
+    moved = {n.id for d in elements.definitions for n in ast.walk(d.value) if isinstance(n, ast.Name)}
+    elements.obstacles.extend(unused_then(elements.definitions, node, moved, scope))
+    elements.obstacles.extend(mask_kept(elements.definitions, elements.mask.node, node))
     over = elements.over(tensor, template)
     replaced = elements.replaced(tree, value, over, template)
     if value.leaves:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.atoms import free_name
-from compilefix.codemods.dynamic_shapes.definitions import unused_then
+from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
 from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions
@@ -21,7 +20,6 @@ from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.snippets import snippet
 
 _TOKEN = re.compile(r"\{p\d+\}")
 
@@ -130,25 +128,11 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
         *(elements.atoms[b] for b in elements.bases),
     ]
     names = {n.id for part in moved for n in ast.walk(part) if isinstance(n, ast.Name)}
-    mask = {n.id for n in ast.walk(elements.mask.index) if isinstance(n, ast.Name)}
     statement = scope.statement(draft.found.node)
     obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=nodes))
-    obstacles += _same_mask_throughout(draft, mask)
+    obstacles += mask_kept(elements.definitions, elements.mask.node, draft.found.node)
     draft.template.refuse(obstacles)
     return draft.broken is None
-
-
-def _same_mask_throughout(draft: Draft, names: set[str]) -> Iterator[Obstacle]:
-    """Whether the mask is not written again after a definition that gives a name in it another value."""
-    elements = draft.elements
-    changed = [d for d in elements.definitions if isinstance(d.targets[0], ast.Name) and d.targets[0].id in names]
-    for definition in changed:
-        later: list[ast.AST] = [d for d in elements.definitions if d.lineno > definition.lineno]
-        for part in (*later, draft.found.node):
-            if any(ast.dump(n) == ast.dump(elements.mask.node) for n in ast.walk(part)):
-                yield Obstacle(
-                    f"`{snippet(elements.mask.node)}` is not the same before and after `{snippet(definition)}`"
-                )
 
 
 def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:

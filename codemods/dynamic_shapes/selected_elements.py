@@ -172,9 +172,10 @@ class Elements:
         if not number and definition is not None and self.reductions.get(definition.value):
             number = True  # one row, which is the same for each
         if not number:
-            return self._refuse(
-                f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            )
+            reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
+            if not value.is_unknown or not _kept_on_self(node):
+                return self._refuse(reason)
+            self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
 
     def _call(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
@@ -402,3 +403,10 @@ class Elements:
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""
         return code_of(tree, self.atoms, template, replaced)
+
+
+def _kept_on_self(node: ast.expr) -> bool:
+    """Whether an operand is what an object was made with, such as `-self.gamma`: not a list of selected elements."""
+    if isinstance(node, ast.UnaryOp):
+        return _kept_on_self(node.operand)
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

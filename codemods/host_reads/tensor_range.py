@@ -61,7 +61,7 @@ class TensorRange(Rule):
             reason = _obstacle(node, made, scope)
             template = Template()
             if reason is not None:
-                counted = _counted_dimensions(made.args[-1], scope) is not None
+                counted = _ranked(made.args[-1], scope) is not None
                 template.refuse([Obstacle(reason, "enough-dimensions" if counted else None)])
             if template.broken is not None:
                 yield self.declined(scope, node, message, template.broken)
@@ -125,6 +125,12 @@ def _of_tensor(node: ast.Attribute, scope: Scope) -> bool:
 
 def _counted_dimensions(node: ast.expr, scope: Scope) -> ast.Name | None:
     """`x` in `len(x.shape)`, `len(x.size())`, `x.dim()` and `x.ndim`, where `x` is a tensor."""
+    found = _ranked(node, scope)
+    return found if isinstance(found, ast.Name) and scope.value(found).is_tensor else None
+
+
+def _ranked(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """Whatever is asked for the number of its dimensions."""
     found: ast.expr | None = None
     if isinstance(node, ast.Call) and scope.callee(node) == "len" and len(node.args) == 1:
         shape = node.args[0]
@@ -136,7 +142,7 @@ def _counted_dimensions(node: ast.expr, scope: Scope) -> ast.Name | None:
         found = node.func.value if node.func.attr in ("dim", "ndimension") else None
     elif isinstance(node, ast.Attribute) and node.attr == "ndim":
         found = node.value
-    return found if isinstance(found, ast.Name) and scope.value(found).is_tensor else None
+    return found
 
 
 def _dimensions(tensor: ast.Name, scope: Scope) -> int:

@@ -922,6 +922,67 @@ def workload():
         (torch.randn(3, requires_grad=True), torch.randn(3), torch.ones(3)),
     ]
 """,
+    "made_with_numbers": """
+class Margins(nn.Module):
+    def __init__(self, m=0.5, gamma=8):
+        super().__init__()
+        self.gamma = gamma
+        self.op = 1 + m
+
+    def forward(self, mat: Tensor, mask: Tensor):
+        kept = mask.bool()
+        positive = mat[kept]
+        out = torch.zeros_like(mat)
+        out[kept] = -self.gamma * torch.relu(self.op - positive.detach()) * positive
+        losses = out.sum(1)
+        empty = torch.where(torch.sum(mask, dim=1) == 0)[0]
+        counted = torch.ones_like(losses)
+        counted[empty] = 0
+        return losses * counted
+
+
+def workload():
+    torch.manual_seed(0)
+    return Margins(), [
+        (torch.randn(4, 4, requires_grad=True), torch.randint(0, 2, (4, 4))),
+        (torch.randn(4, 4, requires_grad=True), torch.zeros(4, 4)),
+    ]
+""",
+    "mask_of_selected_written": """
+def f(a: torch.FloatTensor, out: torch.FloatTensor):
+    out = out.clone()
+    a = a[a > 0]
+    out[a > 0] = a * 2
+    return out
+
+
+def workload():
+    return f, [(torch.tensor([1.0, -1.0, 2.0]), torch.zeros(2))]
+""",
+    "selected_before_change": """
+def f(a: torch.FloatTensor, m: torch.BoolTensor):
+    x = a[m]
+    out = torch.zeros_like(a)
+    a = a * 3
+    out[m] = x * 2
+    return out + a
+
+
+def workload():
+    return f, [(torch.tensor([1.0, -1.0, 2.0]), torch.tensor([True, False, True]))]
+""",
+    "selected_from_old_target": """
+def f(a: torch.FloatTensor, m: torch.BoolTensor):
+    out = a.clone()
+    x = out[m]
+    out += 1
+    out[m] = x * 2
+    return out
+
+
+def workload():
+    return f, [(torch.tensor([1.0, -1.0, 2.0]), torch.tensor([True, False, True]))]
+""",
     "confusion": """
 def f(label: Tensor, pred: Tensor, n: int):
     mask = (label >= 0) & (label < n)
@@ -1390,6 +1451,9 @@ _UNTOUCHED_REDUCTIONS = frozenset(
         "count_shape",
         "rowmean1d",
         "nonzero_numel2d",
+        "mask_of_selected_written",
+        "selected_before_change",
+        "selected_from_old_target",
         "returned_too",
         "mask_of_selected",
         "kept_for_next_turn",
