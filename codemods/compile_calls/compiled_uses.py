@@ -11,6 +11,8 @@ from compilefix.source.index import Class, Function
 from compilefix.source.tree import walk
 
 _IN_PLACE = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})
+_SAME = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "requires_grad_"})
+_STEPS = 8
 _PASSING = frozenset(
     {"enumerate", "tqdm", "auto.tqdm", "tqdm.tqdm", "track", "cycle", "itertools.cycle", "iter", "zip"}
 )
@@ -124,19 +126,29 @@ def values_of(name: ast.expr, view: ModuleView, handed: ast.Call | None = None) 
                 yield value
 
 
+def made_by(target: ast.expr, view: ModuleView) -> ast.Call | None:
+    """The call that made an object, looked for through names and calls like `.to(device)` that give the object back."""
+    found: ast.expr | None = target
+    for _ in range(_STEPS):
+        if isinstance(found, ast.Name):
+            found = value_at(found, view)
+        elif isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute) and found.func.attr in _SAME:
+            found = found.func.value
+    return found if isinstance(found, ast.Call) else None
+
+
 def compiled_function(compiled: Compiled, view: ModuleView) -> Function | None:
     """The function of the project that a call of a compiled callable runs; None where it is not known."""
     target = compiled.target
     if isinstance(target, ast.FunctionDef | ast.AsyncFunctionDef):
         return next((f for f in view.module.all_functions if f.node is target), None)
-    value = value_at(target, view)
+    made = made_by(target, view)
     if isinstance(target, ast.Attribute) and (cls := _class_around(target, view)) is not None:
         own = next((c for c in view.module.classes.values() if c.node is cls), None)
         method = view.project.method(own, target.attr) if own is not None else None
         if method is not None and ast.unparse(target.value) == "self":
             return method
-        value = next(_kept(target, view), None)
-    made = target if isinstance(target, ast.Call) else value
+        made = next((made_by(kept, view) for kept in _kept(target, view)), None)
     name = view.module.qualified(made.func if isinstance(made, ast.Call) else target)
     found = view.project.resolve(name) if name is not None else None
     if isinstance(found, Class) and isinstance(made, ast.Call):

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds calls such as `model.predict(x)` where `model` is the result of `torch.compile`, and the method, in a class of the
-project, calls the module itself or its parts; and `model.generate(...)` of a model made by `from_pretrained`.
+project, calls the module itself or its parts; and `model.generate(...)` where the class is not known.
 
 ## Why is this bad
 `torch.compile(model)` compiles the calls of the module, which run `forward`. Every other method is that of the original
@@ -35,7 +35,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.compile_calls.compiled_uses import Compiled, compiled_in, holds, value_at
+from compilefix.codemods.compile_calls.compiled_uses import Compiled, compiled_in, holds, made_by
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.source.index import Class, Function
@@ -87,14 +87,13 @@ def _method_calls(compiled: Compiled, view: ModuleView) -> Iterator[tuple[ast.Ca
 
 def _advice(target: ast.expr, method: str, view: ModuleView) -> str | None:
     """What to do about a method that computes with the module; None for any other method."""
-    made = target if isinstance(target, ast.Call) else value_at(target, view)
-    if not isinstance(made, ast.Call):
-        return None
-    if method == "generate" and isinstance(made.func, ast.Attribute) and made.func.attr == "from_pretrained":
-        return _WHOLE
-    name = view.module.qualified(made.func)
+    made = made_by(target, view)
+    name = view.module.qualified(made.func) if made is not None else None
     cls = view.project.resolve(name) if name is not None else None
-    if not isinstance(cls, Class) or not view.project.is_module_class(cls):
+    if not isinstance(cls, Class):
+        # Those of libraries and of factories call the model at each step.
+        return _WHOLE if method == "generate" else None
+    if not view.project.is_module_class(cls):
         return None
     function = view.project.method(cls, method)
     if any(isinstance(n, ast.Attribute) and n.attr == "compile" for n in walk(cls.node)):

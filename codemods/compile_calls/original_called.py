@@ -56,8 +56,11 @@ def is_only_looked_at(statement: ast.Assign, original: ast.expr, view: ModuleVie
     reads = [n for n in view.names(holder, target.id) if not isinstance(n.ctx, ast.Store)]
     stores = [n for n in view.names(holder, target.id) if isinstance(n.ctx, ast.Store)]
     looks = (isinstance(above := view.parents.get(n), ast.Attribute) and above.attr in _LOOKS for n in reads)
+    # `else: fast = model`, where compiling is switched off.
+    others = (view.parents.get(n) for n in stores if view.parents.get(n) is not statement)
+    same = all(isinstance(o, ast.Assign) and ast.unparse(o.value) == ast.unparse(original) for o in others)
     called = _is_called({ast.unparse(original)}, holder, statement.lineno)
-    return len(stores) == 1 and bool(reads) and all(looks) and called
+    return same and bool(reads) and all(looks) and called
 
 
 def _is_called(names: set[str], inside: ast.AST, after: int = 0) -> bool:

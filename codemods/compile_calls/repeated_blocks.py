@@ -145,28 +145,35 @@ def _run_in_turns(function: Function) -> Iterator[str]:
             held = held.args[0]
         while isinstance(held, ast.Subscript):
             held = held.value
-        if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == own:
-            yield held.attr
+        if held is not None and own and (text := ast.unparse(held)).startswith(f"{own}."):
+            yield text.partition(".")[2]
 
 
 def _made(function: Function, attribute: str, project: Project) -> _Blocks | None:
-    """What `__init__` puts into an attribute, where that is a list of objects of one class made in turns."""
+    """What `__init__` puts into an attribute, where that is a list of objects of one class made in turns.
+
+    The list may be an entry of a `ModuleDict`: then `attribute` is `layers.blocks`.
+    """
     init = project.method(function.cls, "__init__") if function.cls is not None else None
-    if init is None:
-        return None
-    for node in init.of(ast.Assign):
-        for target in node.targets:
-            if (
-                not isinstance(target, ast.Attribute)
-                or target.attr != attribute
-                or not isinstance(node.value, ast.Call)
-            ):
-                continue
-            if init.module.qualified(node.value.func) not in _LISTS:
-                return None
-            turns = _turns(node.value, attribute, init)
-            if turns is not None:
-                return _described(attribute, *turns, init, project)
+    first, _, entry = attribute.partition(".")
+    for node in init.of(ast.Assign) if init is not None else ():
+        own = any(isinstance(target, ast.Attribute) and target.attr == first for target in node.targets)
+        made = _entry(node.value, entry) if entry else node.value
+        if own and init is not None and isinstance(made, ast.Call):
+            turns = _turns(made, attribute, init) if init.module.qualified(made.func) in _LISTS else None
+            return None if turns is None else _described(attribute, *turns, init, project)
+    return None
+
+
+def _entry(made: ast.expr, name: str) -> ast.expr | None:
+    """The module that `ModuleDict({name: ...})` or `ModuleDict(dict(name=...))` holds under a name."""
+    for part in walk(made):
+        if isinstance(part, ast.Dict):
+            for key, value in zip(part.keys, part.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == name:
+                    return value
+        elif isinstance(part, ast.Call) and ast.unparse(part.func) == "dict":
+            return next((k.value for k in part.keywords if k.arg == name), None)
     return None
 
 

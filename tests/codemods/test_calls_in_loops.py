@@ -291,6 +291,10 @@ def main(x):
         ("fast = torch.compile(model)", "fast(x), fast.count(), fast.train()", None),
         ("fast = torch.compile(model)", "fast(x), model.predict(x)", None),
         ("model.compile()", "model.predict(x)", None),
+        ("model = torch.compile(model.to('cpu').eval())", "model.predict(x)", "`model.compile()`"),
+        ("model = load(x).to('cpu')\n    fast = torch.compile(model)", "fast.generate(x)", "`model.compile()`"),
+        ("fast = torch.compile(model)", "fast.generate(x)", None),
+        ("fast = torch.compile(load(x))", "fast.predict(x)", None),
     ],
 )
 def test_methods_of_compiled_modules(compiled: str, call: str, words: str | None) -> None:
@@ -329,6 +333,8 @@ def test_a_method_of_a_compiled_module_compiles_nothing() -> None:
     [
         ("fast.parameters()\n    model(x)", True),
         ("fast.train()\n    fast.state_dict()\n    model(x)", True),
+        ("fast = model if x is None else fast\n    fast.parameters()\n    model(x)", False),
+        ("if x is None:\n        fast = model\n    fast.parameters()\n    model(x)", True),
         ("fast.parameters()\n    return fast", False),
         ("fast.parameters()\n    fast(x)\n    model(x)", False),
         ("fast.parameters()\n    run(fast)\n    model(x)", False),
@@ -391,6 +397,14 @@ _WHOLE = "model = torch.compile(model)"
     ("made", "block", "mark", "body", "compiled", "reported"),
     [
         ("nn.ModuleList([Block() for _ in range(depth)])", "self.b(self.a(x))", "", _LOOP, _WHOLE, True),
+        (
+            "nn.ModuleDict({'a': nn.ReLU(), 'b': nn.ModuleList([Block() for _ in range(depth)])})",
+            "self.b(self.a(x))",
+            "",
+            "for block in self.blocks.b:\n            x = block(x)",
+            _WHOLE,
+            True,
+        ),
         ("nn.Sequential(*(Block() for _ in range(4)))", "self.b(self.a(x))", "", "x = self.blocks(x)", _WHOLE, True),
         ("nn.ModuleList([Block() for _ in range(depth)])", "self.b(self.a(x))", "", _LOOP, "model.compile()", True),
         ("nn.ModuleList([Block() for _ in range(3)])", "self.b(self.a(x))", "", _LOOP, _WHOLE, False),
