@@ -3,33 +3,114 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 
 from compilefix.codemods.rule import Scope
 
 
+class _Fate(Enum):
+    """What code does with the value that a name has before it."""
+
+    READ = auto()
+    REPLACED = auto()
+    KEPT = auto()
+
+
 def live_after(name: str, node: ast.stmt, scope: Scope) -> bool:
-    """Whether the name may be read after the statement, in a later turn of a loop or by a nested function."""
-    in_loop = any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(node))
+    """Whether the value that a name has after the statement may be read, in a later turn of a loop or by a nested
+    function too."""
     live = set(scope.nodes)
     for use in scope.function.nodes:
         if isinstance(use, ast.Global | ast.Nonlocal) and name in use.names:
             return True
-        if not (isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)):
-            continue
-        if inside(use, node):
-            if in_loop and _before_its_value(use, node):
-                return True
-        elif use not in live or in_loop or use.lineno > (node.end_lineno or 0):
-            return True  # a use that is not live stands in a nested function, which may be called at any time
-    return False
+        if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and use not in live:
+            return True  # the use stands in a nested function, which may be called at any time
+    for around in scope.ancestors(node):
+        # Which statement of a `try` fails is not known: what any line of it or behind it reads counts.
+        if isinstance(around, ast.Try | ast.TryStar) and (
+            _loads(name, [around]) or _read_behind(name, around, scope)
+        ):
+            return True
+    return _read_behind(name, node, scope)
 
 
-def _before_its_value(use: ast.Name, node: ast.stmt) -> bool:
-    """Whether a use in the statement may see the value that an earlier turn gave the name."""
-    stores = [
-        n.lineno for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == use.id and isinstance(n.ctx, ast.Store)
-    ]
-    return not stores or use.lineno <= min(stores)
+def _read_behind(name: str, node: ast.stmt, scope: Scope) -> bool:
+    """Whether a way on from a statement reads the name before it gives it another value."""
+    parent = scope.parents.get(node)
+    block = scope.block(node)
+    following = block[block.index(node) + 1 :]
+    fate = _of_block(name, following)
+    if fate is not _Fate.KEPT and not _jumps(following):
+        return fate is _Fate.READ
+    if fate is _Fate.READ:
+        return True
+    if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
+        if node in parent.body and _of_turn(name, parent) is _Fate.READ:
+            return True
+        if node in parent.body and _of_block(name, parent.orelse) is _Fate.READ:
+            return True
+    return isinstance(parent, ast.stmt) and parent is not scope.function.node and _read_behind(name, parent, scope)
+
+
+def _of_block(name: str, body: Sequence[ast.stmt]) -> _Fate:
+    for statement in body:
+        fate = _of_statement(name, statement)
+        if fate is not _Fate.KEPT:
+            return fate
+    return _Fate.KEPT
+
+
+def _of_statement(name: str, statement: ast.stmt) -> _Fate:
+    if isinstance(statement, ast.If):
+        if _loads(name, [statement.test]):
+            return _Fate.READ
+        ways = {_of_block(name, statement.body), _of_block(name, statement.orelse)}
+        return _Fate.READ if _Fate.READ in ways else ways.pop() if len(ways) == 1 else _Fate.KEPT
+    if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+        head = statement.test if isinstance(statement, ast.While) else statement.iter
+        ways = {_of_turn(name, statement), _of_block(name, statement.orelse)}
+        return _Fate.READ if _loads(name, [head]) or _Fate.READ in ways else _Fate.KEPT
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        read = _loads(name, statement.items) or _of_block(name, statement.body) is _Fate.READ
+        return _Fate.READ if read else _Fate.KEPT
+    if _loads(name, [statement]):
+        return _Fate.READ
+    if isinstance(statement, ast.AugAssign):
+        own = isinstance(statement.target, ast.Name) and statement.target.id == name
+        return _Fate.READ if own else _Fate.KEPT
+    if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue):
+        return _Fate.REPLACED  # what stands behind it does not run; `_jumps` minds where it leads
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    return _Fate.REPLACED if any(name in _bound(target) for target in targets) else _Fate.KEPT
+
+
+def _of_turn(name: str, loop: ast.For | ast.AsyncFor | ast.While) -> _Fate:
+    """What a turn of a loop does with the value that a name has before it."""
+    if isinstance(loop, ast.While):
+        return _Fate.READ if _loads(name, [loop.test]) else _of_block(name, loop.body)
+    return _Fate.REPLACED if name in _bound(loop.target) else _of_block(name, loop.body)
+
+
+def _bound(target: ast.expr) -> set[str]:
+    """The names that an assignment to this target gives a value."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return set[str]().union(*map(_bound, target.elts))
+    if isinstance(target, ast.Starred):
+        return _bound(target.value)
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _jumps(body: Iterable[ast.stmt]) -> bool:
+    """Whether a `break` or `continue` may leave these statements: the next turn, or what stands behind, comes then."""
+    return any(isinstance(n, ast.Break | ast.Continue) for statement in body for n in ast.walk(statement))
+
+
+def _loads(name: str, nodes: Iterable[ast.AST]) -> bool:
+    found = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
+    return any(not isinstance(n.ctx, ast.Store) for n in found)
 
 
 def inside(use: ast.expr, node: ast.AST) -> bool:

@@ -34,7 +34,7 @@ Graph breaks: GB0124, GB0170. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -116,10 +116,11 @@ class TensorValidation(Rule):
 
     def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{ast.unparse(tests[0])}` {tensor_words(tests[0], scope)}: the check breaks the graph"
-        if _is_elif(node, scope):
-            return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
         template = Template()
         template.refuse([_LATE])
+        chain = _links_before(node, scope)
+        if any(is_tensor_test(link.test, scope) for link in chain):
+            return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
         try:
             code = late_check(node.test, node, statement, scope, template)
         except Refused as refusal:
@@ -128,9 +129,30 @@ class TensorValidation(Rule):
             return self.declined(
                 scope, node, message, template.broken or "the condition mixes tensors with what is not known"
             )
-        edit = scope.edit(node, code, **template.parts)
+        if chain:
+            code = _as_else(chain, code, template)
+        edit = scope.edit(chain[0] if chain else node, code, **template.parts)
         fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
+
+
+def _links_before(node: ast.If, scope: Scope) -> list[ast.If]:
+    """The `if` and `elif`s that an `elif` stands behind."""
+    links: list[ast.If] = []
+    parent = scope.parents.get(node)
+    while isinstance(parent, ast.If) and parent.orelse == [node] and parent.col_offset == node.col_offset:
+        links.insert(0, parent)
+        node, parent = parent, scope.parents.get(parent)
+    return links
+
+
+def _as_else(chain: Sequence[ast.If], code: str, template: Template) -> str:
+    """The links of a chain as they are, and code in the place of the `elif` behind them."""
+    lines: list[str] = []
+    for index, link in enumerate(chain):
+        lines.append(f"{'elif' if index else 'if'} {template.use(link.test)}:")
+        lines += [f"    {template.use(statement)}" for statement in link.body]
+    return "\n".join([*lines, "else:", *(f"    {line}" for line in code.splitlines())])
 
 
 def late_check(
@@ -144,7 +166,7 @@ def late_check(
         Refused: a part of the exception cannot be made later, or the check comes too late there.
     """
     fixed: list[str] = []
-    moved: list[str] = []
+    moved: list[tuple[str, str]] = []
     for part, negated in _alternatives(test):
         if not is_tensor_test(part, scope):
             if moved:
@@ -165,22 +187,49 @@ def late_check(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
             )
-        wrapped = ast.UnaryOp(ast.Not(), part) if negated else part
-        code = condition([wrapped], scope, template)
+        guard, tests = _guarded(part, negated, scope, template)
+        code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append(code)
+        moved.append((guard, code))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
         lines.append(f"assert {' and '.join(fixed)}{text}")
     elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
-    for code in moved:
+    for guard, code in moved:
         line, texts = deferred_raise(statement, code, scope)
-        lines.append(line)
+        lines += [f"if {guard}:", f"    {line}"] if guard else [line]
         template.refuse(Obstacle(text, "gradient-text") for text in texts)
     return "\n".join(lines)
+
+
+def _guarded(test: ast.expr, negated: bool, scope: Scope, template: Template) -> tuple[str, list[ast.expr]]:
+    """The fixed conditions in front of a tensor, `size > 0` in `size > 0 and t.any()`, as code, and the rest."""
+    parts = list(_conjuncts(test, negated))
+    first = next(i for i, (part, _) in enumerate(parts) if is_tensor_test(part, scope))
+    before, rest = parts[:first], parts[first:]
+    tests = [ast.UnaryOp(ast.Not(), part) if opposite else part for part, opposite in rest]
+    if any(Kind.NUMBER in scope.value(part).kinds for part, _ in before):
+        return "", [ast.UnaryOp(ast.Not(), test) if negated else test]
+    loose = ast.BoolOp | ast.IfExp | ast.Lambda
+    guard = (
+        f"not {template.use(part, operand=True)}" if opposite else template.use(part, operand=isinstance(part, loose))
+        for part, opposite in before
+    )
+    return " and ".join(guard), tests
+
+
+def _conjuncts(test: ast.expr, negated: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions that must all hold; the flag says that it is the condition's being false that does."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if negated else ast.And):
+        for part in test.values:
+            yield from _conjuncts(part, negated)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _conjuncts(test.operand, not negated)
+    else:
+        yield test, negated
 
 
 def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
@@ -213,7 +262,3 @@ def _indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | N
             return use
     return None
 
-
-def _is_elif(node: ast.If, scope: Scope) -> bool:
-    parent = scope.parents.get(node)
-    return isinstance(parent, ast.If) and parent.orelse == [node]
