@@ -152,6 +152,9 @@ def condition(tests: Sequence[ast.expr], scope: Scope, template: Template, *, op
 
     `operand` asks for parentheses where an operator would tear the code apart.
     """
+    name = template.named.get(tuple(tests))
+    if name is not None:
+        return name
     if len(tests) == 1:
         return _boolean(tests[0], scope, template, operand=operand)
     code = _joined(tests, "&", scope, template)

@@ -48,12 +48,14 @@ class Given:
 class Template:
     """Code under construction: text with placeholders, the nodes that these stand for, and the open obstacles.
 
-    edits: what else must change in the function for the code to be right.
+    edits: what else must change in the function for the code to be right. named: conditions that have a name already.
     """
 
     parts: dict[str, ast.AST] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
+    named: dict[tuple[ast.expr, ...], str] = field(default_factory=dict)
+    _stays: tuple[int, int, int] = (0, 0, 0)
 
     def use(self, node: ast.AST, *, operand: bool = False) -> str:
         """A placeholder for a node; `operand` asks for parentheses where the node is no atom."""
@@ -89,11 +91,16 @@ class Template:
                 setattr(copied, field_name, self._assembled(given, child, operand=inside))
         return copied
 
+    def keep(self) -> None:
+        """What was written so far stays when another way to write the rest is tried."""
+        self._stays = (len(self.parts), len(self.obstacles), len(self.edits))
+
     def reset(self) -> None:
         """Begin again: another way to write the code is tried."""
-        self.parts.clear()
-        self.obstacles.clear()
-        self.edits.clear()
+        parts, obstacles, edits = self._stays
+        self.parts = dict(list(self.parts.items())[:parts])
+        del self.obstacles[obstacles:]
+        del self.edits[edits:]
 
     def refuse(self, obstacles: Iterable[Obstacle]) -> None:
         """Note what stands in the way."""

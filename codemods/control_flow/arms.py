@@ -26,6 +26,19 @@ class Arm:
         return self.branch.assigns
 
 
+@dataclass(frozen=True)
+class Link:
+    """A link of an `if` chain: the `if` or `elif`, None for `else`, and what is left of its block."""
+
+    node: ast.If | None
+    body: Sequence[ast.stmt]
+
+    @property
+    def test(self) -> ast.expr | None:
+        """What decides; None for `else`."""
+        return None if self.node is None else self.node.test
+
+
 def chain_of(node: ast.If) -> list[ast.If]:
     """An `if` with its `elif`s."""
     chain = [node]
@@ -38,17 +51,20 @@ def chain_of(node: ast.If) -> list[ast.If]:
     return chain
 
 
-def read_arms(chain: Sequence[ast.If], scope: Scope, template: Template) -> list[Arm] | None:
+def links_of(node: ast.If) -> list[Link]:
+    """An `if` with its `elif`s and its `else`."""
+    chain = chain_of(node)
+    return [*(Link(link, link.body) for link in chain), *([Link(None, chain[-1].orelse)] if chain[-1].orelse else [])]
+
+
+def read_arms(links: Sequence[Link], around: ast.If, scope: Scope, template: Template) -> list[Arm] | None:
     """The arms of a chain; None, with the obstacle noted, where one does more than assign."""
-    blocks: list[tuple[ast.expr | None, Sequence[ast.stmt]]] = [(link.test, link.body) for link in chain]
-    if chain[-1].orelse:
-        blocks.append((None, chain[-1].orelse))
     arms: list[Arm] = []
-    for test, body in blocks:
-        branch = read_branch(body, chain[0], scope, template)
+    for link in links:
+        branch = read_branch(link.body, around, scope, template)
         if branch is None:
             return None
-        arms.append(Arm(test, branch))
+        arms.append(Arm(link.test, branch))
     return arms
 
 

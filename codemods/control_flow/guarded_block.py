@@ -35,27 +35,30 @@ class _Block:
     lines: list[str] = field(default_factory=list)
 
 
-def without_guard(node: ast.If, scope: Scope, template: Template) -> str | None:
+def without_guard(node: ast.If, body: Sequence[ast.stmt], scope: Scope, template: Template) -> str | None:
     """The block alone, where it does nothing on the other side; None where that does not hold."""
     fixed, tests = split_static(node.test, scope)
-    masks = list(empty_masks(tests[0], scope)) if len(tests) == 1 and not node.orelse else []
+    masks = list(empty_masks(tests[0], scope)) if len(tests) == 1 else []
     if not masks:
         return None
     trial = Template(dict(template.parts))
     block = _Block(node, scope, trial, masks)
-    if not _all_select(node.body, block):
+    if not _all_select(body, block):
         return None
     trial.refuse(order_kept(node.test, scope))
     if not all(mask.boolean for mask in masks):
         trial.refuse([Obstacle(f"the mask in `{snippet(tests[0])}` is not proved to be boolean", "branches-total")])
-    template.parts, template.obstacles = trial.parts, trial.obstacles
-    lines = [template.use(statement) for statement in node.body]
+    template.parts = trial.parts
+    template.refuse(trial.obstacles)
+    lines = [template.use(statement) for statement in body]
     if not fixed:
         return "\n".join(lines)
     return f"if {' and '.join(template.use(part) for part in fixed)}:\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def selected_statement_by_statement(node: ast.If, scope: Scope, template: Template) -> str | None:
+def selected_statement_by_statement(
+    node: ast.If, body: Sequence[ast.stmt], scope: Scope, template: Template
+) -> str | None:
     """The block with each result selected where it is assigned; None, with the obstacle noted, where one cannot be."""
     fixed, tests = split_static(node.test, scope)
     template.refuse(order_kept(node.test, scope))
@@ -63,10 +66,12 @@ def selected_statement_by_statement(node: ast.If, scope: Scope, template: Templa
     if code is None or template.broken is not None:
         return None
     block = _Block(node, scope, template, [])
-    many = sum(isinstance(s, ast.Assign | ast.AugAssign | ast.Expr) for s in ast.walk(node)) > 1
+    inner = [part for statement in body for part in ast.walk(statement)]
+    many = sum(isinstance(s, ast.Assign | ast.AugAssign | ast.Expr) for s in inner) > 1
+    many = many and code not in template.named.values()
     block.condition = free_name("condition", scope) if many else code
     block.operand = block.condition if many else condition(tests, scope, template, operand=True) or ""
-    if not _predicate(node.body, block, ""):
+    if not _predicate(body, block, ""):
         return None
     lines = [f"{block.condition} = {code}", *block.lines] if many else block.lines
     if not fixed:

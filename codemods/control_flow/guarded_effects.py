@@ -10,7 +10,10 @@ if torch.isnan(x).any():                     emit(
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.liveness import free_name
 from compilefix.codemods.host_effects.calls import kind_of
@@ -18,19 +21,57 @@ from compilefix.codemods.host_effects.deferral import deferred_if
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 
+_SHOWING = re.compile(
+    r"(\w*_)?(warn|warning|warn_once|warning_once|log_once|print_once)|rank_zero_(info|debug|print)|print_rank_?0|print0"
+)
+"""What people call functions that log or warn, for example on one process of many."""
+
 
 def guarded_effects(node: ast.If, scope: Scope) -> list[ast.Call]:
     """The calls of an `if` on a tensor whose block does nothing but print, log and warn; none for any other `if`."""
     calls = [s.value for s in node.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
     if node.orelse or len(calls) != len(node.body) or not is_tensor_test(node.test, scope):
         return []
-    return calls if all(kind_of(call, scope) is not None or is_noted(call) for call in calls) else []
+    if any(is_noted(call) and call.keywords for call in calls):
+        return []
+    return calls if all(shows(call, scope) for call in calls) else []
+
+
+def shows(call: ast.Call, scope: Scope) -> bool:
+    """Whether all that a call does is to print, log or warn, or to note that for the boundary."""
+    return kind_of(call, scope) is not None or is_noted(call) or _is_wrapper(call, scope)
 
 
 def is_noted(call: ast.Call) -> bool:
     """Whether a call notes an effect for the boundary: `emit(lambda x: print(x), x)`."""
     noted = isinstance(call.func, ast.Name) and call.func.id == "emit" and bool(call.args)
-    return noted and isinstance(call.args[0], ast.Lambda) and not call.keywords
+    return noted and isinstance(call.args[0], ast.Lambda) and [k.arg for k in call.keywords] in ([], ["raise_if"])
+
+
+def _is_wrapper(call: ast.Call, scope: Scope) -> bool:
+    """Whether a function is called that does nothing but show something, as far as its code tells, or its name."""
+    if not isinstance(call.func, ast.Name | ast.Attribute) or not isinstance(scope.parents.get(call), ast.Expr):
+        return False
+    callee = scope.facts.calls.get(call)
+    if callee is None:
+        return isinstance(call.func, ast.Name) and _shows_by_name(call)
+    does = scope.legality.effects.of_function(callee)
+    if does.random is not None or does.mutates is not None or does.raises is not None:
+        return False
+    return does.host is not None if does.unknown is None else _shows_by_name(call)
+
+
+def _shows_by_name(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    return _SHOWING.fullmatch(name) is not None
+
+
+def taken_on_trust(call: ast.Call, scope: Scope) -> Iterator[Obstacle]:
+    """What is not known of a call that `shows` something."""
+    if kind_of(call, scope) is None and not is_noted(call) and _shows_by_name(call):
+        yield Obstacle(
+            f"`{ast.unparse(call.func)}` is taken to show its arguments and do no more, by its name", "log-late"
+        )
 
 
 def late_effects(node: ast.If, calls: list[ast.Call], scope: Scope, template: Template) -> str | None:
@@ -53,7 +94,7 @@ def late_effects(node: ast.If, calls: list[ast.Call], scope: Scope, template: Te
         values = call.args[1:] if is_noted(call) else []
         template.refuse(scope.legality.both_evaluated(values, scope.facts))
         line, obstacles = deferred_if(call, code, scope)
-        template.refuse(obstacles)
+        template.refuse([*obstacles, *taken_on_trust(call, scope)])
         lines.append(line)
     if not fixed:
         return "\n".join(lines)

@@ -28,9 +28,7 @@ def live_after(name: str, node: ast.stmt, scope: Scope) -> bool:
             return True  # the use stands in a nested function, which may be called at any time
     for around in scope.ancestors(node):
         # Which statement of a `try` fails is not known: what any line of it or behind it reads counts.
-        if isinstance(around, ast.Try | ast.TryStar) and (
-            _loads(name, [around]) or _read_behind(name, around, scope)
-        ):
+        if isinstance(around, ast.Try) and (_loads(name, [around]) or _read_behind(name, around, scope)):
             return True
     return _read_behind(name, node, scope)
 

@@ -47,7 +47,8 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
-_LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
+LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
+"""What every exception that is raised at the boundary rests on."""
 _INDEXING = frozenset(
     {
         "gather",
@@ -92,7 +93,9 @@ class TensorValidation(Rule):
                 and not node.orelse
             ):
                 tests = tensor_tests(node.test, scope)
-                if tests:
+                behind = (link.test for link in _links_before(node, scope))
+                # An `elif` behind a tensor is a branch of that `if`, which CF101 looks at.
+                if tests and not any(is_tensor_test(test, scope) for test in behind):
                     yield self._judge(node, node.body[0], tests, scope)
         for call, read in validation_calls(scope):
             yield self._judge_call(call, read, scope)
@@ -100,9 +103,7 @@ class TensorValidation(Rule):
     def _judge_call(self, call: ast.Call, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{snippet(tests[0])}` reads a tensor's value for a check, which breaks the graph"
         template = Template()
-        template.refuse(
-            [Obstacle("what stands behind the check runs before the exception is raised", "exception-late")]
-        )
+        template.refuse([LATE])
         try:
             code = late_call(call, tests, scope, template)
         except Refused as refusal:
@@ -117,10 +118,8 @@ class TensorValidation(Rule):
     def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{ast.unparse(tests[0])}` {tensor_words(tests[0], scope)}: the check breaks the graph"
         template = Template()
-        template.refuse([_LATE])
+        template.refuse([LATE])
         chain = _links_before(node, scope)
-        if any(is_tensor_test(link.test, scope) for link in chain):
-            return self.declined(scope, node, message, "the check is an `elif`: write it as an `if` of its own")
         try:
             code = late_check(node.test, node, statement, scope, template)
         except Refused as refusal:
@@ -181,7 +180,7 @@ def late_check(
             else:
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
-        index = _indexed_later(part, node, scope)
+        index = indexed_later(part, node, scope)
         if index is not None:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
@@ -246,7 +245,7 @@ def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
         yield test, False
 
 
-def _indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:
+def indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:
     """Where a tensor of the condition picks elements of another one after the check."""
     names = {
         ast.dump(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute) and scope.value(n).is_tensor
@@ -261,4 +260,3 @@ def _indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | N
         if any(ast.dump(n) in names for place in places for n in ast.walk(place)):
             return use
     return None
-

@@ -172,7 +172,9 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         names, values = list(plan.captured.values()), list(plan.captured)
         reasons += plan.reasons
         evaluated = scope.legality.both_evaluated([p for p in plan.nodes if p in scope.parents], scope.facts)
-        return _conditional(body, names, values, condition), [*(Obstacle(r, "log-late") for r in reasons), *evaluated]
+        late = [Obstacle(r, "log-late") for r in reasons]
+        more = [Obstacle("`stacklevel` names a caller, which is gone at the boundary", a) for a in plan.assumptions]
+        return _conditional(body, names, values, condition), [*late, *more, *evaluated]
     return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
 
 

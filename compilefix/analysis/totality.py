@@ -82,6 +82,11 @@ _ANY_SHAPE = frozenset(
         "flatten",
         "nansum",
         "prod",
+        "numel",
+        "nelement",
+        "dim",
+        "ndimension",
+        "element_size",
     }
 )
 _FLOAT_ONLY = frozenset({"mean", "norm", "dropout", "rand_like", "randn_like"})

@@ -1,0 +1,274 @@
+"""What the branches of an `if` on a tensor print, log, warn of or raise, beside the values that they give.
+
+if t.any():                          condition = t.any()
+    logger.info("clipped")           emit(lambda condition: logger.info("clipped") if condition else None, condition)
+    x = x.clamp(max=1.0)             x = torch.where(condition, x.clamp(max=1.0), x)
+
+Each such statement goes to the boundary with the condition under which its branch is taken, and the rest of the
+branches is selected as if it did not stand there. One that shows what its branch has computed is noted behind the
+selection: where the branch is taken, the selected value is that of the branch. A branch that raises gives no values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.conditions import condition, is_tensor_test, split_static
+from compilefix.codemods.control_flow.arms import Link
+from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, taken_on_trust
+from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
+from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise
+from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER, Kind.CALLABLE)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A link without its acts: those to be noted before the selection and behind it, and what else is left.
+
+    texts: the assignments that only an exception at the end of the link needs.
+    """
+
+    link: Link
+    before: tuple[ast.stmt, ...]
+    after: tuple[ast.stmt, ...]
+    rest: tuple[ast.stmt, ...]
+    texts: tuple[ast.stmt, ...] = ()
+
+    @property
+    def raises(self) -> bool:
+        """Whether the link always ends in an exception."""
+        return any(isinstance(act, ast.Raise) for act in (*self.before, *self.after))
+
+
+@dataclass(frozen=True)
+class Acts:
+    """The statements of a chain that act on the host, and the chain that is left without them."""
+
+    of: tuple[_Split, ...]
+    links: tuple[Link, ...]
+
+    def __bool__(self) -> bool:
+        return any(split.before or split.after for split in self.of)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the chain is one block that does one of these things and nothing else."""
+        first = self.of[0]
+        acts = (*first.before, *first.after)
+        one = len(self.of) == 1 and len(acts) == 1 and not isinstance(acts[0], ast.If)
+        return one and not first.rest and not first.texts
+
+
+def split_acts(links: Sequence[Link], around: ast.If, scope: Scope) -> Acts:
+    """Take the statements that print, log, warn or raise out of the links of a chain.
+
+    Raises:
+        Refused: one cannot be moved before or behind what its branch computes.
+    """
+    found = tuple(_split(link, around, scope) for link in links)
+    left = [Link(split.link.node, split.rest) for split in found if not split.raises]
+    if left and links[-1].node is None and left[-1].node is not None:
+        left[-1] = Link(None, left[-1].body)  # `else` raises: who comes here has taken the last branch that is left
+    return Acts(found, tuple(left))
+
+
+def act_lines(acts: Acts, scope: Scope, template: Template) -> tuple[list[str], list[str]] | None:
+    """The lines before and behind the selection; None where a condition cannot be written.
+
+    Raises:
+        Refused: a statement cannot be carried out later.
+    """
+    lines: list[str] = []
+    taken: list[tuple[str, str]] = []
+    for index, split in enumerate(acts.of):
+        test = split.link.test
+        if test is None:
+            continue
+        if index:
+            template.refuse(scope.legality.both_evaluated([test], scope.facts))
+        if index and not is_tensor_test(test, scope):
+            code = template.use(test, operand=True)
+            taken.append((f"bool({code})", f"(not {code})"))
+            continue
+        tests = [test] if index else split_static(test, scope)[1]
+        found = condition(tests, scope, template, operand=acts.alone)
+        if found is None:
+            return None
+        name = found
+        if not acts.alone:
+            number = len(template.named) + 1
+            name = free_name("condition" if number == 1 else f"condition_{number}", scope)
+            lines.append(f"{name} = {found}")
+            template.named[tuple(tests)] = name
+        taken.append((name, f"~{name}"))
+    behind: list[str] = []
+    for index, split in enumerate(acts.of):
+        ways = [no for _, no in taken[:index]] + ([taken[index][0]] if split.link.test is not None else [])
+        way = " & ".join(ways)
+        for statement in split.texts:
+            template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))  # type: ignore[attr-defined]
+            lines.append(template.use(statement))
+        for statement in split.before:
+            lines += _noted(statement, split.link, way, scope, template)
+        for statement in split.after:
+            behind += _noted(statement, split.link, way, scope, template)
+    template.keep()
+    return lines, behind
+
+
+def _split(link: Link, around: ast.If, scope: Scope) -> _Split:
+    before: list[ast.stmt] = []
+    after: list[ast.stmt] = []
+    rest: list[ast.stmt] = []
+    texts: list[ast.stmt] = []
+    body = list(link.body)
+    for index, statement in enumerate(body):
+        if not _acts(statement, scope):
+            rest.append(statement)
+            continue
+        needed = _needed(statement, rest, link, around, scope)
+        others = [s for s in rest if s not in needed]
+        shown = next((s for s in others if _may_show(statement, [s], scope)), None)
+        if isinstance(statement, ast.Raise):
+            if shown is not None:
+                raise Refused(f"`{snippet(statement)}` shows what `{snippet(shown)}` does before it")
+            does = next((s for s in others if not _only_names(s, scope)), None)
+            if does is not None:
+                raise Refused(f"`{snippet(does)}` stands before an exception, and may do more than give a value")
+            return _Split(link, (*before, *after, statement), (), (), (*texts, *needed))
+        if not after and shown is None:
+            before.append(statement)
+            texts += needed
+            rest = others
+            continue
+        later = next((s for s in body[index + 1 :] if _may_show(statement, [s], scope)), None)
+        if later is not None and not _acts(later, scope):
+            raise Refused(f"`{snippet(statement)}` stands between what its branch computes, and may show it")
+        after.append(statement)
+    return _Split(link, tuple(before), tuple(after), tuple(rest), tuple(texts))
+
+
+def _needed(act: ast.stmt, rest: Sequence[ast.stmt], link: Link, around: ast.If, scope: Scope) -> list[ast.stmt]:
+    """The temporaries among the statements before an act that it shows, which can be computed before the selection."""
+    needed: list[ast.stmt] = []
+    read = _names(act, ast.Load)
+    for before in reversed(rest):
+        stored = _names(before, ast.Store)
+        if not stored & read:
+            continue
+        plain = isinstance(before, ast.Assign) and len(before.targets) == 1 and isinstance(before.targets[0], ast.Name)
+        if not plain or len(stored) != 1 or not _only_here(next(iter(stored)), link, around, scope):
+            return []
+        read |= _names(before, ast.Load)
+        needed.insert(0, before)
+    return needed
+
+
+def _only_here(name: str, link: Link, around: ast.If, scope: Scope) -> bool:
+    """Whether a link is all that gives a name a value in the chain, once, and that reads this value."""
+    own = {part for statement in link.body for part in ast.walk(statement)}
+    uses = [n for n in ast.walk(around) if isinstance(n, ast.Name) and n.id == name]
+    stores = [n for n in uses if not isinstance(n.ctx, ast.Load)]
+    before = any(n.lineno <= stores[0].lineno for n in uses if n is not stores[0])
+    return len(stores) == 1 and own.issuperset(uses) and not before and not live_after(name, around, scope)
+
+
+def _may_show(act: ast.stmt, statements: Sequence[ast.stmt], scope: Scope) -> bool:
+    """Whether a statement that acts on the host may show what other statements change."""
+    read = _names(act, ast.Load)
+    shown = [n for n in ast.walk(act) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    tensors = any(not scope.value(n).is_(*_PLAIN) for n in shown if _is_own(n, scope))
+    for statement in statements:
+        if read & _names(statement, ast.Store):
+            return True
+        changed = {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+        if changed & {n.attr for n in shown if isinstance(n, ast.Attribute)}:
+            return True
+        if tensors and not _binds_names_only(statement):
+            return True
+    return False
+
+
+def _is_own(node: ast.expr, scope: Scope) -> bool:
+    """Whether a value is one that the function holds, and not a name of the module such as a logger or a class."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    names = {a.arg for a in scope.function.parameters}
+    return not isinstance(node, ast.Name) or node.id in names or bool(scope.names(node.id, stores=True))
+
+
+def _names(node: ast.AST, kind: type[ast.expr_context]) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, kind)}
+
+
+def _binds_names_only(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass):
+        return True
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return bool(targets) and all(
+        isinstance(n, ast.Name | ast.Tuple) for t in targets for n in (t, *getattr(t, "elts", []))
+    )
+
+
+def _only_names(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement does nothing but give names values, so that nobody misses it before an exception."""
+    if not isinstance(statement, ast.Assign):
+        return isinstance(statement, ast.Pass)
+    does = scope.legality.effects.of(statement.value, scope.facts)
+    nothing = does.random is None and does.mutates is None and does.unknown is None
+    return nothing and does.host is None and _binds_names_only(statement)
+
+
+def _acts(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement does nothing but print, log, warn or raise, perhaps under a fixed condition."""
+    if isinstance(statement, ast.If):
+        inner = [*statement.body, *statement.orelse]
+        return not is_tensor_test(statement.test, scope) and all(_acts(s, scope) for s in inner)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return shows(statement.value, scope)
+    return isinstance(statement, ast.Raise)
+
+
+def _noted(statement: ast.stmt, link: Link, taken: str, scope: Scope, template: Template) -> Iterator[str]:
+    if isinstance(statement, ast.If):
+        template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
+        yield f"if {template.use(statement.test)}:"
+        yield from (f"    {line}" for s in statement.body for line in _noted(s, link, taken, scope, template))
+        if statement.orelse:
+            yield "else:"
+            yield from (f"    {line}" for s in statement.orelse for line in _noted(s, link, taken, scope, template))
+    elif isinstance(statement, ast.Raise):
+        index = indexed_later(link.test, statement, scope) if link.test is not None else None
+        if index is not None:
+            raise Refused(
+                f"line {index.lineno} uses the checked tensor as an index, "
+                "which would fail before the exception is raised"
+            )
+        line, texts = deferred_raise(statement, taken, scope)
+        template.refuse([LATE, *(Obstacle(text, "gradient-text") for text in texts)])
+        yield line
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        yield _noted_call(statement.value, taken, scope, template)
+
+
+def _noted_call(call: ast.Call, taken: str, scope: Scope, template: Template) -> str:
+    if is_noted(call):
+        template.refuse(scope.legality.both_evaluated(call.args[1:], scope.facts))
+    if call.keywords and is_noted(call):
+        failed = call.keywords[0].value
+        template.refuse([LATE, *scope.legality.both_evaluated([failed], scope.facts)])
+        given = ", ".join(template.use(a) for a in call.args)
+        return f"emit({given}, raise_if={taken} & {template.use(failed, operand=True)})"
+    line, obstacles = deferred_if(call, taken, scope)
+    template.refuse([*obstacles, *taken_on_trust(call, scope)])
+    return line

@@ -1,0 +1,237 @@
+"""The code that gives names the values which the branches of an `if` on a tensor give them, without the `if`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.control_flow.arms import (
+    Arm,
+    Link,
+    assignment_order,
+    hoisted,
+    own_names_read,
+    read_arms,
+    value_before,
+)
+from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
+from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
+from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template, judge_selection, where
+
+
+def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> str | None:
+    """The code in the place of a chain; None, with the obstacle noted, where there is none.
+
+    Raises:
+        Refused: what a branch prints or raises cannot be carried out later.
+    """
+    first = next(i for i, link in enumerate(links) if link.test is not None and is_tensor_test(link.test, scope))
+    node = links[first].node
+    assert node is not None
+    if first:
+        return _behind_fixed(links, first, scope, template)
+    acts = split_acts(links, node, scope) if scope.logging == "boundary" else None
+    if not acts:
+        return _best(node, links, scope, template)
+    fixed, _ = split_static(node.test, scope)
+    if fixed and len(links) > 1:
+        template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` whose branches print or raise")])
+        return None
+    lines = act_lines(acts, scope, template)
+    if lines is None:
+        return None
+    code = _of_links(node, acts.links, scope, template)
+    if code is None:
+        return None
+    head, behind = lines
+    own = code.splitlines()
+    if not fixed:
+        return "\n".join([*head, *own, *behind])
+    template.refuse(order_kept(node.test, scope))
+    first_line = own[0] if own else f"if {_joined(fixed, template)}:"
+    return "\n".join([first_line, *(f"    {line}" for line in head), *own[1:], *(f"    {line}" for line in behind)])
+
+
+def _of_links(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> str | None:
+    """What is left of a chain when some of what its branches do is done elsewhere."""
+    if not any(not isinstance(statement, ast.Pass) for link in links for statement in link.body):
+        return ""
+    if links[0].node is None:
+        return "\n".join(template.use(statement) for statement in links[0].body)
+    return _best(node, links, scope, template)
+
+
+def _joined(fixed: Sequence[ast.expr], template: Template) -> str:
+    return " and ".join(template.use(part) for part in fixed)
+
+
+def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> str | None:
+    """The block without its `if`, else the selected values, else each statement selected."""
+    body = links[0].body
+    alone = len(links) == 1 and links[0].node is node
+    if alone:
+        code = without_guard(node, body, scope, template)
+        if code is not None and template.broken is None:
+            return code
+        template.reset()
+    code = _rewrite(node, links, scope, template)
+    if code is not None or not alone or not any(_is_structured(s) for s in body):
+        return code
+    refused = list(template.obstacles)
+    template.reset()
+    code = selected_statement_by_statement(node, body, scope, template)
+    if code is None or template.broken is not None:
+        template.reset()
+        template.refuse(refused)
+        return None
+    return code
+
+
+def _behind_fixed(links: Sequence[Link], first: int, scope: Scope, template: Template) -> str | None:
+    """A chain that begins with fixed conditions: those stay, and the rest becomes its `else`."""
+    lines: list[str] = []
+    for index, link in enumerate(links[:first]):
+        assert link.test is not None
+        lines.append(f"{'elif' if index else 'if'} {template.use(link.test)}:")
+        lines += [f"    {template.use(statement)}" for statement in link.body]
+    template.keep()
+    rest = selected_values(links[first:], scope, template)
+    if rest is None:
+        return None
+    if rest.startswith("if "):
+        return "\n".join([*lines, f"el{rest}"])
+    return "\n".join([*lines, "else:", *(f"    {line}" for line in rest.splitlines())])
+
+
+def _rewrite(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> str | None:
+    arms = read_arms(links, node, scope, template)
+    if arms is None:
+        return None
+    head = arms[0].test
+    assert head is not None
+    fixed, tests = split_static(head, scope)
+    template.refuse(order_kept(head, scope))
+    mixed = [a.test for a in arms[1:] if a.test is not None and split_static(a.test, scope)[0]]
+    loose = [test for test in mixed if is_tensor_test(test, scope)]
+    if loose:
+        reason = f"`elif {ast.unparse(loose[0])}` is a tensor only under a fixed condition: the order of tests matters"
+        template.refuse([Obstacle(reason)])
+        return None
+    if fixed and len(arms) > 2:
+        template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that has an `elif`")])
+        return None
+    order = assignment_order(arms, template)
+    if order is None:
+        return None
+    results = [name for name in order if "." in name or live_after(name, node, scope)]
+    temporaries = [name for name in order if name not in results]
+    if not results:
+        template.refuse([Obstacle("no branch assigns a name that is read later")])
+        return None
+    if fixed and temporaries and len(arms) > 1:
+        template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that computes temporaries")])
+        return None
+    codes = [
+        _code_of(tests if i == 0 else [arm.test], scope, template) for i, arm in enumerate(arms) if arm.test is not None
+    ]
+    template.refuse(scope.legality.both_evaluated([arm.test for arm in arms[1:] if arm.test is not None], scope.facts))
+    lines = _selection(node, arms, codes, order, results, scope, template)
+    if lines is None or not fixed:
+        return None if lines is None else "\n".join(lines)
+    code = f"if {_joined(fixed, template)}:\n" + "\n".join(f"    {line}" for line in lines)
+    if len(arms) > 1:
+        code += "\nelse:\n" + "\n".join(f"    {template.use(s)}" for s in links[1].body)
+    return code
+
+
+def _code_of(tests: Sequence[ast.expr], scope: Scope, template: Template) -> str | None:
+    """A condition as code: a tensor, or what is fixed as it is."""
+    if len(tests) == 1 and not is_tensor_test(tests[0], scope):
+        return template.use(tests[0])
+    return condition(tests, scope, template)
+
+
+def _selection(
+    node: ast.If,
+    arms: Sequence[Arm],
+    codes: Sequence[str | None],
+    order: Sequence[str],
+    results: Sequence[str],
+    scope: Scope,
+    template: Template,
+) -> list[str] | None:
+    """The lines that select each result; None, with the obstacle noted, where one cannot be."""
+    if any(c is None for c in codes):
+        return None
+    lines = [line for arm in arms for line in arm.branch.unpacked]
+    if len(results) > 1:
+        names: list[str] = []
+        for code in codes:
+            if code is not None and code in template.named.values():
+                names.append(code)
+                continue
+            name = free_name("condition" if not names else f"condition_{len(names) + 1}", scope)
+            lines.append(f"{name} = {code}")
+            names.append(name)
+        codes = names
+    template.refuse(own_names_read(arms))
+    together = [name for arm in arms for name in arm.branch.together]
+    if together and (len(arms) > 1 or set(together) != set(order) or len(results) != len(order)):
+        template.refuse([Obstacle(f"`{', '.join(together)}` are exchanged, and another name or branch is there")])
+        return None
+    selections: list[str] = []
+    for name in order:
+        if name not in results:
+            lines.append(hoisted(name, arms, scope, template))
+            continue
+        selected = _selected(name, node, arms, [c for c in codes if c is not None], scope, template)
+        if selected is None:
+            return None
+        if together:
+            selections.append(selected)
+        else:
+            lines.append(f"{name} = {selected}")
+    if together:
+        lines.append(f"{', '.join(order)} = {', '.join(selections)}")
+    return lines
+
+
+def _selected(
+    name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template
+) -> str | None:
+    # A fixed conjunct stays around the selection, so what it says of the name holds there.
+    before = value_before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
+    sides = [arm.assigns.get(name) for arm in arms]
+    if arms[-1].test is not None:
+        sides.append(None)
+    if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
+        template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
+        return None
+    values = [scope.value(side.node) if side is not None else before for side in sides]
+    known = [v for v in values if v is not None]
+    uses: list[ast.expr] = [use for use in scope.names(name) if not inside(use, node)]
+    suffix = judge_selection([name], sides, known, uses, scope, node, template)
+    code = _side(sides[-1], name, template)
+    tests = [arm.test for arm in arms if arm.test is not None]
+    for test, chosen, side in zip(reversed(tests), reversed(codes), reversed(sides[:-1]), strict=True):
+        given = _side(side, name, template)
+        code = (
+            f"{where(scope)}({chosen}, {given}, {code})"
+            if is_tensor_test(test, scope)
+            else f"({given} if {chosen} else {code})"
+        )
+    return f"{code}{suffix}"
+
+
+def _side(side: Given | None, name: str, template: Template) -> str:
+    return name if side is None else template.code(side)
+
+
+def _is_structured(statement: ast.stmt) -> bool:
+    """Whether a statement is more than an assignment to names, and may still be selected by itself."""
+    items = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
+    return items or isinstance(statement, ast.If | ast.For | ast.Expr | ast.AugAssign)
