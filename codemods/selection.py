@@ -275,11 +275,13 @@ def judge_selection(
     scope: Scope,
     at: ast.AST,
     template: Template,
+    computed: ast.stmt | None = None,
 ) -> str:
     """Note what stands in the way of computing all sides and selecting one; what to append to the selection.
 
     `names` are the targets; a side that is None keeps what the target has. `uses` are the places where two selected
-    numbers would go, and `at` is the statement or expression that is replaced.
+    numbers would go, and `at` is the statement or expression that is replaced. `computed` is the statement in which
+    the sides are computed, where that is another one.
     """
     constants = numbers(values)
     if constants is not None:
@@ -288,7 +290,8 @@ def judge_selection(
         return suffix
     last = len(sides) - 1
     for index in range(last):
-        template.refuse(_selected((sides[index], sides[last]), (values[index], values[last]), scope, at, names))
+        pair = (values[index], values[last])
+        template.refuse(_selected((sides[index], sides[last]), pair, scope, at, names, computed))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
     return ""
@@ -300,6 +303,7 @@ def _selected(
     scope: Scope,
     at: ast.AST,
     names: Sequence[str],
+    computed: ast.stmt | None,
 ) -> Iterator[Obstacle]:
     steps = [step for side in sides if side is not None for step in side.steps]
     yield from scope.legality.both_evaluated(steps, scope.facts)
@@ -314,7 +318,7 @@ def _selected(
     if values[0].leaves or values[1].leaves:
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
         yield from scope.legality.finite(earlier, scope.facts)
-    yield from scope.legality.saved(steps, scope.statement(at), scope.facts)
+    yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
     if _grad_mode_changed(scope, at):
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.hands_on):

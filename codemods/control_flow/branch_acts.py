@@ -82,8 +82,12 @@ def split_acts(links: Sequence[Link], around: ast.If, scope: Scope) -> Acts:
     return Acts(found, tuple(left))
 
 
-def act_lines(acts: Acts, scope: Scope, template: Template) -> tuple[list[str], list[str]] | None:
+def act_lines(
+    acts: Acts, scope: Scope, template: Template, *, inline: bool = False
+) -> tuple[list[str], list[str]] | None:
     """The lines before and behind the selection; None where a condition cannot be written.
+
+    `inline`: the condition is used once, and needs no name.
 
     Raises:
         Refused: a statement cannot be carried out later.
@@ -101,11 +105,11 @@ def act_lines(acts: Acts, scope: Scope, template: Template) -> tuple[list[str], 
             taken.append((f"bool({code})", f"(not {code})"))
             continue
         tests = [test] if index else split_static(test, scope)[1]
-        found = condition(tests, scope, template, operand=acts.alone)
+        found = condition(tests, scope, template, operand=inline)
         if found is None:
             return None
         name = found
-        if not acts.alone:
+        if not inline:
             number = len(template.named) + 1
             name = free_name("condition" if number == 1 else f"condition_{number}", scope)
             lines.append(f"{name} = {found}")

@@ -1,49 +1,42 @@
-"""`if condition: return a` before the `return b` of a function, as one return of the selected value."""
+"""`if condition: return a` before the `return b` of a function, as one return of the selected value.
+
+    if x.sum() == 0:                      condition = x.sum() == 0
+        return torch.zeros_like(x)        y = x * 0.5
+    y = x * 0.5                           return torch.where(condition, torch.zeros_like(x), y + 1)
+    return y + 1
+
+What the way on computes runs always then. A name that it gives another value is read before, as `early`.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
-from compilefix.codemods.control_flow.liveness import free_name
+from compilefix.codemods.control_flow.branch_acts import act_lines
+from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
+from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet
 
 
-@dataclass(frozen=True)
-class _Exit:
-    """The ways out of a function: the tests with what each returns, what is returned else, and what runs between.
-
-    lasts: the returns on the way on, one for each way through fixed `if`s; none where an `else` returns. returned: what
-    the tests return, and what `else` does.
-    """
-
-    tests: tuple[ast.expr, ...]
-    returned: tuple[ast.expr, ...]
-    lasts: tuple[ast.Return, ...]
-    between: tuple[ast.stmt, ...]
-
-    @property
-    def ends(self) -> list[tuple[ast.expr, ...]]:
-        """What is returned on each way: by the tests, and at its end."""
-        if not self.lasts:
-            return [self.returned]
-        return [(*self.returned, last.value) for last in self.lasts if last.value is not None]
-
-
 def returns_early(node: ast.If) -> bool:
-    """Whether every branch of the `if` returns."""
+    """Whether the first branch of the `if` returns."""
     return bool(node.body) and isinstance(node.body[-1], ast.Return)
 
 
-def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, template: Template) -> tuple[Edit, ...]:
-    """The edits that make one return of it; none, with the obstacle noted, where that is not possible."""
-    found = _exit(node, chain, scope)
+def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edit, ...]:
+    """The edits that make one return of it; none, with the obstacle noted, where that is not possible.
+
+    Raises:
+        Refused: what a branch prints cannot be carried out later.
+    """
+    found = exit_of(node, scope)
     if isinstance(found, str):
         template.refuse([Obstacle(found)])
         return ()
@@ -53,58 +46,118 @@ def selected_return(node: ast.If, chain: Sequence[ast.If], scope: Scope, templat
     if not all(is_tensor_test(test, scope) for test in found.tests):
         template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
         return ()
-    for statement in found.between:
-        reason = _runs_always(statement, scope, template)
-        if reason is not None:
-            template.refuse([Obstacle(reason)])
-            return ()
+    values = [e for v in found.returned for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
+    way = WayOn(node, tuple(scope.value(value) for value in values), found.between)
+    reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
+    reason = reason or runs_always(way, scope, template) or _steps_stand(found, scope, template)
+    if reason is not None:
+        template.refuse([Obstacle(reason)])
+        return ()
+    if writes(way):
+        template.refuse(scope.legality.finite(computed(way), scope.facts))
+    template.refuse(_guards_stand(found, scope))
     heads = Template()
+    lines = act_lines(found.acts, scope, heads) if found.acts else ([], [])
     codes = [condition([test], scope, heads) for test in found.tests]
     template.refuse(heads.obstacles)
     template.edits.extend(heads.edits)
     template.refuse(scope.legality.both_evaluated(found.tests[1:], scope.facts))
-    if any(code is None for code in codes) or template.broken is not None:
+    if any(code is None for code in codes) or lines is None or template.broken is not None:
         return ()
     tests = [code for code in codes if code is not None]
-    return _edits(node, found, tests, heads, scope, template)
+    return _edits(node, found, way, tests, [*lines[0], *lines[1]], heads, scope, template)
 
 
 def _edits(
-    node: ast.If, found: _Exit, tests: Sequence[str], heads: Template, scope: Scope, template: Template
+    node: ast.If,
+    found: Exit,
+    way: WayOn,
+    tests: Sequence[str],
+    noted: Sequence[str],
+    heads: Template,
+    scope: Scope,
+    template: Template,
 ) -> tuple[Edit, ...]:
-    ends = [_elements(returned) for returned in found.ends]
+    ends = [elements_of(returned) for returned in found.ends]
     if any(elements is None for elements in ends):
         template.refuse([Obstacle("the returned tuples differ in length")])
         return ()
     elements = next(e for e in ends if e is not None)
-    comments = found.lasts and "#" in "\n".join(
-        scope.function.module.lines[node.lineno - 1 : found.lasts[-1].end_lineno]
-    )
-    named = found.between or comments or len(elements) > 1
-    if named and len(tests) > 1:
-        template.refuse([Obstacle("a chain of returns is followed by other statements, or returns several values")])
-        return ()
-    if not named:
-        body = Template(dict(heads.parts))
-        line = _line(elements, tests, {}, node, scope, body, template)
-        first = scope.edit(node, line, **body.parts)
-        return (first, *(scope.edit(last, "") for last in found.lasts))
-    name = free_name("condition", scope)
-    early = _early_values(elements, found, scope)
+    lines = scope.function.module.lines
+    comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
+    named = found.between or found.steps or comments or len(elements) > 1 or noted
+    head: list[str] = []
+    names = list(tests)
+    guards: dict[ast.If, str] = {}
+    if named:
+        names = []
+        for link, code in zip(found.links, tests, strict=True):
+            if code in heads.named.values():
+                names.append(code)
+                continue
+            name = free_name("condition" if not names else f"condition_{len(names) + 1}", scope)
+            names.append(name)
+            if link in found.ifs[1:]:
+                guards[link] = f"{name} = {code}"
+            else:
+                head.append(f"{name} = {code}")
+    early = _early_values(elements, found, way, scope)
     if early:
         # The names on both sides are the same, and what they stand for is not.
-        template.refuse(scope.legality.finite(_computed(found.between), scope.facts))
-    head = "\n".join([f"{name} = {tests[0]}", *(f"{n} = {heads.use(value)}" for value, n in early.items())])
-    if not found.lasts:
+        template.refuse(scope.legality.finite(computed(way), scope.facts))
+    head += [*noted, *(heads.use(step) for step in found.steps)]
+    head += [f"{name} = {heads.use(value)}" for value, name in early.items()]
+    template.refuse(heads.obstacles)
+    if found.behind or not named:
         body = Template(dict(heads.parts))
-        line = _line(elements, [name], early, node, scope, body, template)
-        return (scope.edit(node, f"{head}\n{line}", **body.parts),)
-    edits = [scope.edit(node, head, **heads.parts)]
+        way_on = [body.use(statement) for statement in found.between]
+        line = _line(elements, names, early, node, found.lasts[-1], scope, body, template)
+        first = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
+        gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
+        return (first, *(scope.edit(statement, "") for statement in gone))
+    edits = [scope.edit(node, "\n".join(head), **heads.parts)]
+    edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
-        line = _line(sides or [], [name], early, node, scope, body, template)
+        if any(last in ast.walk(statement) for statement in found.outer):
+            line = _guarded_line(sides or [], names, early, found, last, scope, body, template)
+        else:
+            line = _line(sides or [], names, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
+
+
+def _guarded_line(
+    elements: Sequence[tuple[ast.expr, ...]],
+    tests: Sequence[str],
+    early: Mapping[ast.expr, str],
+    found: Exit,
+    last: ast.Return,
+    scope: Scope,
+    body: Template,
+    template: Template,
+) -> str:
+    """The lines that return the selected values where the guards hold, and else what was returned before."""
+    names: list[str] = []
+    lines: list[str] = []
+    for sides in elements:
+        value = sides[-1]
+        if isinstance(value, ast.Name) and value.id not in names and scope.names(value.id, stores=True):
+            names.append(value.id)
+            continue
+        name, count = free_name("result", scope), 2
+        while name in names:
+            name, count = free_name(f"result_{count}", scope), count + 1
+        names.append(name)
+        lines.append(f"{name} = {body.use(value)}")
+    loose = ast.BoolOp | ast.IfExp | ast.Lambda
+    parts = [
+        body.use(test, operand=isinstance(test, loose)) if holds else f"not {body.use(test, operand=True)}"
+        for test, holds in found.guards
+    ]
+    selected = _selections(elements, tests, early, found.ifs[0], last, scope, body, template, names)
+    lines += [f"if {' and '.join(parts)}:", *(f"    {n} = {code}" for n, code in zip(names, selected, strict=True))]
+    return "\n".join([*lines, f"return {', '.join(names)}"])
 
 
 def _line(
@@ -112,24 +165,43 @@ def _line(
     tests: Sequence[str],
     early: Mapping[ast.expr, str],
     node: ast.If,
+    last: ast.stmt,
     scope: Scope,
     body: Template,
     template: Template,
 ) -> str:
     """The `return` of the selected values; what stands in the way is noted in `template`."""
-    selections = [_selection(sides, tests, early, node, scope, body) for sides in elements]
+    return f"return {', '.join(_selections(elements, tests, early, node, last, scope, body, template))}"
+
+
+def _selections(
+    elements: Sequence[tuple[ast.expr, ...]],
+    tests: Sequence[str],
+    early: Mapping[ast.expr, str],
+    node: ast.If,
+    last: ast.stmt,
+    scope: Scope,
+    body: Template,
+    template: Template,
+    names: Sequence[str] = (),
+) -> list[str]:
+    selections = [
+        _selection(sides, tests, early, node, last, scope, body, names[index] if names else None)
+        for index, sides in enumerate(elements)
+    ]
+    template.refuse(scope.legality.saved(early, node, scope.facts))
     template.refuse(body.obstacles)
-    return f"return {', '.join(selections)}"
+    for index in range(len(tests) + 1):
+        side = [sides[index].id for sides in elements if isinstance(sides[index], ast.Name)]  # type: ignore[attr-defined]
+        twice = next((name for name in side if side.count(name) > 1), None)
+        if twice is not None:
+            template.refuse([Obstacle(f"`{twice}` is returned twice: the selected tensors are two", "no-aliasing")])
+    return selections
 
 
-def _computed(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
-    for statement in body:
-        for inner in _statements(statement):
-            if isinstance(inner, ast.Assign):
-                yield inner.value
-
-
-def _early_values(elements: Sequence[tuple[ast.expr, ...]], found: _Exit, scope: Scope) -> dict[ast.expr, str]:
+def _early_values(
+    elements: Sequence[tuple[ast.expr, ...]], found: Exit, way: WayOn, scope: Scope
+) -> dict[ast.expr, str]:
     """Names for the values that are returned early and read a name which is given another value on the way on."""
     stored = {
         n.id
@@ -139,7 +211,10 @@ def _early_values(elements: Sequence[tuple[ast.expr, ...]], found: _Exit, scope:
     }
     early: dict[ast.expr, str] = {}
     for value in (side for sides in elements for side in sides[: len(found.returned)]):
-        if found.lasts and any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value)):
+        reads = any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value))
+        # What stands behind the guards is not computed where they do not hold.
+        reads = reads or bool(found.guards and not isinstance(value, ast.Name | ast.Constant))
+        if reads or (writes(way) and not isinstance(value, ast.Name | ast.Constant)):
             name, count = free_name("early", scope), 2
             while name in early.values():
                 name, count = free_name(f"early_{count}", scope), count + 1
@@ -147,72 +222,50 @@ def _early_values(elements: Sequence[tuple[ast.expr, ...]], found: _Exit, scope:
     return early
 
 
-def _exit(node: ast.If, chain: Sequence[ast.If], scope: Scope) -> _Exit | str:
-    returned: list[ast.expr] = []
-    for link in chain:
-        if len(link.body) != 1 or not isinstance(link.body[0], ast.Return) or link.body[0].value is None:
+def _guards_stand(found: Exit, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the fixed conditions say at the last return what they said before."""
+    stored = {
+        n.id for s in found.between for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
+    for test, _ in found.guards:
+        if any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(test)):
+            yield Obstacle(f"`{snippet(test)}` may be another at the last `return`")
+        if any(isinstance(n, ast.Attribute) for n in ast.walk(test)) and _stores_attribute(found.between):
+            yield Obstacle(f"`{snippet(test)}` may be another at the last `return`")
+        yield from scope.legality.computed_again(test, scope.facts)
+
+
+def _stores_attribute(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for s in body for n in ast.walk(s))
+
+
+def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
+    """Whether what the branches compute before they return may be computed always, under the same names."""
+    named: set[str] = set()
+    for step in found.steps:
+        flat = [n for t in step.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
+        names = [t.id for t in flat if isinstance(t, ast.Name)]
+        if len(names) != len(flat):
             return "a branch returns, and does more than return a value"
-        returned.append(link.body[0].value)
-    tests = tuple(link.test for link in chain)
-    orelse = chain[-1].orelse
-    if orelse:
-        if len(orelse) != 1 or not isinstance(orelse[0], ast.Return) or orelse[0].value is None:
-            return "a branch returns, and another one does more than return a value"
-        return _Exit(tests, (*returned, orelse[0].value), (), ())
-    block = scope.block(node)
-    following = block[block.index(node) + 1 :]
-    lasts = tuple(n for statement in following for n in _statements(statement) if isinstance(n, ast.Return))
-    if not _ends(following) or any(last.value is None for last in lasts):
-        return "a branch returns, and the way on does not end in a `return` of a value"
-    between = following[:-1] if isinstance(following[-1], ast.Return) else following
-    return _Exit(tests, tuple(returned), lasts, tuple(between))
-
-
-def _ends(body: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends in a return, on each way through its `if`s."""
-    last = body[-1] if body else None
-    return isinstance(last, ast.Return) or (isinstance(last, ast.If) and _ends(last.body) and _ends(last.orelse))
-
-
-def _statements(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement and, for an `if`, those in it."""
-    yield statement
-    if isinstance(statement, ast.If):
-        for inner in (*statement.body, *statement.orelse):
-            yield from _statements(inner)
-
-
-def _runs_always(statement: ast.stmt, scope: Scope, template: Template) -> str | None:
-    """Note what stands in the way of running a statement on the way to the last return always."""
-    if isinstance(statement, ast.Pass | ast.Return):
-        return None
-    if isinstance(statement, ast.If) and not is_tensor_test(statement.test, scope):
-        template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
-        inner = (_runs_always(s, scope, template) for s in (*statement.body, *statement.orelse))
-        return next((reason for reason in inner if reason is not None), None)
-    if isinstance(statement, ast.Raise):
-        template.refuse([Obstacle(f"`{snippet(statement)}` may be reached on the other side too", "branches-total")])
-        return None
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or target is None:
-        return f"a branch returns before `{snippet(statement)}`, which would always run"
-    names = [t for t in (target.elts if isinstance(target, ast.Tuple) else [target]) if isinstance(t, ast.Name)]
-    if len(names) != (len(target.elts) if isinstance(target, ast.Tuple) else 1):
-        return f"a branch returns before `{snippet(statement)}`, which would always run"
-    template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))
+        owner = next(s for s in found.ifs if step in ast.walk(s))
+        taken = next((n for n in names if n in named or _read_beside(n, step, owner, scope)), None)
+        if taken is not None:
+            return f"a branch gives `{taken}` another value before it returns"
+        named.update(names)
+        template.refuse(scope.legality.both_evaluated([step.value], scope.facts))
+        template.refuse(scope.legality.finite([step.value], scope.facts))
+        template.refuse(scope.legality.saved([step.value], owner, scope.facts))
     return None
 
 
-def _elements(returned: Sequence[ast.expr]) -> list[tuple[ast.expr, ...]] | None:
-    """What is returned, element by element where it is a tuple."""
-    if not any(isinstance(value, ast.Tuple) for value in returned):
-        return [tuple(returned)]
-    tuples = [value.elts for value in returned if isinstance(value, ast.Tuple)]
-    if len(tuples) != len(returned) or len({len(t) for t in tuples}) != 1 or not tuples[0]:
-        return None
-    if any(isinstance(e, ast.Starred) for t in tuples for e in t):
-        return None
-    return list(zip(*tuples, strict=True))
+def _read_beside(name: str, step: ast.stmt, owner: ast.If, scope: Scope) -> bool:
+    """Whether a name that a branch computes for its `return` has another meaning elsewhere."""
+    block = next(b for s in ast.walk(owner) if isinstance(s, ast.If) for b in (s.body, s.orelse) if step in b)
+    own = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
+    outside = any(isinstance(n, ast.Name) and n.id == name and n not in own for n in ast.walk(owner))
+    stores = [n for n in own if not isinstance(n.ctx, ast.Load)]
+    before = any(isinstance(n.ctx, ast.Load) and n.lineno <= step.lineno for n in own)
+    return outside or before or len(stores) != 1 or live_after(name, owner, scope)
 
 
 def _selection(
@@ -220,15 +273,17 @@ def _selection(
     tests: Sequence[str],
     early: Mapping[ast.expr, str],
     node: ast.If,
+    last: ast.stmt,
     scope: Scope,
     template: Template,
+    result: str | None = None,
 ) -> str:
     same = all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
     if same and not any(side in early for side in sides):
-        return template.use(sides[-1])
+        return result or template.use(sides[-1])
     givens = [Given(side) for side in sides]
-    suffix = judge_selection([], givens, [scope.value(side) for side in sides], [], scope, node, template)
-    code = template.use(sides[-1])
+    suffix = judge_selection([], givens, [scope.value(side) for side in sides], [], scope, node, template, last)
+    code = result or template.use(sides[-1])
     for test, side in zip(reversed(tests), reversed(sides[:-1]), strict=True):
         code = f"{where(scope)}({test}, {early[side] if side in early else template.use(side)}, {code})"
     return code + suffix

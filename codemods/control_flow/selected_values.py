@@ -41,7 +41,7 @@ def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> 
     if fixed and len(links) > 1:
         template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` whose branches print or raise")])
         return None
-    lines = act_lines(acts, scope, template)
+    lines = act_lines(acts, scope, template, inline=acts.alone)
     if lines is None:
         return None
     code = _of_links(node, acts.links, scope, template)

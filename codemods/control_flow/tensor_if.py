@@ -46,13 +46,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.conditions import is_tensor_test, tensor_tests, tensor_words
-from compilefix.codemods.control_flow.arms import Link, chain_of, links_of
+from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.control_flow.selected_values import selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
-from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
@@ -106,26 +106,21 @@ class TensorIf(Rule):
         words = tensor_words(tensor_tests(first, scope)[0], scope)
         message = f"`{ast.unparse(first)}` {words}: the `if` on it breaks the graph"
         template = Template()
-        if returns_early(node):
-            edits = selected_return(node, chain_of(node), scope, template)
-            if not edits or template.broken is not None:
-                return self.declined(scope, node, message, template.broken or "a branch returns")
-            return self.fixed(
-                scope,
-                node,
-                message,
-                Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons),
-            )
+        edits: tuple[Edit, ...]
         try:
-            code = selected_values(links, scope, template)
+            if returns_early(node):
+                edits = selected_return(node, scope, template)
+            else:
+                code = selected_values(links, scope, template)
+                edits = () if code is None else (scope.edit(node, code, **template.parts),)
         except Refused as refusal:
             return self.declined(scope, node, message, str(refusal))
-        if code is None or template.broken is not None:
+        if not edits or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
-        edits = (scope.edit(node, code, **template.parts), *template.edits)
-        late = "emit(" in code and not {"log-late", "exception-late"}.isdisjoint(template.assumptions)
-        needed = imports(scope) if ".where(" in code else ()
-        fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late)
+        text = "\n".join(edit.template for edit in edits)
+        late = "emit(" in text
+        needed = imports(scope) if ".where(" in text else ()
+        fix = Fix((*edits, *template.edits), needed, template.assumptions, template.reasons, boundary=late)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)
 
     def _judge_turn(self, node: ast.If, turn: Turn, scope: Scope) -> Finding:

@@ -150,14 +150,21 @@ class Legality:
             n for n in live_nodes(facts) if isinstance(n, ast.Name) and n.id == atom.id and isinstance(n.ctx, ast.Store)
         ]
         sources = [
-            n.value
+            source
             for n in live_nodes(facts)
-            if isinstance(n, ast.Assign) and len(n.targets) == 1 and n.targets[0] in stores
+            if isinstance(n, ast.Assign) and len(n.targets) == 1
+            for target, source in _given(n.targets[0], n.value)
+            if target in stores
         ]
-        return len(sources) == len(stores) > 0 and all(
-            self._derivative_culprit(source, facts) is None
-            and all(self._passes_zero(a, facts, seen) for a in _atoms(source))
-            for source in sources
+        written = self.writer(value.storage, (), facts) if value.storage else None
+        return (
+            written is None
+            and len(sources) == len(stores) > 0
+            and all(
+                self._derivative_culprit(source, facts) is None
+                and all(self._passes_zero(a, facts, seen) for a in _atoms(source))
+                for source in sources
+            )
         )
 
     def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
@@ -389,6 +396,13 @@ class Legality:
             if any(may_share(_storage(facts.value(h)), outside) for h in handed):
                 return node
         return None
+
+
+def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives each of its targets, where it says so."""
+    yield target, value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
 
 
 def _storage(value: Value) -> frozenset[str]:
