@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value
+from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
 from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
@@ -26,13 +27,15 @@ class Branch:
     """What a block assigns: by name, in order; an attribute by `self.name`.
 
     together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls before
-    anything is selected. own: names that such a line binds, and nobody reads after the block.
+    anything is selected. own: names that such a line binds, and nobody reads after the block. items: the elements
+    among the targets.
     """
 
     assigns: dict[str, Given] = field(default_factory=dict)
     together: tuple[str, ...] = ()
     unpacked: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
+    items: dict[str, ast.Subscript] = field(default_factory=dict)
 
 
 def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template) -> Branch | None:
@@ -66,6 +69,11 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             return _bind_results(target, statement.value, branch, around, scope, template)
         if isinstance(target, ast.Attribute) and _is_self(target.value, scope):
             return _bind_attribute(target, statement.value, branch, scope, template)
+        if isinstance(target, ast.Subscript) and (item := item_name(target, scope)) is not None:
+            branch.items[item] = target
+            taken = moves(target, [name for name in branch.assigns if not is_item(name)])
+            reason = f"`{item}` may be another element behind what stands before it in its branch"
+            return reason if taken else _bind(item, Given(statement.value), branch)
         return f"`{snippet(statement)}` assigns to more than a local name"
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
@@ -87,7 +95,8 @@ def _bind(name: str, given: Given, branch: Branch) -> str | None:
         return None
     others = [step for other, g in branch.assigns.items() if other != name for step in g.steps]
     uses = _reads(name, [given.node])
-    if len(uses) != 1 or _reads(name, others) or name in branch.together:
+    # What is computed later than it stands could see another element.
+    if len(uses) != 1 or _reads(name, others) or name in branch.together or branch.items:
         return f"`{name}` is assigned twice in a branch"
     later = list(branch.assigns)[list(branch.assigns).index(name) + 1 :]
     if any(_reads(other, [given.node]) for other in later):

@@ -146,9 +146,25 @@ def _selects(statement: ast.stmt, block: _Block) -> bool:
     if written is None:
         return False
     memory, given = written
-    template.refuse(scope.legality.both_evaluated(given, scope.facts))
+    template.refuse(scope.legality.both_evaluated([memory, *given], scope.facts))
     template.refuse(written_always(scope.value(memory), statement, block.node, scope.facts))
+    template.refuse(obstacle for value in given for obstacle in _fits_nothing(value, memory, scope))
     return True
+
+
+def _fits_nothing(node: ast.expr, memory: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a value may be written into no elements at all, where the mask selects none."""
+    value = scope.value(node)
+    if _is_number(node, scope):
+        return
+    shown = snippet(node)
+    if not (value.is_tensor and value.certain and value.rank == 0):
+        reason = f"`{shown}` is not proved to fit where nothing of `{snippet(memory)}` is selected"
+        yield Obstacle(reason, "branches-total")
+    if not value.is_(Kind.STATIC, Kind.SIZE) and value.leaves and value.dtype not in ("int", "bool"):
+        reason = f"`{shown}` takes part only where the mask selects something"
+        yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
+        yield from scope.legality.finite([node], scope.facts)
 
 
 def _masked_write(statement: ast.stmt, block: _Block) -> tuple[ast.expr, list[ast.expr]] | None:
@@ -160,9 +176,8 @@ def _masked_write(statement: ast.stmt, block: _Block) -> tuple[ast.expr, list[as
         return None
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, value = statement.targets[0], statement.value
-        plain = _is_number(value, block.scope)
-        if isinstance(target, ast.Subscript) and ast.dump(target.slice) in dumps and plain:
-            return target.value, [value]
+        if isinstance(target, ast.Subscript) and _selected_by(target.slice, dumps):
+            return None if _of_unknown_size(value, block.scope) else (target.value, [value])
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         method = call.func
@@ -254,6 +269,24 @@ def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) 
     return f"{template.use(target.value)}[{index}] = {template.use(value)}"
 
 
+def _selected_by(index: ast.expr, dumps: set[str]) -> bool:
+    """Whether an index is a mask, alone or beside slices."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    others = [p for p in parts if not (isinstance(p, ast.Slice) or ast.unparse(p) == "...")]
+    return len(others) == 1 and ast.dump(others[0]) in dumps
+
+
+def _of_unknown_size(node: ast.expr, scope: Scope) -> bool:
+    """Whether a value is made of selected elements: what is gained without the `if` is lost there again."""
+    for part in ast.walk(node):
+        inside = ast.walk(part.slice) if isinstance(part, ast.Subscript) else ()
+        found = (scope.value(n) for n in inside if isinstance(n, ast.expr))
+        if any(value.is_tensor and value.dtype in ("bool", None) for value in found):
+            return True
+    return False
+
+
 def _is_number(node: ast.expr, scope: Scope) -> bool:
-    constant = scope.value(node).const
-    return constant is not None and isinstance(constant.value, bool | int | float)
+    """Whether an expression is a number that is fixed when Dynamo traces."""
+    value = scope.value(node)
+    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")

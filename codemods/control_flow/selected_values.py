@@ -18,6 +18,7 @@ from compilefix.codemods.control_flow.arms import (
 )
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
+from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -127,7 +128,7 @@ def _rewrite(node: ast.If, links: Sequence[Link], scope: Scope, template: Templa
     order = assignment_order(arms, template)
     if order is None:
         return None
-    results = [name for name in order if "." in name or live_after(name, node, scope)]
+    results = [name for name in order if "." in name or is_item(name) or live_after(name, node, scope)]
     temporaries = [name for name in order if name not in results]
     if not results:
         template.refuse([Obstacle("no branch assigns a name that is read later")])
@@ -170,8 +171,10 @@ def _selection(
     lines = [line for arm in arms for line in arm.branch.unpacked]
     if len(results) > 1:
         names: list[str] = []
-        for code in codes:
-            if code is not None and code in template.named.values():
+        tests = [arm.test for arm in arms if arm.test is not None]
+        for test, code in zip(tests, codes, strict=True):
+            plain = isinstance(test, ast.Name) and test.id not in order and not is_tensor_test(test, scope)
+            if code is not None and (plain or code in template.named.values()):
                 names.append(code)
                 continue
             name = free_name("condition" if not names else f"condition_{len(names) + 1}", scope)
@@ -193,6 +196,9 @@ def _selection(
             return None
         if together:
             selections.append(selected)
+        elif is_item(name):
+            target = next(arm.branch.items[name] for arm in arms if name in arm.branch.items)
+            lines.append(f"{template.use(target)} = {selected}")
         else:
             lines.append(f"{name} = {selected}")
     if together:
@@ -208,6 +214,14 @@ def _selected(
     sides = [arm.assigns.get(name) for arm in arms]
     if arms[-1].test is not None:
         sides.append(None)
+    if is_item(name):
+        targets = [arm.branch.items[name] for arm in arms if name in arm.branch.items]
+        if any(moves(target, [n for arm in arms for n in arm.assigns]) for target in targets):
+            template.refuse([Obstacle(f"`{name}` may be another element on the other side")])
+            return None
+        mixed = any(arm.test is not None and not is_tensor_test(arm.test, scope) for arm in arms)
+        judge_item(targets[0], sides, node, scope, template, mixed=mixed)
+        return _nested(sides, arms, codes, template.use(targets[0]), scope, template)
     if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
         template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
         return None
@@ -215,20 +229,30 @@ def _selected(
     known = [v for v in values if v is not None]
     uses: list[ast.expr] = [use for use in scope.names(name) if not inside(use, node)]
     suffix = judge_selection([name], sides, known, uses, scope, node, template)
-    code = _side(sides[-1], name, template)
+    return _nested(sides, arms, codes, name, scope, template) + suffix
+
+
+def _nested(
+    sides: Sequence[Given | None],
+    arms: Sequence[Arm],
+    codes: Sequence[str],
+    before: str,
+    scope: Scope,
+    template: Template,
+) -> str:
+    """The selections put into each other: `before` is the code of what a target keeps that an arm gives no value."""
+    given = [before if side is None else template.code(side) for side in sides]
     tests = [arm.test for arm in arms if arm.test is not None]
-    for test, chosen, side in zip(reversed(tests), reversed(codes), reversed(sides[:-1]), strict=True):
-        given = _side(side, name, template)
+    code = given[-1]
+    for test, chosen, side in zip(reversed(tests), reversed(codes), reversed(given[:-1]), strict=True):
+        if side == code:
+            continue
         code = (
-            f"{where(scope)}({chosen}, {given}, {code})"
+            f"{where(scope)}({chosen}, {side}, {code})"
             if is_tensor_test(test, scope)
-            else f"({given} if {chosen} else {code})"
+            else f"({side} if {chosen} else {code})"
         )
-    return f"{code}{suffix}"
-
-
-def _side(side: Given | None, name: str, template: Template) -> str:
-    return name if side is None else template.code(side)
+    return code
 
 
 def _is_structured(statement: ast.stmt) -> bool:
