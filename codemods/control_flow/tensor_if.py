@@ -1,11 +1,13 @@
 """CF101: an `if` statement on a tensor that selects values.
 
 ## What it does
-Finds `if`/`elif`/`else` on a tensor whose branches give values to local names or attributes, write in place, or return,
-and selects with `torch.where`. A turn of a loop that a tensor skips (`if probability < layerdrop: continue`) always
-runs, and its results are selected. A condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around
-the selection, and one inside a branch stays inside. `if mask.any():` around statements that change only what the mask
-selects goes away. A block that only prints, logs or warns goes to the compile boundary with the condition (`log-late`).
+Finds `if`/`elif`/`else` on a tensor whose branches give values to local names, attributes or elements (`p[i] = a`),
+write in place, or return, and selects with `torch.where`. A turn of a loop that a tensor skips
+(`if probability < layerdrop: continue`) always runs, and its results are selected. A condition that is fixed when
+Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays inside.
+`if mask.any():` around statements that change only what the mask selects goes away. What a branch prints, logs, warns
+of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch that
+gives values too. Early returns become one return, where what stands behind them may run always.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -30,12 +32,13 @@ x = x.masked_fill(padding, 0.0)
 
 ## Fix safety
 Both branches are computed. The fix is safe only where that is proved to change nothing: see CF102 for the conditions,
-which are the same. What runs behind an early return, or is no longer guarded, runs always: it must not be able to fail,
-draw random numbers or write. A write in place in a branch becomes a new tensor only where nothing else holds the memory
-and no backward pass needs it, and a write that is always made must not be one that the backward pass of other code
-notices (`no-aliasing`). A skipped turn that draws random numbers, as dropout does, draws them always (`rng-stream`). A
-branch that does more than that is declined, and the reason says what it does. A gradient of
-`-0.0` may become `0.0`.
+which are the same. What runs behind an early return, or is no longer guarded, runs always: it must not be able to fail
+or draw random numbers, and writes only into memory of its own that no other way out returns. An element that is always
+written keeps its value on the other side, where it must exist. A write in place in a branch becomes a new tensor only
+where nothing else holds the memory and no backward pass needs it, and a write that is always made must not be one that
+the backward pass of other code notices (`no-aliasing`). A skipped turn that draws random numbers, as dropout does,
+draws them always (`rng-stream`). A branch that does more than that is declined, and the reason says what it does. A
+gradient of `-0.0` may become `0.0`.
 
 Graph breaks: GB0170. torch: all supported versions.
 """

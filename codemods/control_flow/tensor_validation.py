@@ -18,8 +18,10 @@ if (std == 0).any():
 ```python
 emit(lambda dtype: ValueError(f"std evaluated to zero after conversion to {dtype}"), dtype, raise_if=(std == 0).any())
 ```
-The flag is computed in the graph; the exception, with the same type and text, is raised when the compiled call returns.
-Where a check is about what comes into the program, making it there, outside the compiled code, is better still.
+What stands in front of the tensor and is fixed when Dynamo traces, `x.numel() > 0 and x.max() > size`, becomes an `if`
+round it. The flag is computed in the graph; the exception, with the same type and text, is raised when the compiled
+call returns. Where a check is about what comes into the program, making it there, outside the compiled code, is better
+still.
 
 ## Fix safety
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
