@@ -1,7 +1,7 @@
 """CF706: `sorted` on tensors.
 
 ## What it does
-Finds the builtin `sorted` over a tensor or a list of tensors in compiled code.
+Finds the builtin `sorted` over a tensor, a list of tensors, or the items of a dict of tensors in compiled code.
 
 ## Why is this bad
 Python compares the tensors one by one, and each comparison must be known: the graph breaks (GB0207, GB0059). On a GPU
@@ -10,17 +10,22 @@ each waits for the device.
 ## Example
 ```python
 low, high = sorted([x.min(), y.min()])
+for name, feature in sorted(features.items()):
+    ...
 ```
 
 ## Use instead
 ```python
 low, high = torch.stack([x.min(), y.min()]).sort().values
+for name, feature in sorted(features.items(), key=lambda item: item[0]):
+    ...
 ```
 
 ## Fix safety
-This rule has no fix: with NaN among the values Python's order hangs on where they stand, and `torch.sort` puts NaN
-last; tensors of different dtypes cannot be stacked. `min` and `max` of tensors do not break in torch 2.13 and are not
-reported.
+No two items of a dict have the same key, so that the keys alone decide their order: the key is safe. Tensors that are
+compared themselves have no fix: with NaN among the values Python's order hangs on where they stand, and `torch.sort`
+puts NaN last; tensors of different dtypes cannot be stacked. `min` and `max` of tensors do not break in torch 2.13 and
+are not reported.
 
 Graph breaks: GB0207, GB0059. torch: all supported versions.
 """
@@ -30,7 +35,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -50,6 +55,9 @@ class SortedTensors(Rule):
             if scope.callee(node) != "sorted" or not node.args or any(k.arg == "key" for k in node.keywords):
                 continue
             value = scope.value(node.args[0])
+            if _items_of_tensors(node.args[0], scope):
+                yield self._items(node, scope)
+                continue
             if value.is_tensor:
                 gb, advice = "GB0059", f"use `{snippet(node.args[0])}.sort().values`"
             elif value.element is not None and value.element.is_tensor:
@@ -58,3 +66,21 @@ class SortedTensors(Rule):
                 continue
             message = f"`{snippet(node)}` compares tensors on the host and breaks the graph"
             yield self.declined(scope, node, message, f"{advice}, which puts NaN last", gb=(gb,))
+
+    def _items(self, node: ast.Call, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` sorts by tensors too, and breaks the graph"
+        if len(node.args) > 1 or any(k.arg != "reverse" for k in node.keywords):
+            return self.declined(scope, node, message, "sort by the keys", gb=("GB0207",))
+        options = {f"p{place}": keyword for place, keyword in enumerate(node.keywords, 1)}
+        text = "".join(f", {keyword.arg}={{{name}}}" for name, keyword in options.items())
+        parts = {"p0": node.args[0], **{name: keyword.value for name, keyword in options.items()}}
+        edit = scope.edit(node, f"sorted({{p0}}, key=lambda item: item[0]{text})", **parts)
+        return self.fixed(scope, node, message, Fix((edit,), ()), gb=("GB0207",))
+
+
+def _items_of_tensors(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the items of a dict that holds tensors."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "items":
+        return False
+    held = scope.value(node.func.value)
+    return held.ref == "dict" and held.element is not None and held.element.is_tensor
