@@ -15,6 +15,8 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _LARGEST_EXPONENT = 700.0
+_NEVER_WHOLE = ("{m}.log(", "{m}.log1p(")
+"""Of an integer these are 0 exactly, or a transcendental number: too far from a whole one for the last bit to matter."""
 
 
 def math_name(scope: Scope) -> str:
@@ -33,19 +35,23 @@ def rewritten(node: ast.Call, function: Function, scope: Scope, template: Templa
         template.refuse([Obstacle(f"`{math_name(scope)}` is the name of a local variable here")])
     code = _code(node, scope, template)
     if cast is None:
-        parent = scope.parents.get(node)
-        if (
-            isinstance(parent, ast.Attribute)
-            and parent.attr == "item"
-            and isinstance(call := scope.parents.get(parent), ast.Call)
-        ):
+        call = _item_of(node, scope)
+        if call is not None:
             return call, code if function.result != "whole" else _typed(node, function, code, scope, template)
         return node, _typed(node, function, code, scope, template)
+    cast = _item_of(cast, scope) or cast
     if function.result == "float" or (function.result == "same" and not is_integral(node, function, scope)):
         return cast, f"int({code})"
     if function.sequence and _may_be_empty(node.args[0], scope) and function.python.startswith(("max", "min")):
         template.refuse([Obstacle("the sequence may be empty: the error has another text", "math-errors")])
     return cast, code
+
+
+def _item_of(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The call in `node.item()`."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) and parent.attr == "item" else None
+    return call if isinstance(call, ast.Call) and call.func is parent else None
 
 
 def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template: Template) -> str:
@@ -145,10 +151,21 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
 
 def _stable(node: ast.Call, function: Function, scope: Scope) -> bool:
     """Whether an integer or a branch made of the number is the same in Python as in NumPy."""
-    inner = [f for n in ast.walk(node) if n is not node and (f := function_of(n, scope)) is not None]
-    if not all(f.exact for f in inner):
-        return False
+    for part in ast.walk(node):
+        inner = function_of(part, scope) if part is not node else None
+        if inner is None or inner.exact:
+            continue
+        rounded = function.result == "whole" and part in node.args
+        if not (rounded and inner.python.startswith(_NEVER_WHOLE) and _is_integer(part, scope)):
+            return False
     if function.exact:
         return True
+    if function.python.startswith(_NEVER_WHOLE) and _is_integer(node, scope):
+        return scope.parents.get(node) is cast_of(node, scope)
     logarithm = function.python.startswith(("{m}.log2", "{m}.log10"))
     return logarithm and scope.value(node.args[0]).dtype == "int" and scope.parents.get(node) is cast_of(node, scope)
+
+
+def _is_integer(node: ast.AST, scope: Scope) -> bool:
+    """Whether the argument of a call is an integer."""
+    return isinstance(node, ast.Call) and len(node.args) == 1 and scope.value(node.args[0]).dtype == "int"

@@ -141,7 +141,7 @@ def cast_of(node: ast.expr, scope: Scope) -> ast.Call | None:
             isinstance(call, ast.Call)
             and call.func is parent
             and len(call.args) == 1
-            and ast.unparse(call.args[0]) in ("int", "np.int64", "numpy.int64")
+            and ast.unparse(call.args[0]) in ("int", "'int'", "'int64'", "np.int64", "numpy.int64")
         ):
             return call
     return None
