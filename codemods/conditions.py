@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.number_comparison import COMPARISONS, compared_reads
+from compilefix.codemods.number_comparison import COMPARISONS, checked_read, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.snippets import snippet
@@ -30,7 +30,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
         chained = len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)
-        if chained or _is_membership(test, scope) or any(read_of(o, scope) for o in operands):
+        if chained or _is_membership(test, scope) or any(_read(o, scope) for o in operands):
             return [test]
     if _is_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
@@ -38,6 +38,11 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     if value.is_tensor or (value.sometimes_tensor and not value.is_unknown) or read_of(test, scope) is not None:
         return [test]
     return [test] if named_read(test, scope) is not None else []
+
+
+def _read(node: ast.expr, scope: Scope) -> bool:
+    """Whether an operand of a comparison is a number read from a tensor, there or for one check under a name."""
+    return read_of(node, scope) is not None or checked_read(node, scope) is not None
 
 
 def tensor_words(test: ast.expr, scope: Scope) -> str:
@@ -181,7 +186,7 @@ def _without_reads(test: ast.expr, scope: Scope) -> list[ast.expr]:
         return _without_reads(test.operand, scope)
     if isinstance(test, ast.BoolOp):
         return [part for value in test.values for part in _without_reads(value, scope)]
-    if isinstance(test, ast.Compare) and any(read_of(o, scope) for o in (test.left, *test.comparators)):
+    if isinstance(test, ast.Compare) and any(_read(o, scope) for o in (test.left, *test.comparators)):
         return [part for operand in (test.left, *test.comparators) for part in _without_reads(operand, scope)]
     source = read_of(test, scope)
     return [test if source is None else source]
@@ -229,7 +234,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
             return _membership(test, scope, template, operand=operand)
         if len(test.ops) > 1:
             return _chain(test, scope, template, operand=operand)
-        if any(read_of(o, scope) for o in (test.left, test.comparators[0])):
+        if any(_read(o, scope) for o in (test.left, test.comparators[0])):
             return compared_reads(test, scope, template, operand=operand)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"

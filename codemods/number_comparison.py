@@ -20,6 +20,61 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
+def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The read that a name is bound to, where one check that raises is all that the name is used in.
+
+    In `n = mask.sum().item()` before `if n != len(x): raise ValueError(f"{n} tokens")` that is the call of `item`.
+    """
+    if not isinstance(node, ast.Name) or not scope.value(node).is_(Kind.NUMBER):
+        return None
+    stores, loads = scope.names(node.id, stores=True), scope.names(node.id)
+    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
+        return None
+    read = definition.value
+    source = read_of(read, scope)
+    if source is None or not isinstance(read, ast.Call) or isinstance(source, ast.Name | ast.Attribute | ast.Subscript):
+        return None
+    cast = read.func.id if isinstance(read.func, ast.Name) else "item"
+    found = scope.value(source)
+    if cast == "bool" or (cast == "int" and found.dtype not in ("int", "bool")):
+        return None
+    if scope.legality.writer(found.storage, (), scope.facts) is not None:
+        return None
+    names = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == node.id]
+    checks = {_check_around(load, scope) for load in loads}
+    return read if len(names) == len(loads) + 1 and len(checks) == 1 and None not in checks else None
+
+
+def read_for_check(read: ast.Call, scope: Scope) -> bool:
+    """Whether a read is bound to a name that is used in one check alone."""
+    parent = scope.parents.get(read)
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        return False
+    loads = scope.names(parent.targets[0].id)
+    return bool(loads) and checked_read(loads[0], scope) is read
+
+
+def _check_around(load: ast.Name, scope: Scope) -> ast.If | None:
+    """The `if` that only raises, where a name is compared in its test or shown in its exception."""
+    parent = scope.parents.get(load)
+    compared = isinstance(parent, ast.Compare) and len(parent.ops) == 1
+    for around in scope.ancestors(load):
+        if isinstance(around, ast.If):
+            raises = len(around.body) == 1 and isinstance(around.body[0], ast.Raise) and not around.orelse
+            shown = raises and any(part is load for part in ast.walk(around.body[0]))
+            tested = raises and any(
+                part is load
+                for test in ast.walk(around.test)
+                if isinstance(test, ast.Compare)
+                for part in (test.left, *test.comparators)
+            )
+            return around if shown or (compared and tested) else None
+        if isinstance(around, ast.For | ast.While | ast.With | ast.Try | ast.FunctionDef):
+            return None
+    return None
+
+
 def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
     """A comparison of numbers that were read from tensors, as a comparison of the tensors.
 
@@ -30,13 +85,15 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
     if symbol is None:
         template.refuse([Obstacle(f"`{ast.unparse(test)}` is no plain comparison")])
         return None
-    reads = [source for side in sides if (source := read_of(side, scope)) is not None]
+    calls = {side: checked_read(side, scope) or side for side in sides}
+    sources = {side: read_of(call, scope) for side, call in calls.items()}
     convert = _common_precision(
-        [scope.value(r).dtype for r in reads], [scope.value(s) for s in sides if read_of(s, scope) is None], template
+        [scope.value(source).dtype for source in sources.values() if source is not None],
+        [scope.value(side) for side, source in sources.items() if source is None],
+        template,
     )
     codes: list[str] = []
-    for side in sides:
-        source = read_of(side, scope)
+    for side, source in sources.items():
         value = scope.value(side)
         if source is None:
             if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
@@ -44,11 +101,16 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
             codes.append(template.use(side, operand=True))
             continue
         read = scope.value(source)
-        cast = side.func.id if isinstance(side, ast.Call) and isinstance(side.func, ast.Name) else "item"
+        call = calls[side]
+        cast = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else "item"
         if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
             template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
         template.refuse(scope.legality.condition(source, scope.facts))
-        code = template.use(source, operand=True) + (".reshape(())" if read.rank != 0 else "")
+        code = template.use(source if call is side else side, operand=True)
+        code += ".reshape(())" if read.rank != 0 else ""
+        if call is not side:  # the name keeps the tensor
+            edit = scope.edit(call, "{source}", source=source)
+            template.edits += [edit] if edit not in template.edits else []
         codes.append(code + convert)
     return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
 

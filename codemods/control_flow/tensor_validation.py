@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `if bad.any(): raise ...`, where the condition is a tensor, and calls of functions that only check, such as
-`require(bool((x > 0).all()), "text")`, and moves the check to the compile boundary.
+`require(bool((x > 0).all()), "text")`, and moves the check to the compile boundary. A number read from a tensor for the
+check alone (`n = mask.sum().item()`) stays a tensor until then.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph at the check (GB0170) though it nearly always passes. On

@@ -10,6 +10,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check_text, is_global
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
+from compilefix.codemods.number_comparison import checked_read
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -48,6 +49,8 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
     if isinstance(node, ast.Name) and (read := bound_read(node, scope)) is not None:
         plan.reads[node.id] = read
         return read_text(read, capture(node, plan, checked=False))
+    if plan.lenient and (checked := checked_read(node, scope)) is not None:
+        return read_text(checked, capture(node, plan, checked=False))
     chain = host_chain(node, scope)
     if chain is not None:
         tensor, suffix = chain

@@ -54,6 +54,7 @@ from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switc
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
+from compilefix.codemods.number_comparison import read_for_check
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
@@ -122,5 +123,7 @@ def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
     checks = reads_in_checks(scope)
     for node in scope.of(ast.Call):
         source = read_of(node, scope)
-        if source is not None and node not in checks and not decides(node, scope) and not reads_static(source, scope):
+        if source is None or node in checks or decides(node, scope) or reads_static(source, scope):
+            continue
+        if not read_for_check(node, scope):
             yield node, source

@@ -16,7 +16,7 @@ from compilefix.source.snippets import snippet
 
 _LARGEST_EXPONENT = 700.0
 _NEVER_WHOLE = ("{m}.log(", "{m}.log1p(")
-"""Of an integer these are 0 exactly, or a transcendental number: too far from a whole one for the last bit to matter."""
+"""Of an integer these are 0 exactly, or transcendental: too far from a whole number for the last bit to matter."""
 
 
 def math_name(scope: Scope) -> str:

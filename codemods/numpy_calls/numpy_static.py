@@ -26,13 +26,13 @@ features = x.reshape(x.shape[0], math.prod(x.shape[1:]))
 ```
 
 ## Fix safety
-A NumPy number acts as the Python number does beside a tensor: same dtype, same values. `sqrt`, `ceil`, `floor`,
-`prod` and the functions on integers give the same bits; `exp`, `log` and the trigonometric functions agree up to the
-last bit of double precision, and are declined where an integer or a branch is made of them (`log`, `log1p`, `log2` and
-`log10` of an integer were compared for all integers up to 2 million, and are not). NumPy gives NaN or inf where `math` raises: the
-argument must be proved to be in the domain, else the fix needs `math-errors`. Where the result leaves the arithmetic
-of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`. `np.array` of a
-shape is declined.
+A NumPy number acts as the Python number does beside a tensor: same dtype, same values. `sqrt`, `ceil`, `floor`, `prod`
+and the functions on integers give the same bits; `exp`, `log` and the trigonometric functions agree up to the last bit
+of double precision, and are declined where an integer or a branch is made of them (`log`, `log1p`, `log2` and `log10`
+of an integer were compared for all integers up to 2 million, and are not). NumPy gives NaN or inf where `math` raises:
+the argument must be proved to be in the domain, else the fix needs `math-errors`. Where the result leaves the
+arithmetic of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`.
+`np.array` of a shape is declined.
 
 Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """
