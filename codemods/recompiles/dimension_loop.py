@@ -27,7 +27,14 @@ compiled, or use `torch._higher_order_ops.scan`.
 ## Fix safety
 A loop that only adds up what lies along the dimension, `total = total + x[:, t]`, becomes `x.sum(1)`, for an `x` that
 is proved to hold numbers and a `total` that was a number or a tensor of the same dtype. It rests on `summation-order`,
-and on `dimension-not-empty`: without a turn `total` would stay what it was. Other loops are declined.
+and on `dimension-not-empty`: without a turn `total` would stay what it was.
+
+A loop or comprehension that computes the same of each row and stacks the results, such as
+`torch.stack([torch.exp(x[:, t]) for t in range(x.shape[1])], dim=1)`, becomes `torch.exp(x).contiguous()`, for
+operations that treat each element by itself, and number literals, up to the last bit: a processor computes whole
+vectors and what is left over in other ways. It rests on `dimension-not-empty`: a stack of nothing is an error. A linear
+layer in it rests on `all-rows` too, since the matrix product of all rows may round differently, and on
+`enough-dimensions` where `x` is not proved to have another dimension for the layer. Other loops are declined.
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
 seldom changes; functions that no `forward` and no compile call reaches.
@@ -42,6 +49,8 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.recompiles.dimension_stack import stack_in
+from compilefix.codemods.recompiles.dimension_stack import written as stacked
 from compilefix.codemods.recompiles.dimension_sum import sum_in, written
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
@@ -64,7 +73,7 @@ class DimensionLoop(Rule):
     gb = ("GB0039",)
     effect = "recompile"
     hints = ("for ",)
-    assumptions = ("dimension-not-empty", "summation-order")
+    assumptions = ("dimension-not-empty", "summation-order", "all-rows", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops whose number of turns is a size of an argument."""
@@ -84,15 +93,22 @@ class DimensionLoop(Rule):
                 yield self._judge(node, message, scope)
 
     def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope) -> Finding:
-        found = sum_in(node, scope) if isinstance(node, ast.For) else None
-        if found is None or not isinstance(node, ast.For):
-            return self.declined(scope, node.iter, message, _ADVICE)
         template = Template()
-        code = written(node, found, scope, template)
+        stack = stack_in(node, scope)
+        found = sum_in(node, scope) if isinstance(node, ast.For) else None
+        if stack is not None:
+            code = stacked(stack, scope, template)
+            edits = (*(scope.edit(statement, "") for statement in stack.removed), scope.edit(stack.call, code))
+        elif found is not None and isinstance(node, ast.For):
+            code = written(node, found, scope, template)
+            edits = (scope.edit(node, code, **template.parts),)
+        else:
+            return self.declined(scope, node.iter, message, _ADVICE)
         if template.broken is not None:
-            return self.declined(scope, node.iter, message, template.broken)
-        edit = scope.edit(node, code, **template.parts)
-        return self.fixed(scope, node.iter, message, Fix((edit,), (), template.assumptions, template.reasons))
+            return self.declined(
+                scope, node.iter, message, f"{template.broken}; {_ADVICE}" if stack else template.broken
+            )
+        return self.fixed(scope, node.iter, message, Fix(edits, (), template.assumptions, template.reasons))
 
 
 def _turns(iterated: ast.expr, scope: Scope) -> ast.expr | None:

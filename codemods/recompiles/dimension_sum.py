@@ -41,11 +41,11 @@ def sum_in(node: ast.For, scope: Scope) -> Sum | None:
         or not isinstance(node.iter, ast.Call)
     ):
         return None
-    dimension = _dimension(term.slice, node.target.id)
+    dimension = dimension_of(term.slice, node.target.id)
     head = node.iter
     if dimension is None or scope.callee(head) != "range" or len(head.args) != 1 or head.keywords:
         return None
-    if not _is_length(head.args[0], term.value, dimension, scope):
+    if not is_length(head.args[0], term.value, dimension, scope):
         return None
     return Sum(total, term.value, dimension, in_place)
 
@@ -78,7 +78,7 @@ def _added(statement: ast.stmt) -> tuple[ast.Name, ast.expr, bool] | None:
     )
 
 
-def _dimension(index: ast.expr, counter: str) -> int | None:
+def dimension_of(index: ast.expr, counter: str) -> int | None:
     """The dimension that `x[t]`, `x[:, t]` or `x[:, t, :]` counts through."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     counted = [i for i, part in enumerate(parts) if isinstance(part, ast.Name) and part.id == counter]
@@ -90,7 +90,7 @@ def _dimension(index: ast.expr, counter: str) -> int | None:
     return counted[0] if len(counted) == 1 and whole else None
 
 
-def _is_length(size: ast.expr, tensor: ast.Name, dimension: int, scope: Scope) -> bool:
+def is_length(size: ast.expr, tensor: ast.Name, dimension: int, scope: Scope) -> bool:
     """Whether a number is the size of this dimension of the tensor."""
     size = definition_of(size, scope)
     texts = {f"{tensor.id}.shape[{dimension}]", f"{tensor.id}.size({dimension})", f"{tensor.id}.size()[{dimension}]"}
