@@ -41,7 +41,8 @@ class Block(nn.Module):
 ## Fix safety
 This rule has no fix: which of the two is faster for a model has to be measured (`compilefix verify --compare-with`).
 
-Not reported: blocks that call a single module, and blocks that are compiled or marked already.
+Not reported: blocks that call a single module, that get their number or another item of the loop, and that are compiled
+or marked already.
 
 Graph breaks: none. torch: all supported versions.
 """
@@ -178,18 +179,24 @@ def _entry(made: ast.expr, name: str) -> ast.expr | None:
 
 
 def _turns(made: ast.Call, attribute: str, init: Function) -> tuple[ast.expr, ast.expr] | None:
-    """What is made in each turn, and what the turns run over."""
+    """What is made in each turn, and what the turns run over; None where each turn makes something of its own."""
     given = made.args[0] if len(made.args) == 1 else None
     given = given.value if isinstance(given, ast.Starred) else given
     if isinstance(given, ast.ListComp | ast.GeneratorExp) and len(given.generators) == 1:
-        return given.elt, given.generators[0].iter
+        turns = given.generators[0]
+        return None if _are_apart(given.elt, turns.target) else (given.elt, turns.iter)
     grown = f"self.{attribute}" if given is None else given.id if isinstance(given, ast.Name) else ""
     for loop in init.of(ast.For):
         for statement in loop.body:
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and ast.unparse(call.func) == f"{grown}.append" and call.args:
-                return call.args[0], loop.iter
+                return None if _are_apart(call.args[0], loop.target) else (call.args[0], loop.iter)
     return None
+
+
+def _are_apart(item: ast.expr, counter: ast.expr) -> bool:
+    """Whether blocks get their number or an item of their own: they may differ, and one's code does not serve all."""
+    return bool({n.id for n in walk(item) if isinstance(n, ast.Name)} & {ast.unparse(n) for n in walk(counter)})
 
 
 def _described(attribute: str, item: ast.expr, over: ast.expr, init: Function, project: Project) -> _Blocks | None:

@@ -409,6 +409,7 @@ _WHOLE = "model = torch.compile(model)"
         ("nn.ModuleList([Block() for _ in range(depth)])", "self.b(self.a(x))", "", _LOOP, "model.compile()", True),
         ("nn.ModuleList([Block() for _ in range(3)])", "self.b(self.a(x))", "", _LOOP, _WHOLE, False),
         ("nn.ModuleList([Block() for _ in range(depth)])", "self.a(x)", "", _LOOP, _WHOLE, False),
+        ("nn.ModuleList([Block(i) for i in range(depth)])", "self.b(self.a(x))", "", _LOOP, _WHOLE, False),
         ("nn.ModuleList([Block(), Block()])", "self.b(self.a(x))", "", _LOOP, _WHOLE, False),
         (
             "nn.ModuleList([Block() for _ in range(depth)])",
