@@ -29,6 +29,13 @@ class Span:
             other.column,
         ) < (self.end_line, self.end_column)
 
+    def holds(self, other: Span) -> bool:
+        """Whether the other stretch lies in this one."""
+        return (self.line, self.column) <= (other.line, other.column) and (other.end_line, other.end_column) <= (
+            self.end_line,
+            self.end_column,
+        )
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -51,7 +58,7 @@ class Fix:
 
     `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
     the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each
-    assumption what could not be proved.
+    assumption what could not be proved. `always` is the code that runs at every call with the fix, and did not before.
     """
 
     edits: tuple[Edit, ...]
@@ -59,6 +66,7 @@ class Fix:
     assumptions: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     boundary: bool = False
+    always: tuple[Span, ...] = ()
 
     @property
     def safe(self) -> bool:

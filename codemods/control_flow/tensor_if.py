@@ -123,7 +123,10 @@ class TensorIf(Rule):
         text = "\n".join(edit.template for edit in edits)
         late = "emit(" in text
         needed = imports(scope) if ".where(" in text else ()
-        fix = Fix((*edits, *template.edits), needed, template.assumptions, template.reasons, boundary=late)
+        # With lines that go to the boundary, what they read goes with them.
+        always = () if late else tuple(scope.span(statement) for link in links for statement in link.body)
+        edits = (*edits, *template.edits)
+        fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)
 
     def _judge_turn(self, node: ast.If, turn: Turn, scope: Scope) -> Finding:

@@ -100,9 +100,10 @@ class TensorTernary(Rule):
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, code, **template.parts)
-        return self.fixed(
-            scope, node, message, Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
-        )
+        always = (scope.span(node.body), scope.span(node.orelse))
+        edits = (edit, *template.edits)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
+        return self.fixed(scope, node, message, fix)
 
 
 def _targets(node: ast.IfExp, scope: Scope) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule
+from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.cache import Cache
 from compilefix.fixing.patchset import FileChange, PatchSet
@@ -61,7 +62,8 @@ def run(
     refused: set[str] = set()
     pending: Iterable[Finding] = findings
     for _ in range(_MAX_PASSES):
-        chosen = _choose((f for f in pending if _allowed(f, allowed) and _key(f) not in refused), current)
+        possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused)
+        chosen = _choose((f for f in possible if break_inside(f, left.get(f.path, ())) is None), current)
         if not chosen:
             break
         changed: list[Path] = []
@@ -123,6 +125,20 @@ def _key(finding: Finding) -> str:
 
 def _allowed(finding: Finding, allowed: frozenset[str] | None) -> bool:
     return finding.fix is not None and (allowed is None or set(finding.fix.assumptions) <= allowed)
+
+
+def _split(
+    pending: Iterable[Finding], possible: Callable[[Finding], bool]
+) -> tuple[list[Finding], dict[str, list[Finding]]]:
+    """The findings that can be fixed now, and by path those that are left as they are."""
+    now: list[Finding] = []
+    left: dict[str, list[Finding]] = {}
+    for finding in pending:
+        if possible(finding):
+            now.append(finding)
+        else:
+            left.setdefault(finding.path, []).append(finding)
+    return now, left
 
 
 def _choose(findings: Iterable[Finding], current: Mapping[Path, SourceFile]) -> dict[Path, list[Finding]]:

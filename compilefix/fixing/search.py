@@ -24,6 +24,7 @@ from compilefix.analysis.regions import (
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.fixing.always_run import without_new_breaks
 from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Project, Used
@@ -205,7 +206,7 @@ class _Judge:
         """The findings in one function."""
         path, qualname, line = key = function_key(compiled.function)
         try:
-            return Reached(key, compiled.reached_by, tuple(self._findings(compiled, path)))
+            return Reached(key, compiled.reached_by, without_new_breaks(tuple(self._findings(compiled, path))))
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
             return Reached(key, compiled.reached_by, ())
