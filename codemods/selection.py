@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value, may_share
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.ignored_result import result_is_ignored
 from compilefix.codemods.rule import Scope
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
@@ -283,6 +284,11 @@ def judge_selection(
     numbers would go, and `at` is the statement or expression that is replaced. `computed` is the statement in which
     the sides are computed, where that is another one.
     """
+    truths = all(v.const is not None and isinstance(v.const.value, bool) for v in values)
+    if truths and not names and not uses and result_is_ignored(scope):
+        reason = "who calls this from elsewhere gets a boolean tensor instead of True or False"
+        template.refuse([Obstacle(reason, "number-to-tensor")])
+        return ""
     constants = numbers(values)
     if constants is not None:
         suffix, obstacles = number_conversion(uses, constants, scope, at)
