@@ -197,7 +197,38 @@ def _static_bool(test: ast.expr, scope: Scope, template: Template) -> str | None
     value = scope.value(test)
     if is_tensor_test(test, scope) or not value.is_(Kind.STATIC) or value.dtype != "bool" or not value.certain:
         return None
+    name = _counted_on(test, scope)
+    if name is not None:
+        template.refuse(
+            [Obstacle(f"what follows counts on `{snippet(test)}` where it uses `{name}`: give it its own `if`")]
+        )
     return template.use(test, operand=True)
+
+
+def _counted_on(test: ast.expr, scope: Scope) -> str | None:
+    """The name whose type or presence a fixed condition asks for, where the name is used behind the condition."""
+    asked: list[ast.expr] = []
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            asked += [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and scope.callee(node) in ("isinstance", "hasattr", "callable", "len"):
+            asked += node.args[:1]
+        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            asked += node.comparators
+    texts = {ast.unparse(node) for node in asked if isinstance(node, ast.Name | ast.Attribute)}
+    end = (test.end_lineno or 0, test.end_col_offset or 0)
+    for node in scope.function.nodes:
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            text = ast.unparse(node)
+            if text in texts and (node.lineno, node.col_offset) > end and not _is_asked(node, scope):
+                return text
+    return None
+
+
+def _is_asked(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is itself only compared with `is`."""
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.Compare) and all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
 
 
 def _opposite(test: ast.expr, scope: Scope, template: Template) -> str | None:

@@ -110,8 +110,7 @@ def act_lines(
             return None
         name = found
         if not inline:
-            number = len(template.named) + 1
-            name = free_name("condition" if number == 1 else f"condition_{number}", scope)
+            name = free_name("condition", scope, template.named.values())
             lines.append(f"{name} = {found}")
             template.named[tuple(tests)] = name
         taken.append((name, f"~{name}"))

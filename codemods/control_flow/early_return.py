@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
@@ -23,6 +24,8 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet
+
+_LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda
 
 
 def returns_early(node: ast.If) -> bool:
@@ -46,6 +49,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     if not all(is_tensor_test(test, scope) for test in found.tests):
         template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
         return ()
+    fixed, found = _fixed_ways_out(found, scope, template)
     values = [e for v in found.returned for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
     way = WayOn(node, tuple(scope.value(value) for value in values), found.between)
     reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
@@ -65,7 +69,29 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     if any(code is None for code in codes) or lines is None or template.broken is not None:
         return ()
     tests = [code for code in codes if code is not None]
-    return _edits(node, found, way, tests, [*lines[0], *lines[1]], heads, scope, template)
+    first: list[str] = []
+    if fixed:
+        parts = " or ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
+        first = [f"if {parts}:", f"    return {heads.use(found.returned[0])}"]
+    return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], heads, scope, template)
+
+
+def _fixed_ways_out(found: Exit, scope: Scope, template: Template) -> tuple[list[ast.expr], Exit]:
+    """The fixed conditions of a first test like `flag is None or t.sum() == 0`, and the exit with what is left of it.
+
+    They stay an `if` that returns: what stands behind may count on them.
+    """
+    test = found.tests[0]
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or) or found.acts or found.steps:
+        return [], found
+    fixed = [part for part in test.values if not is_tensor_test(part, scope)]
+    tensors = [part for part in test.values if is_tensor_test(part, scope)]
+    behind = [part for part in fixed if test.values.index(part) > test.values.index(tensors[0])]
+    if not fixed or any(not scope.value(part).is_static for part in behind):
+        return [], found
+    template.refuse(scope.legality.both_evaluated(behind, scope.facts))
+    left = tensors[0] if len(tensors) == 1 else ast.copy_location(ast.BoolOp(test.op, tensors), test)
+    return fixed, replace(found, tests=(left, *found.tests[1:]))
 
 
 def _edits(
@@ -73,6 +99,7 @@ def _edits(
     found: Exit,
     way: WayOn,
     tests: Sequence[str],
+    first: Sequence[str],
     noted: Sequence[str],
     heads: Template,
     scope: Scope,
@@ -86,7 +113,7 @@ def _edits(
     lines = scope.function.module.lines
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     named = found.between or found.steps or comments or len(elements) > 1 or noted
-    head: list[str] = []
+    head = list(first)
     names = list(tests)
     guards: dict[ast.If, str] = {}
     if named:
@@ -95,7 +122,7 @@ def _edits(
             if code in heads.named.values():
                 names.append(code)
                 continue
-            name = free_name("condition" if not names else f"condition_{len(names) + 1}", scope)
+            name = free_name("condition", scope, [*names, *heads.named.values()])
             names.append(name)
             if link in found.ifs[1:]:
                 guards[link] = f"{name} = {code}"
@@ -112,9 +139,9 @@ def _edits(
         body = Template(dict(heads.parts))
         way_on = [body.use(statement) for statement in found.between]
         line = _line(elements, names, early, node, found.lasts[-1], scope, body, template)
-        first = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
+        whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
         gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
-        return (first, *(scope.edit(statement, "") for statement in gone))
+        return (whole, *(scope.edit(statement, "") for statement in gone))
     edits = [scope.edit(node, "\n".join(head), **heads.parts)]
     edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
     for last, sides in zip(found.lasts, ends, strict=True):
@@ -145,14 +172,11 @@ def _guarded_line(
         if isinstance(value, ast.Name) and value.id not in names and scope.names(value.id, stores=True):
             names.append(value.id)
             continue
-        name, count = free_name("result", scope), 2
-        while name in names:
-            name, count = free_name(f"result_{count}", scope), count + 1
+        name = free_name("result", scope, names)
         names.append(name)
         lines.append(f"{name} = {body.use(value)}")
-    loose = ast.BoolOp | ast.IfExp | ast.Lambda
     parts = [
-        body.use(test, operand=isinstance(test, loose)) if holds else f"not {body.use(test, operand=True)}"
+        body.use(test, operand=isinstance(test, _LOOSE)) if holds else f"not {body.use(test, operand=True)}"
         for test, holds in found.guards
     ]
     selected = _selections(elements, tests, early, found.ifs[0], last, scope, body, template, names)
@@ -215,10 +239,7 @@ def _early_values(
         # What stands behind the guards is not computed where they do not hold.
         reads = reads or bool(found.guards and not isinstance(value, ast.Name | ast.Constant))
         if reads or (writes(way) and not isinstance(value, ast.Name | ast.Constant)):
-            name, count = free_name("early", scope), 2
-            while name in early.values():
-                name, count = free_name(f"early_{count}", scope), count + 1
-            early[value] = name
+            early[value] = free_name("early", scope, early.values())
     return early
 
 

@@ -117,10 +117,11 @@ def inside(use: ast.expr, node: ast.AST) -> bool:
     return start <= use.lineno <= end
 
 
-def free_name(wanted: str, scope: Scope) -> str:
-    """A name that the function does not use yet."""
-    taken = {n.id for n in scope.function.nodes if isinstance(n, ast.Name)} | {a.arg for a in scope.function.parameters}
+def free_name(wanted: str, scope: Scope, taken: Iterable[str] = ()) -> str:
+    """A name that neither the function uses yet nor the code that is being written, which has `taken` some."""
+    used = {n.id for n in scope.function.nodes if isinstance(n, ast.Name)} | {a.arg for a in scope.function.parameters}
+    used.update(taken)
     name, count = wanted, 2
-    while name in taken:
+    while name in used:
         name, count = f"{wanted}_{count}", count + 1
     return name

@@ -177,7 +177,7 @@ def _selection(
             if code is not None and (plain or code in template.named.values()):
                 names.append(code)
                 continue
-            name = free_name("condition" if not names else f"condition_{len(names) + 1}", scope)
+            name = free_name("condition", scope, [*names, *template.named.values()])
             lines.append(f"{name} = {code}")
             names.append(name)
         codes = names
