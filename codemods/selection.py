@@ -190,7 +190,10 @@ def number_conversion(
     partners: list[ast.expr] = []
     for use in uses:
         partner = _partner(use, scope)
-        if partner is None:
+        if partner is None and _needs_number(use, scope):
+            reason = f"line {use.lineno} needs the selected number as a Python number, and would read the tensor"
+            obstacles.append(Obstacle(reason))
+        elif partner is None:
             statement = scope.statement(use)
             obstacles.append(
                 Obstacle(
@@ -229,6 +232,20 @@ def number_conversion(
         )
     )
     return "", obstacles
+
+
+def _needs_number(use: ast.expr, scope: Scope) -> bool:
+    """Whether a use reads a tensor back at once: as the bound of a slice, the length of a `range`, a condition."""
+    child: ast.AST = use
+    for parent in scope.ancestors(use):
+        if isinstance(parent, ast.Slice):
+            return True
+        if isinstance(parent, ast.Call):
+            return scope.callee(parent) == "range"
+        if isinstance(parent, ast.stmt) or not isinstance(parent, ast.BinOp | ast.UnaryOp):
+            return isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is child
+        child = parent
+    return False
 
 
 def _partner(use: ast.expr, scope: Scope) -> ast.expr | None:

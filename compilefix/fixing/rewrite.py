@@ -149,8 +149,9 @@ class _Apply(cst.CSTTransformer):
         self, edit: Edit, original: cst.BaseStatement
     ) -> cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel | cst.CSTNode:
         parsed = cst.parse_module(self._filled(edit) + "\n", config=self.module.config_for_parsing)
-        filled = parsed.visit(_Fill(self._parts(edit)))
-        body = [self._wrapped(statement) for statement in filled.body]
+        fill = _Fill(self._parts(edit))
+        filled = parsed.visit(fill)
+        body = [self._wrapped(statement, fill.kept, self.depth) for statement in filled.body]
         lost = _comments(original, own_leading=False) - _all_comments(body)
         leading = list(getattr(original, "leading_lines", ()))
         indent = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in lost.elements()]
@@ -187,12 +188,22 @@ class _Apply(cst.CSTTransformer):
         return parts
 
     def _wrapped(
-        self, statement: cst.SimpleStatementLine | cst.BaseCompoundStatement
+        self,
+        statement: cst.SimpleStatementLine | cst.BaseCompoundStatement,
+        kept: Sequence[cst.BaseStatement],
+        depth: int,
     ) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
-        """The statement with the arguments of its call one to a line, where it is too long for one."""
+        """The statement with the arguments of its call one to a line, where it is too long for one.
+
+        `kept` are the original statements, which stay as they are.
+        """
+        if any(statement is original for original in kept):
+            return statement
+        if isinstance(statement, cst.If):
+            return self._wrapped_if(statement, kept, depth)
         if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
             return statement
-        width = len(self.module.default_indent) * self.depth
+        width = len(self.module.default_indent) * depth
         code = cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
         if "\n" in code or len(code) + width <= self.line_length:
             return statement
@@ -217,6 +228,20 @@ class _Apply(cst.CSTTransformer):
         split = call.with_changes(whitespace_before_args=inner, args=args)
         return statement.with_changes(body=[small.with_changes(value=split)])
 
+    def _wrapped_if(self, statement: cst.If, kept: Sequence[cst.BaseStatement], depth: int) -> cst.If:
+        def wrapped(block: cst.BaseSuite) -> cst.BaseSuite:
+            if not isinstance(block, cst.IndentedBlock):
+                return block
+            inner = [self._wrapped(s, kept, depth + 1) for s in block.body]  # type: ignore[arg-type]
+            return block.with_changes(body=inner)
+
+        other = statement.orelse
+        if isinstance(other, cst.If):
+            other = self._wrapped_if(other, kept, depth)
+        elif isinstance(other, cst.Else):
+            other = other.with_changes(body=wrapped(other.body))
+        return statement.with_changes(body=wrapped(statement.body), orelse=other)
+
 
 class _Fill(cst.CSTTransformer):
     """Puts the original nodes in the place of the placeholders of a parsed template."""
@@ -224,6 +249,7 @@ class _Fill(cst.CSTTransformer):
     def __init__(self, parts: Mapping[str, cst.CSTNode]) -> None:
         super().__init__()
         self.parts = parts
+        self.kept: list[cst.BaseStatement] = []
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         part = self.parts.get(original_node.value)
@@ -246,7 +272,8 @@ class _Fill(cst.CSTTransformer):
             if isinstance(value, cst.Name):
                 part = self.parts.get(value.value)
                 if isinstance(part, cst.BaseStatement):
-                    return part.deep_clone()
+                    self.kept.append(part.deep_clone())
+                    return self.kept[-1]
         return updated_node
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
