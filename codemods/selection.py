@@ -23,6 +23,15 @@ _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
 
+def ends_of(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions one of which an expression gives: both sides of a conditional one."""
+    if isinstance(node, ast.IfExp):
+        yield from ends_of(node.body)
+        yield from ends_of(node.orelse)
+    else:
+        yield node
+
+
 @dataclass(frozen=True)
 class Given:
     """What a branch gives a target: its last expression, and for names in it the steps that led there.
@@ -42,7 +51,7 @@ class Given:
     @property
     def hands_on(self) -> bool:
         """Whether the value is an existing object, and not the result of an operation."""
-        return isinstance(self.node, ast.Name | ast.Attribute | ast.Subscript)
+        return any(isinstance(end, ast.Name | ast.Attribute | ast.Subscript) for end in ends_of(self.node))
 
 
 @dataclass
@@ -89,7 +98,8 @@ class Template:
                 parts = [self._assembled(given, c, operand=inside) if isinstance(c, ast.AST) else c for c in child]
                 setattr(copied, field_name, parts)
             elif isinstance(child, ast.expr):
-                setattr(copied, field_name, self._assembled(given, child, operand=inside))
+                loose = not isinstance(node, ast.IfExp) or isinstance(child, ast.IfExp | ast.Lambda | ast.NamedExpr)
+                setattr(copied, field_name, self._assembled(given, child, operand=inside and loose))
         return copied
 
     def keep(self) -> None:
@@ -332,8 +342,9 @@ def _selected(
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     for side in sides:
-        node = side.node if side is not None else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "contiguous":
+        ends = ends_of(side.node) if side is not None else ()
+        calls = [end.func for end in ends if isinstance(end, ast.Call)]
+        if any(isinstance(func, ast.Attribute) and func.attr == "contiguous" for func in calls):
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import UNKNOWN, Kind, Value
+from compilefix.analysis.values import ANY_LEAF, UNKNOWN, Kind, Value, join, undecided
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
 from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template
+from compilefix.codemods.selection import Given, Template, ends_of
 from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
@@ -75,6 +76,8 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             reason = f"`{item}` may be another element behind what stands before it in its branch"
             return reason if taken else _bind(item, Given(statement.value), branch)
         return f"`{snippet(statement)}` assigns to more than a local name"
+    if isinstance(statement, ast.If) and isinstance(around, ast.If) and around.orelse:
+        return _bind_fixed(statement, branch, around, scope, template)
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
     built = _built(statement, scope)
@@ -95,8 +98,11 @@ def _bind(name: str, given: Given, branch: Branch) -> str | None:
         return None
     others = [step for other, g in branch.assigns.items() if other != name for step in g.steps]
     uses = _reads(name, [given.node])
+    # Of the two sides of a conditional expression one is computed.
+    reads = [len(_reads(name, [end])) for end in ends_of(given.node)]
+    once = len(uses) == sum(reads) and max(reads) == 1 and not given.inlined
     # What is computed later than it stands could see another element.
-    if len(uses) != 1 or _reads(name, others) or name in branch.together or branch.items:
+    if not once or _reads(name, others) or name in branch.together or branch.items:
         return f"`{name}` is assigned twice in a branch"
     later = list(branch.assigns)[list(branch.assigns).index(name) + 1 :]
     if any(_reads(other, [given.node]) for other in later):
@@ -104,7 +110,7 @@ def _bind(name: str, given: Given, branch: Branch) -> str | None:
         if any(_reads(other, before.steps) for other in later):
             return f"`{name}` is assigned twice in a branch, around a name that both values read"
         del branch.assigns[name]
-    branch.assigns[name] = replace(given, inlined=((uses[0], before),))
+    branch.assigns[name] = replace(given, inlined=tuple((use, before) for use in uses))
     return None
 
 
@@ -151,6 +157,44 @@ def _bind_results(
     template.refuse(scope.legality.saved([call], around, scope.facts))
     branch.unpacked.append(f"{', '.join(targets)} = {template.use(call)}")
     return None
+
+
+def _bind_fixed(statement: ast.If, branch: Branch, around: ast.stmt, scope: Scope, template: Template) -> str | None:
+    """A fixed `if` in a branch that gives names values: each gets a conditional expression."""
+    no = f"a branch does more than assign: `if {snippet(statement.test)}:`"
+    if is_tensor_test(statement.test, scope):
+        return no
+    ways = [read_branch(body, around, scope, template) for body in (statement.body, statement.orelse)]
+    if any(way is None or way.together or way.unpacked or way.items for way in ways):
+        return template.broken or no
+    names = list(dict.fromkeys(name for way in ways if way is not None for name in way.assigns))
+    if any("." in name for name in names) or _reads_any([*names, *branch.assigns], statement.test):
+        return no
+    template.refuse(scope.legality.computed_again(statement.test, scope.facts))
+    before = scope.facts.env_before.get(statement, {})
+    for name in names:
+        sides: list[Given] = []
+        for way in ways:
+            given = way.assigns.get(name) if way is not None else None
+            if given is None:
+                value = before.get(name)
+                if value is None or not value.certain:
+                    return f"`{name}` has no value in a branch where `{snippet(statement.test)}` is not as it must be"
+                kept = ast.Name(name, ast.Load())
+                scope.facts.values[kept] = value
+                given = Given(kept, built=True)
+            sides.append(given)
+        node = ast.IfExp(statement.test, sides[0].node, sides[1].node)
+        values = tuple(scope.value(side.node) for side in sides)
+        scope.facts.values[node] = undecided(join(*values), values, ANY_LEAF)
+        reason = _bind(name, Given(node, (*sides[0].inlined, *sides[1].inlined), built=True), branch)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _reads_any(names: Sequence[str], node: ast.expr) -> bool:
+    return any(_reads(name, [node]) for name in names)
 
 
 def _is_self(node: ast.expr, scope: Scope) -> bool:

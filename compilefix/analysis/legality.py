@@ -228,6 +228,8 @@ class Legality:
             children, ok = [node.operand], isinstance(node.op, ast.USub | ast.UAdd)
         elif isinstance(node, ast.Subscript):
             children, ok = [node.value], True
+        elif isinstance(node, ast.IfExp):
+            children, ok = [node.body, node.orelse], True
         elif isinstance(node, ast.Call):
             name = facts.callee(node) or ""
             method = name.startswith("Tensor.")

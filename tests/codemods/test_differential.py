@@ -371,6 +371,12 @@ class Writer:
             self.put("    else:")
             self.put(f"        {a} = {self.same_sort(a)}")
         self.put(f"    {a} = {self.same_sort(a)}")
+        if self.pick("", "else") == "else":
+            self.put("else:")
+            self.put(f"    {a} = {self.same_sort(a)}")
+            if self.pick("", "fixed") == "fixed":
+                self.put("    if not flag:")
+                self.put(f"        {a} = {self.same_sort(a)}")
 
     def _exit(self, level: int) -> None:
         """An early return; `end` returns the same sort of tensor."""
