@@ -310,7 +310,17 @@ class Expressions(Calls):
         if decided is not None:
             self.facts.dead.add(node.orelse if decided else node.body)
             return body if decided else orelse
+        if self._is_tensor_for_sure(node.test):
+            return body
         return either(self.place(node), body, orelse)
+
+    def _is_tensor_for_sure(self, test: ast.expr) -> bool:
+        """Whether `isinstance(x, torch.Tensor)` asks what the code itself has made: an annotation may be wrong."""
+        if not isinstance(test, ast.Call) or self.facts.refs.get(test) != "isinstance" or len(test.args) != 2:
+            return False
+        value = self.facts.value(test.args[0])
+        made = isinstance(test.args[0], ast.Attribute) or any(not t.startswith("param:") for t in value.storage)
+        return made and value.is_tensor and value.certain and self.facts.value(test.args[1]).ref == "torch.Tensor"
 
     def _named_expr(self, node: ast.NamedExpr, env: Env) -> Value:
         value = self.eval(node.value, env)
