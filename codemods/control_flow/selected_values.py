@@ -61,9 +61,23 @@ def _of_links(node: ast.If, links: Sequence[Link], scope: Scope, template: Templ
     """What is left of a chain when some of what its branches do is done elsewhere."""
     if not any(not isinstance(statement, ast.Pass) for link in links for statement in link.body):
         return ""
-    if links[0].node is None:
-        return "\n".join(template.use(statement) for statement in links[0].body)
-    return _best(node, links, scope, template)
+    first = next((i for i, k in enumerate(links) if k.test is not None and is_tensor_test(k.test, scope)), None)
+    if first is None:
+        lines = _fixed_links(links, template)
+        return "\n".join(lines)
+    return _behind_fixed(links, first, scope, template) if first else _best(node, links, scope, template)
+
+
+def _fixed_links(links: Sequence[Link], template: Template) -> list[str]:
+    """The links of a chain as they are."""
+    if links[0].test is None:
+        return [template.use(statement) for statement in links[0].body]
+    lines: list[str] = []
+    for index, link in enumerate(links):
+        word = "elif" if index else "if"
+        lines.append("else:" if link.test is None else f"{word} {template.use(link.test)}:")
+        lines += [f"    {template.use(statement)}" for statement in link.body] or ["    pass"]
+    return lines
 
 
 def _joined(fixed: Sequence[ast.expr], template: Template) -> str:
@@ -94,11 +108,7 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
 
 def _behind_fixed(links: Sequence[Link], first: int, scope: Scope, template: Template) -> str | None:
     """A chain that begins with fixed conditions: those stay, and the rest becomes its `else`."""
-    lines: list[str] = []
-    for index, link in enumerate(links[:first]):
-        assert link.test is not None
-        lines.append(f"{'elif' if index else 'if'} {template.use(link.test)}:")
-        lines += [f"    {template.use(statement)}" for statement in link.body]
+    lines = _fixed_links(links[:first], template)
     template.keep()
     rest = selected_values(links[first:], scope, template)
     if rest is None:

@@ -85,6 +85,7 @@ class TensorIf(Rule):
         "exception-late",
         "gradient-text",
         "caller-place",
+        "text-order",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

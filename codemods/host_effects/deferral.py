@@ -173,6 +173,10 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         reasons += plan.reasons
         evaluated = scope.legality.both_evaluated([p for p in plan.nodes if p in scope.parents], scope.facts)
         late = [Obstacle(r, "log-late") for r in reasons]
+        stays = _left_in_place([call], scope)
+        if stays is not None:
+            reason = f"`{snippet(stays)}` stays where it is, and comes before what is carried to the boundary"
+            late.append(Obstacle(reason, "text-order"))
         more = [Obstacle("`stacklevel` names a caller, which is gone at the boundary", a) for a in plan.assumptions]
         return _conditional(body, names, values, condition), [*late, *more, *evaluated]
     return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
