@@ -34,7 +34,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
         target = parent.targets[0]
         if isinstance(target, ast.Name):
-            _follow_name(target.id, scope, flow)
+            _follow_name(target.id, scope, flow, stored=parent)
             return
     if decides(node, scope):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
@@ -71,7 +71,9 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
 
 
-def _follow_name(name: str, scope: Scope, flow: Flow, *, parameter: bool = False) -> None:
+def _follow_name(
+    name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | None = None
+) -> None:
     loads = scope.names(name)
     everywhere = [
         n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
@@ -79,9 +81,21 @@ def _follow_name(name: str, scope: Scope, flow: Flow, *, parameter: bool = False
     if (not loads and not parameter) or len(everywhere) != len(loads):
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return
-    if len(scope.names(name, stores=True)) != (0 if parameter else 1):
-        flow.refuse(f"`{name}` is assigned in several places")
-        return
+    given = not parameter and any(p.arg == name for p in scope.function.parameters)
+    if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
+        block = _block_that_stores(name, stored, scope) if stored is not None else None
+        if stored is None or block is None:
+            flow.refuse(f"`{name}` is assigned in several places")
+            return
+        end = (stored.end_lineno or 0, stored.end_col_offset or 0)
+        loads = [load for load in loads if (load.lineno, load.col_offset) >= end]
+        around = {node for statement in block for node in ast.walk(statement)}
+        if given and block is not scope.function.node.body and not around.issuperset(loads):
+            flow.refuse(f"`{name}` is an argument on another way")
+            return
+        if not loads:
+            flow.refuse(f"`{name}` is not used")
+            return
     followed = (scope.function, name)
     if followed in flow.following:
         flow.refuse(f"`{name}` is computed from itself")
@@ -90,6 +104,20 @@ def _follow_name(name: str, scope: Scope, flow: Flow, *, parameter: bool = False
     for load in loads:
         follow(load, scope, flow)
     flow.following.discard(followed)
+
+
+def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.stmt] | None:
+    """The block that runs once and holds all assignments of a name, if this statement is the last of them."""
+    parent = scope.parents.get(stored)
+    blocks = [getattr(parent, part, ()) for part in ("body", "orelse", "finalbody")]
+    block = next((block for block in blocks if isinstance(block, list) and stored in block), None)
+    statements = [scope.statement(store) for store in scope.names(name, stores=True)]
+    if block is None or not all(isinstance(s, ast.Assign | ast.AnnAssign) and s in block for s in statements):
+        return None
+    again = (ast.For, ast.AsyncFor, ast.While, ast.Try)
+    if any(isinstance(around, again) for around in scope.ancestors(stored)):
+        return None
+    return block if all(block.index(s) <= block.index(stored) for s in statements) else None
 
 
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
