@@ -67,17 +67,15 @@ class TensorTruth(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Asserts that break, and tensors used as truth values in expressions."""
+        checks = reads_in_checks(scope)
         for node in scope.nodes:
             if isinstance(node, ast.Assert):
                 yield from self._assert(node, scope)
-            elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare) and not self._inside_test(node, scope):
+            elif node in checks or self._inside_test(node, scope):
+                continue
+            elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
                 yield from self._expression(node, scope)
-            elif (
-                isinstance(node, ast.Call)
-                and is_builtin_truth(node, scope)
-                and not self._inside_test(node, scope)
-                and node not in reads_in_checks(scope)
-            ):
+            elif isinstance(node, ast.Call) and is_builtin_truth(node, scope):
                 message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
                 yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
 

@@ -67,9 +67,15 @@ def _only_checks(callee: Function, scope: Scope) -> bool:
 
 def _reads(node: ast.expr, scope: Scope) -> bool:
     return any(
-        isinstance(part, ast.expr) and (read_of(part, scope) is not None or is_builtin_truth(part, scope))
+        isinstance(part, ast.expr)
+        and (read_of(part, scope) is not None or is_builtin_truth(part, scope) or _negates(part, scope))
         for part in ast.walk(node)
     )
+
+
+def _negates(node: ast.expr, scope: Scope) -> bool:
+    """`not t`, a Python bool."""
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and is_tensor_test(node.operand, scope)
 
 
 def _passed_as_bool(node: ast.expr, call: ast.Call, callee: Function, scope: Scope) -> bool:
@@ -85,8 +91,8 @@ def _is_flag(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is a Python bool, computed from tensors."""
     if is_builtin_truth(node, scope):
         return True
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return is_tensor_test(node.operand, scope)
+    if _negates(node, scope):
+        return True
     if isinstance(node, ast.BoolOp):
         return all(_is_flag(value, scope) for value in node.values)
     source = read_of(node, scope)
