@@ -15,6 +15,8 @@ def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | No
     """The statement `name = ...` that gave a name the value that it has in `at`, where it stands in the same block."""
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return None
+    if not scope.names(node.id, stores=True):
+        return None
     block = scope.block(at)
     if at not in block:
         return None

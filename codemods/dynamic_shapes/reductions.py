@@ -10,12 +10,13 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
-from compilefix.codemods.dynamic_shapes.masks import Mask, masked_select_of, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, mask_of, masked_select_of, whole_mask
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.rule import Scope
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
 _ROW_REDUCTIONS = frozenset({"sum", "mean"})
+_LISTS = frozenset({"masked_select", "nonzero", "argwhere", "where"})
 COUNTS = frozenset({"numel", "nelement", "len", "shape", "size", "__len__"})
 
 
@@ -39,10 +40,19 @@ class Reduction:
 
 def reductions(scope: Scope) -> Iterator[Reduction]:
     """The reductions of masked elements in a function, each once."""
+    if not any(_selects(node, scope) for node in scope.nodes if isinstance(node, ast.Call | ast.Subscript)):
+        return
     for node in scope.nodes:
         found = _reduction(node, scope) if isinstance(node, ast.Call | ast.Subscript) else None
         if found is not None:
             yield found
+
+
+def _selects(node: ast.Call | ast.Subscript, scope: Scope) -> bool:
+    """Whether an expression gives as many elements as a mask has true values."""
+    if isinstance(node, ast.Subscript):
+        return mask_of(node, scope) is not None
+    return (scope.callee(node) or "").rpartition(".")[2] in _LISTS
 
 
 def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None:
