@@ -6,7 +6,7 @@
                                                                      with --observed DIR the arm as written is not run
                                                                      again: its breaks are those of `accuracy.py run`
     python benchmarks/share.py tables --out DIR [--markdown FILE] [--json FILE]
-    python benchmarks/share.py sites --out DIR PACKAGE ...           what CF2xx, CF4xx and CF5xx report, before and after
+    python benchmarks/share.py sites --out DIR PACKAGE ...           what CF2, CF4 and CF5 report, before and after
 
 Nothing that is installed is edited: the fixes are served from memory. `fix` and `run` keep what they have done in DIR
 and skip what is there. How it is counted stands in docs/share.md.
