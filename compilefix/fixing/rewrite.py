@@ -119,6 +119,7 @@ class _Apply(cst.CSTTransformer):
         self.pending = replacements
         self.line_length = line_length
         self.depth = 0
+        self.gone: list[cst.CSTNode] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.IndentedBlock):
@@ -130,6 +131,8 @@ class _Apply(cst.CSTTransformer):
     ) -> cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel:
         if isinstance(original, cst.IndentedBlock):
             self.depth -= 1
+        if self.gone and isinstance(updated, cst.IndentedBlock | cst.Module):
+            updated = self._comments_passed_on(updated)
         found = self.pending.pop(id(original), None)
         if found is None:
             return cast(cst.CSTNode, super().on_leave(original, updated))
@@ -157,7 +160,10 @@ class _Apply(cst.CSTTransformer):
         indent = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in lost.elements()]
         if not body:
             commented = any(line.comment is not None for line in (*leading, *indent))
-            return _removed(leading, indent) if commented else cst.RemoveFromParent()
+            if not commented:
+                return cst.RemoveFromParent()
+            self.gone.append(cst.SimpleStatementLine(body=[cst.Pass()], leading_lines=[*leading, *indent]))
+            return self.gone[-1]
         first = body[0]
         trailing = getattr(original, "trailing_whitespace", None)
         if (
@@ -171,6 +177,22 @@ class _Apply(cst.CSTTransformer):
         if hasattr(first, "leading_lines"):
             first = first.with_changes(leading_lines=[*leading, *indent, *first.leading_lines])
         return cst.FlattenSentinel([first, *body[1:]])
+
+    def _comments_passed_on(self, block: cst.IndentedBlock | cst.Module) -> cst.IndentedBlock | cst.Module:
+        """The block with the comments of statements that went before the ones that come next; `pass` where none is."""
+        body: list[cst.BaseStatement] = []
+        waiting: list[cst.EmptyLine] = []
+        for statement in cast(Sequence[cst.BaseStatement], block.body):
+            if any(statement is gone for gone in self.gone):
+                waiting += cast(cst.SimpleStatementLine, statement).leading_lines
+            elif waiting and hasattr(statement, "leading_lines"):
+                body.append(statement.with_changes(leading_lines=[*waiting, *statement.leading_lines]))
+                waiting = []
+            else:
+                body.append(statement)
+        if not body:
+            return block
+        return block.with_changes(body=body, footer=[*waiting, *block.footer])
 
     def _filled(self, edit: Edit) -> str:
         def replace(match: re.Match[str]) -> str:
@@ -283,10 +305,6 @@ class _Fill(cst.CSTTransformer):
                 value=updated_node.value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
             )
         return updated_node
-
-
-def _removed(leading: Sequence[cst.EmptyLine], comments: Sequence[cst.EmptyLine]) -> cst.CSTNode:
-    return cst.SimpleStatementLine(body=[cst.Pass()], leading_lines=[*leading, *comments])
 
 
 def _comments(node: cst.CSTNode, *, own_leading: bool) -> Counter[str]:
