@@ -12,10 +12,20 @@ from compilefix.source.index import Function
 from compilefix.source.tree import children
 
 
+# Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.
+_COMPUTES = frozenset(
+    {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
+)
+
+
 class Evidence:
-    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
+    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch.
+
+    `computes` are the parameters of which a method is called that arrays have, too.
+    """
 
     def __init__(self, function: Function) -> None:
+        self.computes: set[str] = set()
         self._proof: set[str] = set()
         self._hint: set[str] = set()
         method = function.cls is not None and function.parent is None and not function.is_static
@@ -30,6 +40,13 @@ class Evidence:
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
                     self._hint.add(attribute.value.id)
         for node in function.of(ast.Call):
+            if (
+                isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id in names
+                and node.func.attr in _COMPUTES
+            ):
+                self.computes.add(node.func.value.id)
             if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:
@@ -39,6 +56,8 @@ class Evidence:
                     self._proof.add(node.args[0].id)
                 elif called.startswith("self.") and called.count(".") == 1 and function.node.name == "forward":
                     self._hint.add(node.args[0].id)
+        if method and function.node.name == "forward":
+            self._hint |= self.computes
 
     def of(self, name: str) -> Value | None:
         """A tensor, certain or not; None without evidence."""

@@ -14,8 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.annotations import annotated
+from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.tree import walk, walk_block
@@ -119,6 +120,10 @@ def entry_points(inference: Inference, roots: Sequence[str] = ()) -> EntryPoints
         for site in compile_sites(project.modules[name], inference):
             unresolved = unresolved or not site.targets
             found.extend((function, site.label) for function in site.targets)
+    for function, _ in found:
+        # What is compiled is given tensors.
+        likely = dict.fromkeys(Evidence(function).computes, tensor(certain=False))
+        inference.called_with(function, likely)
     return EntryPoints(tuple(found), unresolved or not found or _is_installed(project))
 
 

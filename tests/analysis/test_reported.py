@@ -33,6 +33,33 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "arguments of compiled code without annotations": {
+        "pkg/model.py": """
+            @torch.compile
+            def scaled(x):
+                if x.sum() > 0:  # BREAK
+                    return x * 2
+                return x - 1
+            def step(x, flag):
+                if flag:
+                    x = x + 1
+                return x if x.max() > 3 else -x  # BREAK
+            compiled = torch.compile(step)
+        """,
+    },
+    "arguments of forward without annotations": {
+        "pkg/model.py": """
+            class Gate(nn.Module):
+                def forward(self, x, scale):
+                    if x.mean() > 0.5:  # BREAK
+                        return x * scale
+                    return x if scale > 1 else x + 1
+            def mean_of(rows):
+                if rows.mean() > 3:
+                    return 1
+                return 0
+        """,
+    },
     "a type alias in another file": {
         "pkg/types.py": """
             from typing import Optional
