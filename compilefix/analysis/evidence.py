@@ -11,7 +11,6 @@ from compilefix.analysis.values import Value, tensor
 from compilefix.source.index import Function
 from compilefix.source.tree import children
 
-
 # Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.
 _COMPUTES = frozenset(
     {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
