@@ -46,10 +46,10 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.expert_forms import sum_of
 from compilefix.codemods.dynamic_shapes.expert_rewrite import Rewrite
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing, routing_of
-from compilefix.codemods.dynamic_shapes.selected_elements import ROWS
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import imports

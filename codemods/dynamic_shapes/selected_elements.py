@@ -11,13 +11,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
+from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
 from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, masked_select_of
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.finding import Edit
@@ -25,9 +25,6 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
 
-ROWS = "all-rows"
-_CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
-_ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
 _SAFE_CONSTANTS = (1, 2)  # integers: beside them a tensor keeps its dtype
 
 
@@ -198,12 +195,15 @@ class Elements:
             callee = node.func
             if self.selects(callee, at):
                 return self._refuse(f"`{snippet(node.func)}` is not known")
-        if not self._elementwise(node, name, method):
-            return None
+        obstacle = by_element(node, name, method, scope)
+        if obstacle is not None:
+            self.obstacles.append(obstacle)
+            if obstacle.assumption is None:
+                return None
         short = name.rpartition(".")[2]
         args: list[ast.expr] = []
         for argument in node.args:
-            plain = short in _CONVERSIONS or short == "unsqueeze"
+            plain = short in CONVERSIONS or short == "unsqueeze"
             taken = self._other(argument) if plain and not self.selects(argument, at) else self.take(argument, at)
             if taken is None:
                 return None
@@ -248,46 +248,6 @@ class Elements:
     def _other(self, node: ast.expr) -> ast.expr:
         """An argument that is no tensor to compute with: a dtype, a device, a flag."""
         return place(ast.Name(self._atom(node), ast.Load()), node)
-
-    def _elementwise(self, node: ast.Call, name: str, method: bool) -> bool:
-        short = name.rpartition(".")[2]
-        api = torch_api.method(short) if method else torch_api.function(name)
-        if method and short in _CONVERSIONS:
-            return True
-        if short == "unsqueeze" and [ast.unparse(a) for a in node.args[0 if method else 1 :]] == ["-1"]:
-            return True
-        if api is not None:
-            if api.pointwise and not (api.mutates or api.random or api.random_training or api.host):
-                return not any(k.arg in ("out", "inplace") for k in node.keywords) or self._not(
-                    f"`{snippet(node)}` writes in place"
-                )
-            return self._not(f"`{snippet(node)}` does not treat each element by itself")
-        module = torch_api.module(name)
-        called = self.scope.value(node.func)
-        callee = self.scope.facts.calls.get(node)
-        if callee is not None and callee.cls is None:
-            return self._not(f"`{snippet(node.func)}` is not known to treat each element by itself")
-        if module is not None and called.is_(Kind.OBJECT):
-            if module.pointwise and not (called.inplace or module.random or module.random_training):
-                return True
-            if short not in _ROWS:
-                return self._not(f"`{snippet(node.func)}` does not treat each row by itself")
-        elif name.startswith(("torch.", "numpy.", "math.")) or (
-            isinstance(node.func, ast.Attribute) is False
-            and (
-                not isinstance(node.func, ast.Name | ast.Subscript)
-                or name in ("len", "int", "float", "sum", "max", "min")
-            )
-        ):
-            return self._not(f"`{snippet(node.func)}` is not known to treat each element by itself")
-        self.obstacles.append(
-            Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
-        )
-        return True
-
-    def _not(self, reason: str) -> bool:
-        self._refuse(reason)
-        return False
 
     def _refuse(self, reason: str) -> ast.expr | None:
         self.obstacles.append(Obstacle(reason))

@@ -1,0 +1,49 @@
+"""Calls that treat each element, or each row, of what they are given by itself."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+ROWS = "all-rows"
+CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
+"""Methods whose arguments are no tensors to compute with."""
+_ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
+
+
+def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacle | None:
+    """What stands in the way of giving a call all elements and not only selected ones; None where nothing does."""
+    short = name.rpartition(".")[2]
+    api = torch_api.method(short) if method else torch_api.function(name)
+    if method and short in CONVERSIONS:
+        return None
+    if short == "unsqueeze" and [ast.unparse(a) for a in node.args[0 if method else 1 :]] == ["-1"]:
+        return None
+    if api is not None:
+        if not api.pointwise or api.mutates or api.random or api.random_training or api.host:
+            return Obstacle(f"`{snippet(node)}` does not treat each element by itself")
+        written = any(k.arg in ("out", "inplace") for k in node.keywords)
+        return Obstacle(f"`{snippet(node)}` writes in place") if written else None
+    module = torch_api.module(name)
+    called = scope.value(node.func)
+    callee = scope.facts.calls.get(node)
+    if callee is not None and callee.cls is None:
+        return Obstacle(f"`{snippet(node.func)}` is not known to treat each element by itself")
+    if module is not None and called.is_(Kind.OBJECT):
+        if module.pointwise and not (called.inplace or module.random or module.random_training):
+            return None
+        if short not in _ROWS:
+            return Obstacle(f"`{snippet(node.func)}` does not treat each row by itself")
+    elif name.startswith(("torch.", "numpy.", "math.")) or (
+        isinstance(node.func, ast.Attribute) is False
+        and (
+            not isinstance(node.func, ast.Name | ast.Subscript) or name in ("len", "int", "float", "sum", "max", "min")
+        )
+    ):
+        return Obstacle(f"`{snippet(node.func)}` is not known to treat each element by itself")
+    return Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
