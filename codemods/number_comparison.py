@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, exact, read_of
+from compilefix.codemods.selection import Template, decides, exact, read_of
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -21,9 +21,11 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
-    """The read that a name is bound to, where one check that raises is all that the name is used in.
+    """The read that a name is bound to, where one check that raises, or comparisons in tests, are all its uses.
 
     In `n = mask.sum().item()` before `if n != len(x): raise ValueError(f"{n} tokens")` that is the call of `item`.
+    Compared in several tests, it must be an integer or compared with what every dtype holds: tests that stay compare
+    the tensor then, and not in double.
     """
     if not isinstance(node, ast.Name) or not scope.value(node).is_(Kind.NUMBER):
         return None
@@ -42,8 +44,13 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     if scope.legality.writer(found.storage, (), scope.facts) is not None:
         return None
     names = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == node.id]
-    checks = {_check_around(load, scope) for load in loads}
-    return read if len(names) == len(loads) + 1 and len(checks) == 1 and None not in checks else None
+    if len(names) != len(loads) + 1:
+        return None
+    if _one_check(loads, scope):
+        return read
+    compared = [p for load in loads if isinstance(p := scope.parents.get(load), ast.Compare) and decides(load, scope)]
+    whole = found.dtype in ("int", "bool") or all(_with_small_number(test, scope) for test in compared)
+    return read if len(compared) == len(loads) and whole else None
 
 
 def read_for_check(read: ast.Call, scope: Scope) -> bool:
@@ -52,7 +59,31 @@ def read_for_check(read: ast.Call, scope: Scope) -> bool:
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return False
     loads = scope.names(parent.targets[0].id)
-    return bool(loads) and checked_read(loads[0], scope) is read
+    return bool(loads) and _one_check(loads, scope) and checked_read(loads[0], scope) is read
+
+
+def _with_small_number(test: ast.Compare, scope: Scope) -> bool:
+    constants = [scope.value(side).const for side in (test.left, *test.comparators)]
+    return any(const is not None and _fits_all(const.value) for const in constants)
+
+
+def _is_int64(source: ast.expr) -> bool:
+    """Whether an integer tensor has the type of Python's: sums and counts of integers have."""
+    if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Attribute):
+        return False
+    return source.func.attr in ("sum", "count_nonzero", "argmax", "argmin") and not any(
+        keyword.arg == "dtype" for keyword in source.keywords
+    )
+
+
+def _fits_all(value: object) -> bool:
+    """Whether every dtype holds a number exactly."""
+    return isinstance(value, int | float) and exact(value) and 0 <= value <= 127
+
+
+def _one_check(loads: Sequence[ast.Name], scope: Scope) -> bool:
+    checks = {_check_around(load, scope) for load in loads}
+    return len(checks) == 1 and None not in checks
 
 
 def _check_around(load: ast.Name, scope: Scope) -> ast.If | None:
@@ -109,7 +140,11 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
         code = template.use(source if call is side else side, operand=True)
         code += ".reshape(())" if read.rank != 0 else ""
         if call is not side:  # the name keeps the tensor
-            edit = scope.edit(call, "{source}", source=source)
+            loads = scope.names(side.id) if isinstance(side, ast.Name) else []
+            exactly = _one_check(loads, scope) or read.dtype not in ("int", "bool") or _is_int64(source)
+            operand = isinstance(source, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.IfExp)
+            text = "({source})" if operand else "{source}"
+            edit = scope.edit(call, "{source}" if exactly else f"{text}.long()", source=source)
             template.edits += [edit] if edit not in template.edits else []
         codes.append(code + convert)
     return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
@@ -118,8 +153,7 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
 def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
     """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
     constants = [v.const.value for v in others if v.const is not None]
-    small = len(constants) == len(others) == 1 and exact(constants[0]) and 0 <= constants[0] <= 127  # type: ignore[operator]
-    if small:
+    if len(constants) == len(others) == 1 and _fits_all(constants[0]):
         return ""  # every dtype holds it
     kinds = {*reads, *(v.dtype for v in others)}
     if kinds <= {"int", "bool"}:
