@@ -182,7 +182,7 @@ class _Apply(cst.CSTTransformer):
         """The block with the comments of statements that went before the ones that come next; `pass` where none is."""
         body: list[cst.BaseStatement] = []
         waiting: list[cst.EmptyLine] = []
-        for statement in cast(Sequence[cst.BaseStatement], block.body):
+        for statement in block.body:
             if any(statement is gone for gone in self.gone):
                 waiting += cast(cst.SimpleStatementLine, statement).leading_lines
             elif waiting and hasattr(statement, "leading_lines"):
