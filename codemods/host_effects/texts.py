@@ -90,12 +90,17 @@ def _on_one_line(text: str) -> str:
     """Code that came on several lines, where it means the same on one: a text in triple quotes does not."""
     if "\n" not in text:
         return text
-    flat = re.sub(r"\s*\n\s*", " ", text)
-    try:
-        same = ast.dump(ast.parse(flat, mode="eval")) == ast.dump(ast.parse(f"({text}\n)", mode="eval"))
-    except SyntaxError:
-        return text
-    return flat if same else text
+    opened = re.sub(r"(?<=[(\[{])\s*\n\s*", "", text)
+    wanted = ast.dump(ast.parse(f"({text}\n)", mode="eval"))
+    # A comma at the end says that a tuple of one is a tuple, or nothing.
+    for end in (r",?\s*\n\s*(?=[)\]}])", r"\s*\n\s*(?=[)\]}])"):
+        flat = re.sub(r"\s*\n\s*", " ", re.sub(end, "", opened))
+        try:
+            if ast.dump(ast.parse(flat, mode="eval")) == wanted:
+                return flat
+        except SyntaxError:
+            continue
+    return text
 
 
 def operand_of(node: ast.expr, scope: Scope) -> str:

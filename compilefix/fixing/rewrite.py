@@ -19,6 +19,7 @@ from libcst.codemod.visitors import AddImportsVisitor
 from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
 from compilefix.codemods.finding import Edit, Span
+from compilefix.fixing.wrapping import Wrapping
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _PREFIX = "compilefix_part_"
@@ -154,7 +155,8 @@ class _Apply(cst.CSTTransformer):
         parsed = cst.parse_module(self._filled(edit) + "\n", config=self.module.config_for_parsing)
         fill = _Fill(self._parts(edit))
         filled = parsed.visit(fill)
-        body = [self._wrapped(statement, fill.kept, self.depth) for statement in filled.body]
+        wrapping = Wrapping(self.module.default_indent, self.line_length, fill.kept)
+        body = [wrapping.statement(statement, self.depth) for statement in filled.body]
         lost = _comments(original, own_leading=False) - _all_comments(body)
         leading = list(getattr(original, "leading_lines", ()))
         indent = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in lost.elements()]
@@ -208,61 +210,6 @@ class _Apply(cst.CSTTransformer):
                 raise EditError(f"line {span.line}: no expression or statement there")
             parts[_PREFIX + name] = node
         return parts
-
-    def _wrapped(
-        self,
-        statement: cst.SimpleStatementLine | cst.BaseCompoundStatement,
-        kept: Sequence[cst.BaseStatement],
-        depth: int,
-    ) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
-        """The statement with the arguments of its call one to a line, where it is too long for one.
-
-        `kept` are the original statements, which stay as they are.
-        """
-        if any(statement is original for original in kept):
-            return statement
-        if isinstance(statement, cst.If):
-            return self._wrapped_if(statement, kept, depth)
-        if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-            return statement
-        width = len(self.module.default_indent) * depth
-        code = cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
-        if "\n" in code or len(code) + width <= self.line_length:
-            return statement
-        small = statement.body[0]
-        call = getattr(small, "value", None)
-        if not isinstance(call, cst.Call) or not call.args:
-            return statement
-        inner = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.module.default_indent))
-        outer = cst.ParenthesizedWhitespace(indent=True)
-        one_line = cst.Module(body=[]).code_for_node(call).partition("(")[2]
-        together = len(self.module.default_indent) + width + len(one_line) - 1 <= self.line_length
-        args = list(call.args)
-        for index, arg in enumerate(args):
-            last = index == len(args) - 1
-            gap: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ") if together else inner
-            comma = (
-                cst.MaybeSentinel.DEFAULT if last and together else cst.Comma(whitespace_after=outer if last else gap)
-            )
-            args[index] = arg.with_changes(
-                comma=comma, whitespace_after_arg=outer if last and together else arg.whitespace_after_arg
-            )
-        split = call.with_changes(whitespace_before_args=inner, args=args)
-        return statement.with_changes(body=[small.with_changes(value=split)])
-
-    def _wrapped_if(self, statement: cst.If, kept: Sequence[cst.BaseStatement], depth: int) -> cst.If:
-        def wrapped(block: cst.BaseSuite) -> cst.BaseSuite:
-            if not isinstance(block, cst.IndentedBlock):
-                return block
-            inner = [self._wrapped(s, kept, depth + 1) for s in block.body]  # type: ignore[arg-type]
-            return block.with_changes(body=inner)
-
-        other = statement.orelse
-        if isinstance(other, cst.If):
-            other = self._wrapped_if(other, kept, depth)
-        elif isinstance(other, cst.Else):
-            other = other.with_changes(body=wrapped(other.body))
-        return statement.with_changes(body=wrapped(statement.body), orelse=other)
 
 
 class _Fill(cst.CSTTransformer):

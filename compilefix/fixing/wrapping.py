@@ -1,0 +1,125 @@
+"""Breaks statements that a rewrite has made too long for a line, as formatters do: arguments one to a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+_Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+
+
+@dataclass(frozen=True)
+class Wrapping:
+    """How long a line may be, and what it is indented with. `kept` are original statements, which stay as they are.
+
+    A depth is that of the block that a statement stands in; a level is how much further a line inside brackets is
+    indented.
+    """
+
+    indent: str
+    line_length: int
+    kept: Sequence[cst.BaseStatement]
+
+    def statement(self, statement: _Statement, depth: int) -> _Statement:
+        """The statement, with the call that it makes or assigns on several lines where one is too short."""
+        if any(statement is original for original in self.kept):
+            return statement
+        if isinstance(statement, cst.If):
+            return self._if(statement, depth)
+        if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+            return statement
+        code = cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
+        if "\n" in code or len(code) <= self._room(depth, 0):
+            return statement
+        small = statement.body[0]
+        call = getattr(small, "value", None)
+        if not isinstance(call, cst.Call) or not call.args:
+            return statement
+        return statement.with_changes(body=[small.with_changes(value=self._call(call, depth, 0))])
+
+    def _if(self, statement: cst.If, depth: int) -> cst.If:
+        def wrapped(block: cst.BaseSuite) -> cst.BaseSuite:
+            if not isinstance(block, cst.IndentedBlock):
+                return block
+            inner = [self.statement(s, depth + 1) for s in block.body]  # type: ignore[arg-type]
+            return block.with_changes(body=inner)
+
+        other = statement.orelse
+        if isinstance(other, cst.If):
+            other = self._if(other, depth)
+        elif isinstance(other, cst.Else):
+            other = other.with_changes(body=wrapped(other.body))
+        return statement.with_changes(body=wrapped(statement.body), orelse=other)
+
+    def _call(self, call: cst.Call, depth: int, level: int) -> cst.Call:
+        """The call with its arguments on a line of their own, one on each where they do not fit on one."""
+        inner, outer = self._line(level + 1), self._line(level)
+        one_line = _code(call).partition("(")[2]
+        together = len(one_line) - 1 <= self._room(depth, level + 1)
+        args = []
+        for index, arg in enumerate(call.args):
+            last = index == len(call.args) - 1
+            if together:
+                gap = cst.MaybeSentinel.DEFAULT if last else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+                behind = outer if last else arg.whitespace_after_arg
+                args.append(arg.with_changes(comma=gap, whitespace_after_arg=behind))
+                continue
+            comma = cst.Comma(whitespace_after=outer if last else inner)
+            if len(_code(arg.with_changes(comma=comma)).rstrip()) > self._room(depth, level + 1):
+                arg = arg.with_changes(value=self._expression(arg.value, depth, level + 1))
+            args.append(arg.with_changes(comma=comma))
+        return call.with_changes(whitespace_before_args=inner, args=args)
+
+    def _expression(self, node: cst.BaseExpression, depth: int, level: int) -> cst.BaseExpression:
+        """An argument that is too long for its line."""
+        if "\n" in _code(node):
+            return node
+        if isinstance(node, cst.ConcatenatedString):
+            return self._strings(node, level)
+        if isinstance(node, cst.BinaryOperation):
+            return self._operands(node, type(node.operator), level)
+        if isinstance(node, cst.Call) and node.args:
+            return self._call(node, depth, level)
+        if not isinstance(node, cst.Lambda):
+            return node
+        body = node.body
+        if isinstance(body, cst.IfExp) and not body.lpar:
+            inner = self._line(level + 1)
+            value = body.body
+            if isinstance(value, cst.Call) and value.args and len(_code(value)) > self._room(depth, level + 1):
+                value = self._call(value, depth, level + 1)
+            body = body.with_changes(
+                lpar=[cst.LeftParen(whitespace_after=inner)],
+                rpar=[cst.RightParen(whitespace_before=self._line(level))],
+                body=value,
+                whitespace_before_if=inner,
+                whitespace_before_else=inner,
+            )
+        elif isinstance(body, cst.Call) and body.args:
+            body = self._call(body, depth, level)
+        return node.with_changes(body=body)
+
+    def _strings(self, node: cst.ConcatenatedString, level: int) -> cst.ConcatenatedString:
+        right = node.right
+        if isinstance(right, cst.ConcatenatedString):
+            right = self._strings(right, level)
+        return node.with_changes(right=right, whitespace_between=self._line(level))
+
+    def _operands(self, node: cst.BinaryOperation, kind: type[cst.BaseBinaryOp], level: int) -> cst.BinaryOperation:
+        left = node.left
+        if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, kind) and not left.lpar:
+            left = self._operands(left, kind, level)
+        operator = node.operator.with_changes(whitespace_before=self._line(level))
+        return node.with_changes(left=left, operator=operator)
+
+    def _room(self, depth: int, level: int) -> int:
+        return self.line_length - len(self.indent) * (depth + level)
+
+    def _line(self, level: int) -> cst.ParenthesizedWhitespace:
+        return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent * level))
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module(body=[]).code_for_node(node)
