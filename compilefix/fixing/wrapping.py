@@ -34,10 +34,12 @@ class Wrapping:
         if "\n" in code or len(code) <= self._room(depth, 0):
             return statement
         small = statement.body[0]
-        call = getattr(small, "value", None)
-        if not isinstance(call, cst.Call) or not call.args:
-            return statement
-        return statement.with_changes(body=[small.with_changes(value=self._call(call, depth, 0))])
+        value = getattr(small, "value", None)
+        if isinstance(value, cst.Call) and value.args:
+            return statement.with_changes(body=[small.with_changes(value=self._call(value, depth, 0))])
+        if isinstance(value, cst.Tuple) and value.elements and len(value.lpar) <= 1:
+            return statement.with_changes(body=[small.with_changes(value=self._tuple(value, depth))])
+        return statement
 
     def _if(self, statement: cst.If, depth: int) -> cst.If:
         def wrapped(block: cst.BaseSuite) -> cst.BaseSuite:
@@ -52,6 +54,18 @@ class Wrapping:
         elif isinstance(other, cst.Else):
             other = other.with_changes(body=wrapped(other.body))
         return statement.with_changes(body=wrapped(statement.body), orelse=other)
+
+    def _tuple(self, value: cst.Tuple, depth: int) -> cst.Tuple:
+        """The tuple in parentheses, with an element on each line."""
+        inner, outer = self._line(1), self._line(0)
+        elements: list[cst.BaseElement] = []
+        for element in value.elements:
+            if len(_code(element.value)) + 1 > self._room(depth, 1):
+                element = element.with_changes(value=self._expression(element.value, depth, 1))
+            last = len(elements) == len(value.elements) - 1
+            elements.append(element.with_changes(comma=cst.Comma(whitespace_after=outer if last else inner)))
+        opened = [cst.LeftParen(whitespace_after=inner)]
+        return value.with_changes(elements=elements, lpar=opened, rpar=[cst.RightParen()])
 
     def _call(self, call: cst.Call, depth: int, level: int) -> cst.Call:
         """The call with its arguments on a line of their own, one on each where they do not fit on one."""

@@ -1,0 +1,79 @@
+"""Statements that are too long for a line come out on several, and mean the same."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+import pytest
+
+from compilefix.fixing.wrapping import Wrapping
+
+WARNED = """emit(
+    lambda condition, name: (
+        warnings.warn(
+            f"no positive samples in {name}, so that the recall is not defined",
+            UserWarning,
+        )
+        if condition
+        else None
+    ),
+    condition,
+    name,
+)
+"""
+RAISED = """emit(
+    lambda target, n: ValueError(
+        f"expected only values below {n} in the target tensor"
+        f" but got {torch.unique(target)} there",
+    ),
+    target,
+    raise_if=check,
+)
+"""
+RETURNED = """return (
+    torch.where(condition, first_result * 2, third_result),
+    torch.where(condition, second_result * 3, second_result),
+)
+"""
+TESTED = """emit(
+    lambda condition: print("far") if condition else None,
+    (first_variance < bound).any()
+    | (second_variance < bound).any()
+    | ~torch.isfinite(second_variance).any(),
+)
+"""
+
+
+def wrapped(code: str, line_length: int = 80) -> str:
+    module = cst.parse_module(code)
+    statement = module.body[0]
+    assert isinstance(statement, cst.SimpleStatementLine)
+    return module.with_changes(body=[Wrapping("    ", line_length, []).statement(statement, 0)]).code
+
+
+def on_one_line(code: str) -> str:
+    return ast.unparse(ast.parse(code.replace('"\n        f"', '" f"'))) + "\n"
+
+
+@pytest.mark.parametrize("code", [WARNED, RETURNED, TESTED])
+def test_long_statements_are_broken_as_formatters_do(code: str) -> None:
+    flat = on_one_line(code).replace("'", '"')
+    assert wrapped(flat) == code
+    assert wrapped(code) == code, "what stands on several lines already stays"
+
+
+def test_strings_that_stand_side_by_side_get_a_line_each() -> None:
+    flat = " ".join(line.strip() for line in RAISED.splitlines()).replace("( ", "(").replace(",)", ")") + "\n"
+    assert wrapped(flat.replace(", )", ")")) == RAISED
+
+
+@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED])
+@pytest.mark.parametrize("line_length", [1, 20, 50, 79, 100, 400])
+def test_the_meaning_stays(code: str, line_length: int) -> None:
+    flat = on_one_line(code)
+    assert ast.dump(ast.parse(wrapped(flat, line_length))) == ast.dump(ast.parse(code))
+
+
+def test_a_short_statement_stays_as_it_is() -> None:
+    assert wrapped("emit(lambda: print('a'),x )\n") == "emit(lambda: print('a'),x )\n"
