@@ -156,7 +156,7 @@ class ProgramState:
 
     def _is_own_file(self, module: ModuleType) -> bool:
         file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or module.__name__.partition(".")[0] == "torch":
+        if not isinstance(file, str) or module.__name__.partition(".")[0] in ("torch", "compilefix"):
             return False
         if file in self._served:
             return True

@@ -41,8 +41,8 @@ def _seen(
     path = folder / f"{MODULE}.py"
     path.write_text(source, encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
-    # The other tests of this process are not the program's state; to look at them at each call takes seconds.
-    monkeypatch.setattr(state, "_FOREIGN", (*state._FOREIGN, str(Path(__file__).parents[1])))
+    # What else this process has imported is not the state of the program; to look at it at each call takes seconds.
+    monkeypatch.setattr(state, "_FOREIGN", (*state._FOREIGN, str(Path(__file__).parents[2])))
     sys.modules.pop(MODULE, None)
     request = WorkerRequest(
         "arm", "observe", False, f"{path}:{workload}", OPTIONS, folder, vary_s=60.0, variants=variants
