@@ -176,7 +176,7 @@ class _Explorer:
         wanted = variant.calls or 1
         for call in itertools.count():
             record, seconds = caller.call(inputs[call % len(inputs)], call)
-            records.append({"call": call, "set": variant.input_set, "compiled": False, **record})
+            records.append({"call": call, "set": variant.input_set, "compiled": self._request.compiled, **record})
             if call == 0 and not variant.calls and seconds < _CHEAP_S:
                 wanted = _CALLS
             if call + 1 >= wanted or (not variant.calls and record["exception"] is not None):

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from compilefix.measuring.exactness import Exactness
-from compilefix.measuring.leaves import Leaf, by_place, compared
+from compilefix.measuring.leaves import TOLERANCES, Leaf, by_place, compared
 from compilefix.measuring.request import ArmResult, Options, Variant
-from compilefix.measuring.snapshot import same_node
-from compilefix.measuring.texts import said
+from compilefix.measuring.snapshot import dtypes_in, same_node
+from compilefix.measuring.texts import Rounding, said
 from compilefix.measuring.verdict_model import Difference, Parity, worst
 
 Record = Mapping[str, Any]
@@ -154,7 +154,7 @@ def _judged(
     elif _outside(left, rules) or (aspect == "gradients" and rules.variant is not None and not rules.variant.finite):
         return  # what is left of a gradient where an input is NaN or infinite is no program's promise
     elif aspect == "text":
-        yield from said(left["text"], right["text"], compiled=right["compiled"])
+        yield from said(left["text"], right["text"], _rounding(left, rules), compiling=right["compiled"])
     elif aspect == "outputs":
         if left["exception"] is None and right["exception"] is None:
             yield from _measured(aspect, "outputs", "output", pair, rules, beyond, exactness)
@@ -178,6 +178,14 @@ def _judged(
                     yield Leaf(place, "different", text=f"{verb} only in the {who}")
                 continue
             yield from _measured(aspect, name, place, pair, rules, beyond, exactness)
+
+
+def _rounding(left: Record, rules: Rules) -> Rounding:
+    """Compiled code may print another last digit, and what is computed in half precision is off like its outputs."""
+    if rules.eager:
+        return Rounding()
+    narrow = [TOLERANCES[dtype][0] for dtype in dtypes_in(left["outputs"]) if dtype in (torch.float16, torch.bfloat16)]
+    return Rounding(last_digit=True, relative=YARDSTICK * max(narrow, default=0.0))
 
 
 def _measured(

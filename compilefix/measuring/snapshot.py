@@ -102,6 +102,14 @@ def same_node(left: Node, right: Node) -> bool:
     return bool(left == right) or (left["kind"] == "scalar" and left["value"] != left["value"] != right["value"])
 
 
+def dtypes_in(node: Node) -> set[torch.dtype]:
+    """The dtypes of all tensors in a frozen value."""
+    if node["kind"] in ("tensor", "array"):
+        return {node["tensor"].dtype}
+    items = node["items"].values() if node["kind"] == "dict" else node.get("items", ())
+    return set().union(*map(dtypes_in, items))
+
+
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor in the plain strided layout, quantized values taken out."""
     if tensor.is_quantized:

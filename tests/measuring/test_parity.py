@@ -34,9 +34,11 @@ def arm(folder: Path, name: str, **changes: Any) -> ArmResult:
     return ArmResult(observations=path)
 
 
-def compared(folder: Path, left: dict[str, Any], right: dict[str, Any], base: dict[str, Any] | None = None) -> Any:
+def compared(
+    folder: Path, left: dict[str, Any], right: dict[str, Any], base: dict[str, Any] | None = None, eager: bool = False
+) -> Any:
     baseline = None if base is None else arm(folder, "base", **base)
-    return compare(arm(folder, "left", **left), arm(folder, "right", **right), baseline, Options())
+    return compare(arm(folder, "left", **left), arm(folder, "right", **right), baseline, Options(), eager=eager)
 
 
 def test_nan_equals_nan_and_differs_from_a_number(tmp_path: Path) -> None:
@@ -136,6 +138,7 @@ def _logged(text: str) -> list[list[Any]]:
     return [["model", "INFO", text, 0]]
 
 
+@pytest.mark.parametrize("compiling", [False, True])
 @pytest.mark.parametrize(
     ("eager", "compiled", "status"),
     [
@@ -148,8 +151,27 @@ def _logged(text: str) -> list[list[Any]]:
     ],
 )
 def test_the_last_printed_digit_of_compiled_code_may_be_off_by_one(
-    tmp_path: Path, eager: str, compiled: str, status: str
+    tmp_path: Path, eager: str, compiled: str, status: str, compiling: bool
 ) -> None:
     left, right = ({"stdout": f"{text}\n", "records": _logged(text)} for text in (eager, compiled))
-    assert compared(tmp_path, left, {**right, "compiled": True}).text == status
-    assert compared(tmp_path, left, right).text == "different"
+    assert compared(tmp_path, left, {**right, "compiled": compiling}).text == status
+    assert compared(tmp_path, left, right, eager=True).text == "different"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "compiled", "status"),
+    [
+        (torch.float16, "norm 105.187", "close"),
+        (torch.float16, "norm 106.500", "different"),
+        (torch.bfloat16, "norm 106.500", "close"),
+        (torch.bfloat16, "norm 112.000", "different"),
+        (torch.float32, "norm 105.187", "different"),
+    ],
+)
+def test_numbers_printed_by_compiled_code_are_as_exact_as_its_outputs(
+    tmp_path: Path, dtype: torch.dtype, compiled: str, status: str
+) -> None:
+    outputs = {"hidden": [torch.ones(2, dtype=dtype)]}
+    left, right = ({"outputs": outputs, "records": _logged(text)} for text in ("norm 105.125", compiled))
+    assert compared(tmp_path, left, right).text == status
+    assert compared(tmp_path, left, right, eager=True).text == "different"
