@@ -231,13 +231,15 @@ def _is_asked(node: ast.expr, scope: Scope) -> bool:
     return isinstance(parent, ast.Compare) and all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
 
 
-def _opposite(test: ast.expr, scope: Scope, template: Template) -> str | None:
+def _opposite(test: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str | None:
     value = scope.value(test)
     if value.is_tensor and not isinstance(test, ast.Compare) and value.dtype != "bool":
         template.refuse(scope.legality.condition(test, scope.facts))
-        return f"({template.use(test, operand=True)} == 0)"
+        reshape = ".reshape(())" if value.rank != 0 else ""
+        code = f"{template.use(test, operand=True)}{reshape} == 0"
+        return f"({code})" if operand else code
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _boolean(test.operand, scope, template, operand=True)
+        return _boolean(test.operand, scope, template, operand=operand)
     inner = _boolean(test, scope, template, operand=True)
     return None if inner is None else f"~{inner}"
 
@@ -248,7 +250,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         code = _joined(test.values, symbol, scope, template)
         return None if code is None else f"({code})" if operand else code
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _opposite(test.operand, scope, template)
+        return _opposite(test.operand, scope, template, operand=operand)
     if isinstance(test, ast.Call) and _is_whole(test, scope):
         return _whole(test, scope, template)
     if isinstance(test, ast.Call) and is_builtin_truth(test, scope):

@@ -88,7 +88,7 @@ class Template:
                 return self._assembled(inner, inner.node, operand=operand)
         made = (given.built and node is given.node) or not hasattr(node, "lineno")
         whole = not made and not any(name in ast.walk(node) for name, _ in given.inlined)
-        if isinstance(node, ast.expr) and whole and not _is_signed_number(node):
+        if isinstance(node, ast.expr) and whole and not _is_signed_number(node) and not _is_slice(node):
             self.use(node)
             return ast.Name(f"compilefix_{'operand' if operand else 'whole'}_{len(self.parts) - 1}", ast.Load())
         copied = copy.copy(node)
@@ -363,6 +363,11 @@ def _shares(node: ast.expr, value: Value, scope: Scope) -> bool:
     """Whether a value may be, or be a view of, a tensor that stands in its expression."""
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
     return any(may_share(scope.value(name).storage, value.storage) for name in names)
+
+
+def _is_slice(node: ast.AST) -> bool:
+    """Whether an index is no expression by itself: `1:` and `:, 1:`."""
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Tuple) and any(map(_is_slice, node.elts)))
 
 
 def _is_signed_number(node: ast.AST) -> bool:

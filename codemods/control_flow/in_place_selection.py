@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.in_place import OUTSIDE, written_always
@@ -12,77 +12,129 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, where
+from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
 
+_SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _METHODS = {"add_": ast.Add, "sub_": ast.Sub, "mul_": ast.Mult, "div_": ast.Div}
+_CHAINED = frozenset({*_METHODS, "lerp_", "clamp_", "clamp_min_", "clamp_max_", "neg_", "abs_", "nan_to_num_"})
 _RANKS = {"bool": 0, "int": 1, "float": 2}
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 
 @dataclass(frozen=True)
 class _Write:
-    """`memory` becomes `memory <operator> operand`, or the operand alone where there is no operator."""
+    """What is written into `memory`: `operand`, with an `operator` between the two, or what calls make of it.
+
+    calls: the methods that write in place one after the other, as in `m.mul_(0.9).add_(x)`.
+    """
 
     memory: ast.expr
-    operand: ast.expr
+    operand: ast.expr | None
     operator: ast.operator | None
+    calls: tuple[ast.Call, ...] = ()
+
+    @property
+    def operands(self) -> list[ast.expr]:
+        """All that is read beside the memory."""
+        given = [a for call in self.calls for a in (*call.args, *(k.value for k in call.keywords))]
+        return [*([self.operand] if self.operand is not None else []), *given]
 
 
-def selected_write(statement: ast.stmt, around: ast.If, condition: str, scope: Scope, template: Template) -> str | None:
-    """The statement that writes always; None where it is not of this kind, or an obstacle stands in the way."""
+def selected_write(
+    statement: ast.stmt,
+    around: ast.If,
+    condition: str,
+    scope: Scope,
+    template: Template,
+    code: Callable[[ast.expr], str] | None = None,
+) -> str | None:
+    """The statement that writes always; None where it is not of this kind, or an obstacle stands in the way.
+
+    `code` writes the parts of the statement, where they are not to be written as they stand in the file.
+    """
+    code = code or template.use
     write = _write(statement, scope)
     if write is None or not scope.value(write.memory).is_tensor:
         return None
-    memory, operand = scope.value(write.memory), scope.value(write.operand)
-    template.refuse(scope.legality.both_evaluated([write.memory, write.operand], scope.facts))
-    template.refuse(_fits(write, memory, operand, scope))
+    template.refuse(scope.legality.both_evaluated([write.memory, *write.operands], scope.facts))
+    template.refuse(_fits(write, scope))
     template.refuse(_gradients(write, statement, around, scope))
-    target = template.use(write.memory)
-    if write.operator is None and operand.const is not None:
-        return f"{target}.masked_fill_({condition}, {template.use(write.operand)})"
-    value = template.use(write.operand)
+    target = code(write.memory)
+    if write.calls:
+        value = target
+        for call in write.calls:
+            assert isinstance(call.func, ast.Attribute)
+            given = [code(a) for a in call.args] + [f"{k.arg}={code(k.value)}" for k in call.keywords]
+            value += f".{call.func.attr.removesuffix('_')}({', '.join(given)})"
+        return f"{target}.copy_({where(scope)}({condition}, {value}, {target}))"
+    assert write.operand is not None
+    value = code(write.operand)
+    if write.operator is None and scope.value(write.operand).const is not None:
+        return f"{target}.masked_fill_({condition}, {value})"
     if write.operator is not None:
-        built = ast.BinOp(write.memory, write.operator, write.operand)
-        ast.copy_location(built, statement)
-        value = template.code(Given(built, built=True))
+        value = value if isinstance(write.operand, _ATOMS) else f"({value})"
+        value = f"{target} {_SYMBOLS[type(write.operator)]} {value}"
     return f"{target}.copy_({where(scope)}({condition}, {value}, {target}))"
 
 
 def _write(statement: ast.stmt, scope: Scope) -> _Write | None:
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name | ast.Attribute):
-        known = isinstance(statement.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
-        if not known:
+        if type(statement.op) not in _SYMBOLS:
             return None
         read = copy.copy(statement.target)
         read.ctx = ast.Load()
         scope.facts.values[read] = scope.value(statement.target)
         return _Write(read, statement.value, statement.op)
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
     memory, method = call.func.value, call.func.attr
-    if not isinstance(memory, ast.Name | ast.Attribute) or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
-        return None
-    if method in ("copy_", "fill_"):
-        return _Write(memory, call.args[0], None)
-    return _Write(memory, call.args[0], _METHODS[method]()) if method in _METHODS else None
+    plain = not call.keywords and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    if plain and isinstance(memory, ast.Name | ast.Attribute):
+        if method in ("copy_", "fill_"):
+            return _Write(memory, call.args[0], None)
+        if method in _METHODS:
+            return _Write(memory, call.args[0], _METHODS[method]())
+    return _chain(call)
 
 
-def _fits(write: _Write, memory: Value, operand: Value, scope: Scope) -> Iterator[Obstacle]:
+def _chain(call: ast.Call) -> _Write | None:
+    """`m.mul_(0.9).add_(x, alpha=0.1)`: each method gives back the memory that it writes into."""
+    calls: list[ast.Call] = []
+    node: ast.expr = call
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        if node.func.attr not in _CHAINED or starred:
+            return None
+        calls.insert(0, node)
+        node = node.func.value
+    return _Write(node, None, None, tuple(calls)) if isinstance(node, ast.Name | ast.Attribute) and calls else None
+
+
+def _fits(write: _Write, scope: Scope) -> Iterator[Obstacle]:
     """Whether selecting between the new and the old value gives the dtype and shape of the memory."""
-    shown = snippet(write.memory)
+    memory, shown = scope.value(write.memory), snippet(write.memory)
     if not memory.certain:
         yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
-    if write.operator is not None:
-        divides = isinstance(write.operator, ast.Div)
-        if not keeps_type(memory, [write.operand], scope, divides=divides):
+    if write.operator is not None or write.calls:
+        divides = isinstance(write.operator, ast.Div) or bool(write.calls)
+        if not keeps_type(memory, write.operands, scope, divides=divides):
             yield Obstacle(f"the new value of `{shown}` is not proved to have its shape and dtype", "same-shape-dtype")
         return
+    assert write.operand is not None
+    operand = scope.value(write.operand)
     ranks = (_RANKS.get(memory.dtype or "", -1), _RANKS.get(operand.dtype or "", 3))
     if ranks[1] > ranks[0]:
-        yield Obstacle(f"what is written into `{shown}` is not proved to fit its dtype")
+        known = memory.dtype is not None and operand.dtype is not None
+        yield Obstacle(
+            f"what is written into `{shown}` is not proved to fit its dtype", None if known else "same-shape-dtype"
+        )
     if operand.const is None and not (operand.is_tensor and operand.certain):
-        yield Obstacle(f"what is written into `{shown}` is not proved to be a tensor")
+        yield Obstacle(
+            f"what is written into `{shown}` is not proved to be a tensor",
+            "branches-total" if operand.is_tensor else None,
+        )
     elif operand.const is None and operand.rank != 0 and not _same_shape(operand, memory):
         yield Obstacle(f"what is written into `{shown}` is not proved to have its shape", "same-shape-dtype")
 
@@ -92,9 +144,11 @@ def _same_shape(first: Value, second: Value) -> bool:
 
 
 def _gradients(write: _Write, statement: ast.stmt, around: ast.If, scope: Scope) -> Iterator[Obstacle]:
-    memory, operand = scope.value(write.memory), scope.value(write.operand)
-    if operand.leaves:
-        yield Obstacle(f"a gradient flows into `{snippet(write.memory)}`")
+    if isinstance(write.memory, ast.Attribute) and write.memory.attr == "data":
+        return  # no backward pass sees what is written into `.data`
+    memory = scope.value(write.memory)
+    if any(scope.value(operand).leaves for operand in write.operands):
+        yield Obstacle(f"a gradient flows into `{snippet(write.memory)}` on either side then", "no-gradient")
     if not _is_buffer(write.memory, scope):
         if memory.leaves and not memory.origin:
             yield Obstacle(f"a gradient flows through `{snippet(write.memory)}`")

@@ -59,6 +59,11 @@ def _of_block(name: str, body: Sequence[ast.stmt]) -> _Fate:
     return _Fate.KEPT
 
 
+def reads_first(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether a block may read the value that a name has before it."""
+    return _of_block(name, body) is _Fate.READ
+
+
 def _of_statement(name: str, statement: ast.stmt) -> _Fate:
     if isinstance(statement, ast.If):
         if _loads(name, [statement.test]):

@@ -20,6 +20,7 @@ from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
+from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 
@@ -94,15 +95,41 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
             return code
         template.reset()
     code = _rewrite(node, links, scope, template)
-    if code is not None or not alone or not any(_is_structured(s) for s in body):
+    if code is not None and template.broken is None:
         return code
     refused = list(template.obstacles)
     template.reset()
-    code = selected_statement_by_statement(node, body, scope, template)
+    if alone and any(_is_structured(s) for s in body):
+        code = selected_statement_by_statement(node, body, scope, template)
+        if code is not None and template.broken is None:
+            return code
+        template.reset()
+    code = _step_by_step(node, links, scope, template)
     if code is None or template.broken is not None:
         template.reset()
         template.refuse(refused)
         return None
+    return code
+
+
+def _step_by_step(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> str | None:
+    """All branches under names of their own; None, with the obstacle noted, where that cannot be."""
+    head = links[0].test
+    assert head is not None
+    fixed, tests = split_static(head, scope)
+    others = [link.test for link in links[1:] if link.test is not None]
+    if (fixed and others) or not all(is_tensor_test(t, scope) and not split_static(t, scope)[0] for t in others):
+        template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that has an `elif`")])
+        return None
+    template.refuse(order_kept(head, scope))
+    first = tests[0] if len(tests) == 1 else ast.copy_location(ast.BoolOp(ast.And(), tests), head)
+    branches = [(first, links[0].body), *((link.test, link.body) for link in links[1:])]
+    lines = selected_arms(branches, node, scope, template)
+    if lines is None or not fixed:
+        return None if lines is None else "\n".join(lines)
+    code = f"if {_joined(fixed, template)}:\n" + "\n".join(f"    {line}" for line in lines)
+    if len(links) > 1:
+        code += "\nelse:\n" + "\n".join(f"    {template.use(s)}" for s in links[1].body)
     return code
 
 

@@ -7,7 +7,9 @@ write in place, or return, and selects with `torch.where`. A turn of a loop that
 Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays inside.
 `if mask.any():` around statements that change only what the mask selects goes away. What a branch prints, logs, warns
 of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch that
-gives values too. Early returns become one return, where what stands behind them may run always.
+gives values too. Early returns become one return, where what stands behind them may run always; behind `if t: return`
+in a function that returns nothing, what it writes is selected. Branches that take several steps run under names of
+their own (`x_then`, `x_else`) before their results are selected.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -52,6 +54,7 @@ from compilefix.codemods.conditions import is_tensor_test, tensor_tests, tensor_
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
+from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
 from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.control_flow.selected_values import selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
@@ -77,6 +80,7 @@ class TensorIf(Rule):
         "same-shape-dtype",
         "finite-derivative",
         "gradient-zeros",
+        "no-gradient",
         "no-aliasing",
         "number-to-tensor",
         "float32-rounding",
@@ -112,7 +116,9 @@ class TensorIf(Rule):
         template = Template()
         edits: tuple[Edit, ...]
         try:
-            if returns_early(node):
+            if (rest := rest_of_function(node, scope)) is not None:
+                edits = guarded_rest(node, rest, scope, template)
+            elif returns_early(node):
                 edits = selected_return(node, scope, template)
             else:
                 code = selected_values(links, scope, template)
@@ -125,7 +131,8 @@ class TensorIf(Rule):
         late = "emit(" in text
         needed = imports(scope) if ".where(" in text else ()
         # With lines that go to the boundary, what they read goes with them.
-        always = () if late else tuple(scope.span(statement) for link in links for statement in link.body)
+        ran = [*(statement for link in links for statement in link.body), *(rest or ())]
+        always = () if late else tuple(scope.span(statement) for statement in ran)
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)

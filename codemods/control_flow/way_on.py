@@ -14,9 +14,10 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
-_QUIET_CONTEXTS = frozenset(
+QUIET_CONTEXTS = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast"}
 )
+"""What a `with` may hold open round code that is run always."""
 _KEEPS = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER)
 
 
@@ -90,7 +91,7 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
         return _block([*statement.body, *statement.orelse], way, scope, template)
     if isinstance(statement, ast.With):
         calls = [item.context_expr for item in statement.items]
-        if not all(scope.callee(call) in _QUIET_CONTEXTS for call in calls):
+        if not all(scope.callee(call) in QUIET_CONTEXTS for call in calls):
             return no
         return _block(statement.body, way, scope, template)
     if isinstance(statement, ast.Raise | ast.Assert):

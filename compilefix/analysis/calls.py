@@ -9,6 +9,7 @@ from compilefix.analysis import torch_api, values
 from compilefix.analysis.binding import Binding
 from compilefix.analysis.builtin_calls import BUILTINS, builtin_result, math_result, numpy_result
 from compilefix.analysis.function_facts import Env
+from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.operators import element_of, opaque, tensor_attribute
 from compilefix.analysis.summaries import from_summary, passed
@@ -283,6 +284,8 @@ class Calls(Binding):
         if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
             # These take no tensor without dimensions either.
             self.facts.float_only.append((node, args[0]))
+        if name in LEGACY_CONSTRUCTORS:
+            return legacy_tensor(name, node, args, operands, self.place(node))
         api = torch_api.function(name)
         if api is not None:
             if api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.regions import live_nodes
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
@@ -224,6 +225,8 @@ class EffectAnalysis:
             node, "float" if name == "torch.finfo" else "int", facts
         ):
             return Effects(raises=f"`{ast.unparse(node)}` raises for other dtypes")
+        if name in LEGACY_CONSTRUCTORS and facts.value(node).is_tensor:
+            return Effects(raises=None if _holds_numbers(node) else f"`{ast.unparse(node)}` may raise")
         if name in _READING_BUILTINS and any(_is_tensor(facts.value(a)) for a in node.args):
             return Effects(host=f"`{text}` reads the tensor's value")
         if name in _PURE_BUILTINS:
@@ -274,6 +277,12 @@ class EffectAnalysis:
             host=f"`{text}` reads the tensor's value" if api.host else None,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def _holds_numbers(node: ast.Call) -> bool:
+    """Whether a tensor is made of a list of numbers that stand there."""
+    listed = node.args[0] if len(node.args) == 1 else None
+    return isinstance(listed, ast.List | ast.Tuple) and all(isinstance(e, ast.Constant) for e in listed.elts)
 
 
 def _is_exception(name: str) -> bool:
