@@ -41,7 +41,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "rng-stream": "Random numbers may come from another stream with the same distribution.",
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (
-        "A layer that was given selected rows may be given all rows: it treats each row by itself (up to rounding), "
+        "A layer or function that was given selected rows may be given all rows: it treats each row by itself (up to rounding), "
         "writes into none, cannot fail on the others, and its result and gradient there are dropped."
     ),
     "summation-order": (

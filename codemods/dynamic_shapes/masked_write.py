@@ -30,7 +30,12 @@ elements they are cloned. A tensor that shares memory with itself (`expand`) is 
 writing to masked elements of one is deprecated. Where the backward pass fails because a tensor was written in place, it
 still does, and its message names another operation.
 
-A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. The gradient of one number that
+A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
+(`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
+along the last dimension. Where the mask is made of comparisons of `x`, the other rows get a number that the mask would
+select, so that the checks of the function hold for them too; a check of another argument is refused. An
+`if mask.any()` round nothing but the statement goes (`gradient-zeros`); without it, a function that checks its values
+may have raised where the mask selects nothing (`mask-not-empty`). The gradient of one number that
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
 than the tensor a mask is broadcast; where it does not fit the tensor, the index raises and the selection may not
 (`same-shape-dtype`).
@@ -46,6 +51,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
+from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
@@ -61,15 +67,42 @@ class MaskedWrite(Rule):
     name = "masked-write"
     summary = "masked elements that are read, computed with and written back"
     gb = ("GB0036",)
-    assumptions = ("same-shape-dtype", "branches-total", "finite-derivative", "no-aliasing", "all-rows")
+    assumptions = (
+        "same-shape-dtype",
+        "branches-total",
+        "finite-derivative",
+        "no-aliasing",
+        "all-rows",
+        "gradient-zeros",
+        "mask-not-empty",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Writes to masked elements whose new values are made of masked elements."""
         for node in scope.nodes:
             if isinstance(node, ast.Assign | ast.AugAssign):
+                call = masked_call(node, scope)
                 target = written(node, scope)
-                if target is not None:
+                if call is not None:
+                    yield self._judge_call(call, scope)
+                elif target is not None:
                     yield self._judge(node, target, scope)
+
+    def _judge_call(self, found: MaskedCall, scope: Scope) -> Finding:
+        message = f"`{snippet(found.call)}` is given as many rows as `{snippet(found.mask.node)}` has true values"
+        template = Template()
+        lines = lines_of(found, template, scope)
+        for target in found.targets:
+            if _overlaps(target.value, scope):
+                template.refuse(
+                    [Obstacle(f"elements of `{snippet(target.value)}` may share memory: `copy_` refuses that")]
+                )
+        if not lines or template.broken is not None:
+            return self.declined(scope, found.statement, message, template.broken or "the rows are not written back")
+        edit = scope.edit(found.replaced, "\n".join(lines), **template.parts)
+        always = (scope.span(found.statement),) if found.guard is not None else ()
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons, always=always)
+        return self.fixed(scope, found.statement, message, fix)
 
     def _judge(self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, scope: Scope) -> Finding:
         mask = whole_mask(target, scope)

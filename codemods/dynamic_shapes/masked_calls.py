@@ -1,0 +1,189 @@
+"""Selected rows given to a function of the project, and its results written back to them.
+
+if inside.any():                                    new_y, new_d = spline(torch.where(inside, x, -1.0), w)
+    y[inside], d[inside] = spline(x[inside],        y.copy_(torch.where(inside, new_y, y))
+                                  w[inside, :])     d.copy_(torch.where(inside, new_d, d))
+
+The function gets all rows. In those that the mask does not select, the tensor that the mask looks at has a number that
+it would select: the checks of the function hold there as they do for the selected rows.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, may_share
+from compilefix.codemods.dynamic_shapes import row_functions
+from compilefix.codemods.dynamic_shapes.atoms import free_name
+from compilefix.codemods.dynamic_shapes.element_calls import ROWS
+from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
+from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, whole_mask
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, where
+from compilefix.source.snippets import snippet
+
+
+@dataclass(frozen=True)
+class MaskedCall:
+    """The statement, what it writes, the mask, the call, and the `if` on the mask that holds nothing but it."""
+
+    statement: ast.Assign
+    targets: tuple[ast.Subscript, ...]
+    mask: Mask
+    call: ast.Call
+    guard: ast.If | None
+
+    @property
+    def replaced(self) -> ast.stmt:
+        """The statement that goes."""
+        return self.guard or self.statement
+
+
+def masked_call(node: ast.AST, scope: Scope) -> MaskedCall | None:
+    """The form in which a statement gives selected rows to a function of the project and writes what it returns."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
+        return None
+    callee = scope.facts.calls.get(node.value)
+    if callee is None or scope.value(node.value.func).may_be(Kind.OBJECT):
+        return None
+    whole = node.targets[0]
+    targets = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+    written = tuple(t for t in targets if isinstance(t, ast.Subscript))
+    masks = [whole_mask(t, scope) for t in written]
+    if not masks or len(written) != len(targets) or masks[0] is None or not all(masks[0].same(t) for t in written):
+        return None
+    arguments = [*node.value.args, *(k.value for k in node.value.keywords)]
+    if not any(isinstance(a, ast.Subscript) and masks[0].same(a) for a in arguments):
+        return None
+    return MaskedCall(node, written, masks[0], node.value, _guard(node, masks[0].node, scope))
+
+
+def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
+    """The statements to write; what stands in the way is noted in the template."""
+    mask, call = found.mask, found.call
+    callee = scope.facts.calls[call]
+    read = row_functions.read(callee, scope.legality.inference)
+    if read.broken is not None:
+        template.refuse([Obstacle(read.broken)])
+    reason = f"`{snippet(call.func)}` would be given all rows, and not only those of the mask"
+    template.refuse([Obstacle(reason, ROWS), Obstacle(reason, "finite-derivative")])
+    names = [t.value for t in found.targets]
+    if not all(isinstance(n, ast.Name | ast.Attribute) for n in (mask.node, *names)) or mask.leading or mask.last:
+        template.refuse([Obstacle("the mask and the tensors that are written have no names, or it is not the index")])
+        return []
+    if len({ast.unparse(n) for n in names}) < len(names):
+        template.refuse([Obstacle("a tensor is written twice")])
+    arguments = _arguments(found, read, template, scope)
+    code = f"{template.use(call.func)}({', '.join(arguments)})"
+    if found.guard is not None:
+        taken = any(scope.value(a).leaves for a in ast.walk(call) if isinstance(a, ast.Name))
+        text = "where the mask selects nothing the function is called too: gradients would be zeros instead of None"
+        template.refuse([Obstacle(text, "gradient-zeros")] if taken else [])
+    elif read.checks:
+        text = f"`{snippet(call.func)}` may raise where the mask selects nothing"
+        template.refuse([Obstacle(text, "mask-not-empty")])
+    text = f"what `{snippet(call.func)}` returns is not proved to have the dtype of what is written"
+    template.refuse([Obstacle(text, "same-shape-dtype")])
+    lines: list[str] = []
+    if len(names) == 1:
+        return [_written(mask, names[0], code, template, scope)]
+    for target in names:
+        lines.append(free_name(f"new_{ast.unparse(target).rpartition('.')[2]}", scope, lines))
+    return [f"{', '.join(lines)} = {code}"] + [
+        _written(mask, target, new, template, scope) for target, new in zip(names, lines, strict=True)
+    ]
+
+
+def _written(mask: Mask, target: ast.expr, code: str, template: Template, scope: Scope) -> str:
+    over, obstacles = laid_over(mask, target, scope, ast.unparse(mask.node))
+    template.refuse(obstacles)
+    name = ast.unparse(target)
+    return f"{name}.copy_({where(scope)}({over}, {code}, {name}))"
+
+
+def _arguments(found: MaskedCall, read: row_functions.RowFunction, template: Template, scope: Scope) -> list[str]:
+    """Code for the arguments, with whole tensors for what was selected of them."""
+    by_name = row_functions.given(found.call, scope.facts.calls[found.call])
+    written = [by_name[name] for name in sorted(read.written & set(by_name))]
+    checked = [by_name[name] for name in sorted(read.checked & set(by_name))]
+    filled = False
+    codes: list[str] = []
+    given = [(None, a) for a in found.call.args] + [(k.arg, k.value) for k in found.call.keywords]
+    for name, argument in given:
+        if isinstance(argument, ast.Starred) or (name is None and argument not in found.call.args):
+            template.refuse([Obstacle(f"`{snippet(found.call)}` passes an unknown number of arguments")])
+            continue
+        code, number = _argument(argument, found, template, scope)
+        filled = filled or number
+        if argument in written and not number:
+            if not isinstance(argument, ast.Subscript) or not found.mask.same(argument):
+                template.refuse([Obstacle(f"`{snippet(found.call.func)}` writes into `{snippet(argument)}`")])
+            code = f"{code}.clone()"
+        codes.append(code if name is None else f"{name}={code}")
+        selected = isinstance(argument, ast.Subscript) and found.mask.same(argument)
+        if argument in checked and selected and not number:
+            reason = f"`{snippet(found.call.func)}` raises for some values of `{snippet(argument)}`, and may for"
+            template.refuse([Obstacle(f"{reason} rows that the mask does not select")])
+    if read.checks and not filled:
+        reason = f"`{snippet(found.call.func)}` raises for some values, and may for rows that the mask does not select"
+        template.refuse([Obstacle(reason)])
+    return codes
+
+
+def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: Scope) -> tuple[str, bool]:
+    """Code for an argument, and whether rows that are not selected have a number in it that the mask would select."""
+    mask = found.mask
+    if not isinstance(argument, ast.Subscript) or not mask.same(argument):
+        if any(isinstance(n, ast.Subscript) and mask.same(n) for n in ast.walk(argument)):
+            template.refuse([Obstacle(f"`{snippet(argument)}` is made of selected rows")])
+        if not scope.value(argument).is_static and scope.value(argument).may_be(Kind.TENSOR):
+            reason = f"`{snippet(argument)}` is not proved to be one number: it may have an element for each true value"
+            template.refuse([Obstacle(reason, "same-shape-dtype")])
+        return template.use(argument), False
+    base = argument.value
+    does = scope.legality.effects.of(base, scope.facts)
+    if does.random or does.mutates or does.host or does.unknown or not isinstance(base, ast.Name | ast.Attribute):
+        template.refuse([Obstacle(f"give `{snippet(base)}` a name")])
+    code = template.use(base)
+    if scope.value(mask.node).shape_id is None or scope.value(mask.node).shape_id != scope.value(base).shape_id:
+        reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(base)}`, or of its rows"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+    number = selected_number(mask.node, base, found.replaced, scope)
+    if number is None:
+        storage = scope.value(base).storage
+        overwritten = any(may_share(storage, scope.value(t.value).storage) for t in found.targets)
+        return f"{code}.clone()" if overwritten else code, False
+    text, obstacles = number
+    template.refuse(obstacles)
+    return f"{where(scope)}({ast.unparse(mask.node)}, {code}, {text})", True
+
+
+def _guard(statement: ast.Assign, mask: ast.expr, scope: Scope) -> ast.If | None:
+    """The `if` that runs the statement, and nothing else, where the mask selects something."""
+    guard = scope.parents.get(statement)
+    if not isinstance(guard, ast.If) or guard.orelse or guard.body != [statement]:
+        return None
+    test = guard.test
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Gt | ast.NotEq):
+        zero = scope.value(test.comparators[0]).const
+        if zero is None or zero.value != 0 or not _reduces(test.left, mask, scope, ("sum", "count_nonzero")):
+            return None
+        return guard
+    return guard if _reduces(test, mask, scope, ("any", "sum", "count_nonzero")) else None
+
+
+def _reduces(node: ast.expr, mask: ast.expr, scope: Scope, names: tuple[str, ...]) -> bool:
+    """Whether a call makes one number of the mask with one of these functions."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+        return _reduces(node.func.value, mask, scope, names)
+    place, _, short = (scope.callee(node) or "").rpartition(".")
+    if short not in names or place not in ("torch", "Tensor"):
+        return False
+    given = list(node.args)
+    if place == "Tensor" and isinstance(node.func, ast.Attribute):
+        given.insert(0, node.func.value)
+    return len(given) == 1 and ast.dump(given[0]) == ast.dump(mask)
