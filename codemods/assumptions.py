@@ -41,18 +41,23 @@ ASSUMPTIONS: Mapping[str, str] = {
     "rng-stream": "Random numbers may come from another stream with the same distribution.",
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (
-        "A layer or function that was given selected rows may be given all rows: it treats each row by itself (up to rounding), "
-        "writes into none, cannot fail on the others, and its result and gradient there are dropped."
+        "A layer or function that was given selected rows may be given all rows: it treats each row by itself (up to "
+        "rounding), writes into none, cannot fail on the others, and its result and gradient there are dropped."
     ),
     "summation-order": (
         "The elements of a sum or mean may be added in another order, which changes the rounding; in half precision "
         "the sum may overflow where the mean did not."
     ),
+    "boolean-mask": (
+        "A tensor that is an index and is called a mask is boolean; with whole numbers an error is raised where rows "
+        "were taken."
+    ),
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "index-in-range": "An index lies below the number of classes that is given.",
     "enough-dimensions": (
-        "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before."
+        "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "
+        "result is another."
     ),
     "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
     "fixed-attribute": (

@@ -41,7 +41,7 @@ from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
-from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of
+from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, seems_mask
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, drafts_of
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
@@ -130,22 +130,11 @@ def _reason(node: ast.Subscript, drafts: Sequence[Draft]) -> str | None:
 
 
 def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
-    """What is surely a mask though not all is proved: the kind of what it indexes, or the dtype of a tensor `mask`."""
-    base = scope.value(node.value)
-    if not base.may_be(Kind.TENSOR):
+    """What is surely a mask though it is not proved that a tensor is indexed with it."""
+    if not scope.value(node.value).may_be(Kind.TENSOR):
         return None
-    for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-        if is_mask(part, scope):
-            return part
-        value, name = scope.value(part), snippet(part).rpartition(".")[2]
-        if (
-            value.is_tensor
-            and value.dtype is None
-            and name.strip("_").endswith("mask")
-            and isinstance(part, ast.Name | ast.Attribute)
-        ):
-            return part
-    return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
 
 
 def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import ast
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -32,8 +33,14 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     module = torch_api.module(name)
     called = scope.value(node.func)
     callee = scope.facts.calls.get(node)
-    if callee is not None and callee.cls is None:
-        return Obstacle(f"`{snippet(node.func)}` is not known to treat each element by itself")
+    if callee is not None and not called.may_be(Kind.OBJECT):
+        read = row_functions.read(callee, scope.legality.inference)
+        if read.broken is not None:
+            return Obstacle(read.broken)
+        if read.checks or read.written:
+            what = "raises for some values" if read.checks else "writes into what it is given"
+            return Obstacle(f"`{snippet(node.func)}` {what}")
+        return Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
     if module is not None and called.is_(Kind.OBJECT):
         if module.pointwise and not (called.inplace or module.random or module.random_training):
             return None

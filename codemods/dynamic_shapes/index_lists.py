@@ -70,20 +70,20 @@ def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
 def needs_only_mask(found: IndexList, scope: Scope) -> bool:
     """Whether all that is done with the places is to write there, to reduce what is there, and to count them."""
     uses = reads_of(found.statement, scope)
-    return bool(uses) and all(_place(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
+    return bool(uses) and all(place_of(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
 
 
 def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]:
     """The mask under the name that the list had, and sums of it where the length was asked for."""
     assert isinstance(found.statement.targets[0], ast.Name)
     name = found.statement.targets[0].id
-    template.refuse(_unchanged(found, scope))
+    template.refuse(unchanged(found.mask, scope))
     if scope.value(found.mask).rank is None:
         reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
     edits: list[Edit] = []
     for use in reads_of(found.statement, scope) or ():
-        asked, place = _asked(use, scope), _place(use, scope)
+        asked, place = _asked(use, scope), place_of(use, scope)
         if asked is not None:
             template.refuse(count_uses(asked, scope))
             edits.append(scope.edit(asked, f"{name}.sum()"))
@@ -95,15 +95,14 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
     return [scope.edit(found.statement.value, "{p}", p=found.mask), *edits]
 
 
-def _unchanged(found: IndexList, scope: Scope) -> Iterator[Obstacle]:
+def unchanged(mask: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether the mask, if it is one that has a name, is not written while the name of the list stands for it."""
-    value = scope.value(found.mask)
-    made = isinstance(found.mask, ast.Compare | ast.UnaryOp | ast.BinOp)
-    if not made and scope.legality.writer(value.storage, (), scope.facts) is not None:
-        yield Obstacle(f"`{snippet(found.mask)}` is written in place")
+    made = isinstance(mask, ast.Compare | ast.UnaryOp | ast.BinOp)
+    if not made and scope.legality.writer(scope.value(mask).storage, (), scope.facts) is not None:
+        yield Obstacle(f"`{snippet(mask)}` is written in place")
 
 
-def _place(use: ast.Name, scope: Scope) -> ast.Subscript | None:
+def place_of(use: ast.expr, scope: Scope) -> ast.Subscript | None:
     """The index that a use is, or begins, where that is written to or reduced."""
     node: ast.expr = use
     parent = scope.parents.get(node)

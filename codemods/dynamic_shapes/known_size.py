@@ -4,7 +4,8 @@
 Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
 test, or for the largest and smallest, or how many there are, or which of them an element has; and the list of the true
-places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`) that the code writes to, reduces or counts.
+places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`, `x[torch.where(mask)]`) that the code writes to,
+reduces or counts.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -53,7 +54,8 @@ The number of different values is that of the places where a new value begins in
 included; it was a Python number and becomes a tensor (`number-to-tensor`). The numbering of `return_inverse` is the
 same, and its counts stand in front of zeros, one for each element: that is safe where what is made of them, number by
 number, is in the end only indexed with the numbering. A mask as an index means the same as the list of its places,
-where it is as long as the tensor (`same-shape-dtype`). Complex numbers cannot be sorted (`same-shape-dtype`).
+where it is as long as the tensor (`same-shape-dtype`) and has a dimension (`enough-dimensions`). Complex numbers cannot
+be sorted (`same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -76,6 +78,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     number_of_values,
 )
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
+from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -94,7 +97,7 @@ class KnownSize(Rule):
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
     hints = ("bincount", "one_hot", "unique", "nonzero", "where(")
-    assumptions = ("index-in-range", "number-to-tensor", "same-shape-dtype", "float32-rounding")
+    assumptions = ("index-in-range", "number-to-tensor", "same-shape-dtype", "float32-rounding", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
@@ -107,6 +110,8 @@ class KnownSize(Rule):
                 yield self._distinct(node, number, groups, scope)
             elif (places := index_list(node, scope)) is not None and needs_only_mask(places, scope):
                 yield self._mask(node, places, scope)
+            elif (indices := index_tuple(node, scope)) is not None:
+                yield self._mask(node, indices, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
             else:
@@ -148,10 +153,13 @@ class KnownSize(Rule):
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
 
-    def _mask(self, node: ast.Call, found: IndexList, scope: Scope) -> Finding:
+    def _mask(self, node: ast.Call, found: IndexList | IndexTuple, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
         template = Template()
-        edits = mask_edits(found, template, scope)
+        if isinstance(found, IndexList):
+            edits = mask_edits(found, template, scope)
+        else:
+            edits = tuple_edits(found, template, scope)
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)

@@ -19,7 +19,7 @@ from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
-from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
@@ -69,6 +69,7 @@ def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
         template.refuse([Obstacle(read.broken)])
     reason = f"`{snippet(call.func)}` would be given all rows, and not only those of the mask"
     template.refuse([Obstacle(reason, ROWS), Obstacle(reason, "finite-derivative")])
+    template.refuse(boolean(mask.node, scope))
     names = [t.value for t in found.targets]
     if not all(isinstance(n, ast.Name | ast.Attribute) for n in (mask.node, *names)) or mask.leading or mask.last:
         template.refuse([Obstacle("the mask and the tensors that are written have no names, or it is not the index")])

@@ -79,6 +79,7 @@ class MaskedReduction(Rule):
         "number-to-tensor",
         "float32-rounding",
         "all-rows",
+        "boolean-mask",
         "index-in-range",
     )
 
@@ -101,6 +102,8 @@ class MaskedReduction(Rule):
         )
         if draft.broken is not None:
             return self.declined(scope, found.node, message, draft.broken)
+        if len(draft.group) > 1 and any(other.elements.named for other in draft.group):
+            return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
         if len(draft.group) > 1:
             edits = group_edits(draft.group, scope)
         else:

@@ -73,6 +73,7 @@ class MaskedWrite(Rule):
         "finite-derivative",
         "no-aliasing",
         "all-rows",
+        "boolean-mask",
         "gradient-zeros",
         "mask-not-empty",
     )
@@ -148,7 +149,8 @@ def _rewritten(
     name = ast.unparse(tensor)
     if isinstance(node, ast.AugAssign):
         old = elements.take(whole)
-        assert old is not None
+        if old is None:
+            return []
         tree = ast.copy_location(ast.BinOp(old, node.op, tree), old)
     if _overlaps(tensor, scope):
         elements.obstacles.append(Obstacle(f"elements of `{name}` may share memory: `copy_` refuses to write them"))

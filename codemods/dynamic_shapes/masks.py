@@ -60,11 +60,11 @@ def masked_select_of(node: ast.expr, scope: Scope) -> tuple[ast.expr, Mask] | No
 
 
 def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
-    """The boolean tensor that a tensor is indexed with, where it is proved to be one."""
+    """The boolean tensor that a tensor is indexed with: it is proved to be one, or its name says so."""
     if not scope.value(node.value).is_tensor:
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return next((part for part in parts if is_mask(part, scope)), None)
+    return next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
 
 
 def whole_mask(node: ast.Subscript, scope: Scope) -> Mask | None:
@@ -111,6 +111,25 @@ def is_mask(node: ast.expr, scope: Scope) -> bool:
     return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
 
 
+def seems_mask(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor of unknown dtype has the name of a mask, or is made of such tensors and masks."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return seems_mask(node.operand, scope)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+        sides = (node.left, node.right)
+        return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
+    value, name = scope.value(node), snippet(node).rpartition(".")[2]
+    named = isinstance(node, ast.Name | ast.Attribute) and name.strip("_").endswith(("mask", "masks"))
+    return named and value.is_tensor and value.dtype is None
+
+
+def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:
+    """What is not proved of a mask: a tensor of integers would be rows to take, and the selection raises."""
+    if scope.value(mask).dtype == "bool":
+        return []
+    return [Obstacle(f"`{snippet(mask)}` is not proved to be boolean", "boolean-mask")]
+
+
 def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[str, list[Obstacle]]:
     """Code for the mask with the dimensions of a tensor, and what is not proved.
 
@@ -155,6 +174,9 @@ def _same_dimensions(node: ast.expr, scope: Scope) -> str | None:
         other = scope.value(node.comparators[0])
         if other.is_(Kind.STATIC, Kind.SIZE) or other.is_scalar_tensor:
             return _same_dimensions(node.left, scope)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+        left, right = _same_dimensions(node.left, scope), _same_dimensions(node.right, scope)
+        return left if left == right else None
     if isinstance(node, ast.Call) and len(node.args) == 1 and (scope.callee(node) or "") in _TESTS:
         return _same_dimensions(node.args[0], scope)
     return None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
+from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
+from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.selection import Template, torch_name, where
@@ -18,6 +23,8 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     """Code for a reduction over all elements; None, with an obstacle noted, where there is none."""
     scope = elements.scope
     if found.kind in COUNTS:
+        if boolean(found.mask.node, scope):
+            elements.obstacles.append(Obstacle(f"`{snippet(found.mask.node)}` is not proved to be boolean"))
         elements.obstacles.extend(count_uses(found.node, scope))
         if found.mask.broadcast:
             if elements.take(found.source) is None:
@@ -33,14 +40,17 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     if tree is None:
         return None
     value = elements.judge(tree)
-    first = elements.atoms[elements.bases[0]]
+    plain = list(_as_large(tree, elements))
+    first = elements.atoms[plain[0] if plain else elements.bases[0]]
     if found.kind == "bincount":
         return _histogram(found, tree, value, elements, template)
     rows = bool(elements.row_bases)
+    if _adds_dimensions(tree, elements) if rows else not plain:
+        return _named(found, tree, value, elements, template)
     over = template.use(elements.mask.node) if rows else elements.over(first, template)
-    for text in elements.bases[1:]:
+    for text in elements.bases:
         one, other = scope.value(first), scope.value(elements.atoms[text])
-        if one.shape_id is None or one.shape_id != other.shape_id:
+        if text != ast.unparse(first) and (one.shape_id is None or one.shape_id != other.shape_id):
             reason = f"`{text}` is not proved to have the shape of `{snippet(first)}`"
             elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     if found.kind in COUNTS and rows:
@@ -50,6 +60,67 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)
+
+
+def _as_large(tree: ast.expr, elements: Elements) -> Iterator[str]:
+    """The bases with as many dimensions, and as long ones, as what is made of them: element by element."""
+    if isinstance(tree, ast.Name):
+        if tree.id in elements.bases and tree.id not in elements.row_bases:
+            yield tree.id
+    elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
+        for part in ast.iter_child_nodes(tree):
+            if isinstance(part, ast.expr):
+                yield from _as_large(part, elements)
+    elif isinstance(tree, ast.Call):
+        name = elements.scope.callee(tree) or ""
+        short = name.rpartition(".")[2]
+        method = name.startswith("Tensor.")
+        api = torch_api.method(short) if method else torch_api.function(name)
+        if (api is not None and api.pointwise) or short in _AS_LARGE:
+            own = [tree.func.value] if method and isinstance(tree.func, ast.Attribute) else []
+            for part in (*own, *tree.args, *(k.value for k in tree.keywords)):
+                yield from _as_large(part, elements)
+
+
+_AS_LARGE = CONVERSIONS | {"softmax", "log_softmax", "normalize", "cumsum"}
+
+
+def _adds_dimensions(tree: ast.expr, elements: Elements) -> bool:
+    """Whether what is made of rows may have another number of dimensions than the mask."""
+    if any(obstacle.assumption == ROWS for obstacle in elements.obstacles):
+        return True
+    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call | ast.Subscript))
+    return any(
+        isinstance(n, ast.Subscript)
+        or (elements.scope.callee(n) or "").rpartition(".")[2] == "unsqueeze"
+        or any(k.arg == "keepdim" for k in n.keywords)
+        for n in calls
+    )
+
+
+def _named(found: Reduction, tree: ast.expr, value: Value, elements: Elements, template: Template) -> str | None:
+    """What is made of all elements gets a name: only then can the mask be laid over it."""
+    mask = found.mask
+    statement = elements.scope.parents.get(found.node)
+    alone = isinstance(statement, ast.Return) or (
+        isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
+    )
+    plain = not (mask.leading or mask.last or mask.broadcast) and isinstance(mask.node, ast.Name)
+    if not alone or not plain or found.kind in COUNTS:
+        elements.obstacles.append(Obstacle("the size of what is made of the selected elements is not known"))
+        return None
+    assert isinstance(mask.node, ast.Name)
+    name = free_name("values", elements.scope)
+    replaced = elements.replaced(tree, value, template.use(mask.node), template)
+    if replaced:
+        elements.obstacles.append(Obstacle("the derivative may not be finite for elements that are not selected"))
+        return None
+    elements.named.append(f"{name} = {elements.code(tree, template, replaced)}")
+    over = f"{mask.node.id}[(...,) + (None,) * ({name}.dim() - {mask.node.id}.dim())]"
+    elements.over_codes.append(over)
+    reason = f"`{mask.node.id}` is not proved to have the first dimensions of what is made of all elements"
+    elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+    return _reduced(found, name, value, over, ast.Name(name, ast.Load()), elements, template)
 
 
 def _histogram(found: Reduction, tree: ast.expr, value: Value, elements: Elements, template: Template) -> str | None:
@@ -112,7 +183,7 @@ def _reduced(
                 "same-shape-dtype",
             )
         )
-    if found.rows or elements.row_bases:
+    if found.rows or (elements.row_bases and not elements.named):
         return f"{total} / {template.use(found.mask.node, operand=True)}.sum()"
     return f"{total} / {_count(over, first, elements, template)}"
 
@@ -123,6 +194,8 @@ def _count(over: str, tensor: ast.expr, elements: Elements, template: Template) 
     if mask.broadcast:
         both = f"{template.use(mask.node)}, {template.use(tensor)}"
         return f"{torch_name(scope)}.broadcast_tensors({both})[0].sum()"
+    if elements.named:
+        return f"{over}.expand_as({ast.unparse(tensor)}).sum()"
     same = scope.value(mask.node).shape_id
     whole = same is not None and same == scope.value(tensor).shape_id
     rank = scope.value(mask.node).rank

@@ -18,7 +18,7 @@ from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_v
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
-from compilefix.codemods.dynamic_shapes.masks import Mask, laid_over, masked_select_of
+from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, masked_select_of
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
@@ -37,7 +37,7 @@ class Elements:
     a tensor. safe_codes: how bases are, with a harmless number where the mask is false. reductions: what
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
-    made one number, with the last dimension.
+    made one number, with the last dimension. named: statements that the code needs before it.
     """
 
     mask: Mask
@@ -52,7 +52,12 @@ class Elements:
     reductions: Mapping[ast.expr, bool] = field(default_factory=dict)
     reduced: frozenset[ast.expr] = frozenset()
     row_bases: set[str] = field(default_factory=set)
+    named: list[str] = field(default_factory=list)
     _in_row: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.mask.broadcast:  # else the operation itself refuses other tensors
+            self.obstacles.extend(boolean(self.mask.node, self.scope))
 
     def take(self, node: ast.expr, at: ast.stmt | None = None) -> ast.expr | None:
         """The tree for an expression; None, with an obstacle noted, where it is not made element by element.
@@ -346,7 +351,7 @@ class Elements:
                 lines.append(f"{free} = {text}")
                 named[text] = free
                 code = code.replace(text, free)
-        return lines, code
+        return [*self.named, *lines], code
 
     def edits(self, node: ast.AST, lines: Sequence[str], template: Template) -> tuple[Edit, ...]:
         """The replacement of a statement or expression, of which only the last line must stay where it is.
