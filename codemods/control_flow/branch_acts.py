@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -23,6 +23,7 @@ from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, ta
 from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
 from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise
+from compilefix.codemods.host_effects.exception_texts import ends_in_exception, exception_of, is_text
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -35,7 +36,7 @@ _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER, Kind.CALLABLE)
 class _Split:
     """A link without its acts: those to be noted before the selection and behind it, and what else is left.
 
-    texts: the assignments that only an exception at the end of the link needs.
+    texts: the assignments that only an exception at the end of the link needs. late: those that are made with it.
     """
 
     link: Link
@@ -43,11 +44,8 @@ class _Split:
     after: tuple[ast.stmt, ...]
     rest: tuple[ast.stmt, ...]
     texts: tuple[ast.stmt, ...] = ()
-
-    @property
-    def raises(self) -> bool:
-        """Whether the link always ends in an exception."""
-        return any(isinstance(act, ast.Raise) for act in (*self.before, *self.after))
+    late: tuple[ast.stmt, ...] = ()
+    raises: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,10 @@ def split_acts(links: Sequence[Link], around: ast.If, scope: Scope) -> Acts:
     Raises:
         Refused: one cannot be moved before or behind what its branch computes.
     """
-    found = tuple(_split(link, around, scope) for link in links)
+    found = tuple(
+        replace(split, raises=any(exception_of(act, scope) is not None for act in (*split.before, *split.after)))
+        for split in (_split(link, around, scope) for link in links)
+    )
     left = [Link(split.link.node, split.rest) for split in found if not split.raises]
     if left and links[-1].node is None and left[-1].node is not None:
         left[-1] = Link(None, left[-1].body)  # `else` raises: who comes here has taken the last branch that is left
@@ -122,7 +123,8 @@ def act_lines(
             template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))  # type: ignore[attr-defined]
             lines.append(template.use(statement))
         for statement in split.before:
-            lines += _noted(statement, split.link, way, scope, template)
+            late = split.late if split.raises else ()
+            lines += _noted(statement, split.link, way, scope, template, late)
         for statement in split.after:
             behind += _noted(statement, split.link, way, scope, template)
     template.keep()
@@ -136,13 +138,15 @@ def _split(link: Link, around: ast.If, scope: Scope) -> _Split:
     texts: list[ast.stmt] = []
     body = list(link.body)
     for index, statement in enumerate(body):
+        if rest and exception_of(statement, scope) is not None and _made_late(rest, scope):
+            return _Split(link, (*before, *after, statement), (), (), tuple(texts), tuple(rest))
         if not _acts(statement, scope):
             rest.append(statement)
             continue
         needed = _needed(statement, rest, link, around, scope)
         others = [s for s in rest if s not in needed]
         shown = next((s for s in others if _may_show(statement, [s], scope)), None)
-        if isinstance(statement, ast.Raise):
+        if exception_of(statement, scope) is not None:
             if shown is not None:
                 raise Refused(f"`{snippet(statement)}` shows what `{snippet(shown)}` does before it")
             does = next((s for s in others if not _only_names(s, scope)), None)
@@ -159,6 +163,23 @@ def _split(link: Link, around: ast.If, scope: Scope) -> _Split:
             raise Refused(f"`{snippet(statement)}` stands between what its branch computes, and may show it")
         after.append(statement)
     return _Split(link, tuple(before), tuple(after), tuple(rest), tuple(texts))
+
+
+def _made_late(before: Sequence[ast.stmt], scope: Scope) -> bool:
+    """Whether the temporaries before an exception are made with it: those that read tensors, or are put together."""
+    if not is_text(before, scope):
+        return False
+    for statement in before:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+            return True
+        does = scope.legality.effects.of(statement.value, scope.facts)
+        shown = statement.value.values if isinstance(statement.value, ast.JoinedStr) else ()
+        fields = [part.value for part in shown if isinstance(part, ast.FormattedValue)]
+        if any(not scope.value(field).is_(*_PLAIN) for field in fields):
+            return True
+        if does.host is not None or does.raises is not None:
+            return True
+    return False
 
 
 def _needed(act: ast.stmt, rest: Sequence[ast.stmt], link: Link, around: ast.If, scope: Scope) -> list[ast.stmt]:
@@ -235,30 +256,47 @@ def _only_names(statement: ast.stmt, scope: Scope) -> bool:
 def _acts(statement: ast.stmt, scope: Scope) -> bool:
     """Whether a statement does nothing but print, log, warn or raise, perhaps under a fixed condition."""
     if isinstance(statement, ast.If):
-        inner = [*statement.body, *statement.orelse]
-        return not is_tensor_test(statement.test, scope) and all(_acts(s, scope) for s in inner)
+        if is_tensor_test(statement.test, scope):
+            return False
+        ways = [way for way in (statement.body, statement.orelse) if way]
+        return all(all(_acts(s, scope) for s in way) or ends_in_exception(way, scope) for way in ways)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return shows(statement.value, scope)
+        return shows(statement.value, scope) or exception_of(statement, scope) is not None
     return isinstance(statement, ast.Raise)
 
 
-def _noted(statement: ast.stmt, link: Link, taken: str, scope: Scope, template: Template) -> Iterator[str]:
+def _noted_block(body: Sequence[ast.stmt], link: Link, taken: str, scope: Scope, template: Template) -> Iterator[str]:
+    if not all(_acts(statement, scope) for statement in body):
+        yield from _noted(body[-1], link, taken, scope, template, body[:-1])
+        return
+    for statement in body:
+        yield from _noted(statement, link, taken, scope, template)
+
+
+def _noted(
+    statement: ast.stmt,
+    link: Link,
+    taken: str,
+    scope: Scope,
+    template: Template,
+    texts: Sequence[ast.stmt] = (),
+) -> Iterator[str]:
     if isinstance(statement, ast.If):
         template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
         yield f"if {template.use(statement.test)}:"
-        yield from (f"    {line}" for s in statement.body for line in _noted(s, link, taken, scope, template))
+        yield from (f"    {line}" for line in _noted_block(statement.body, link, taken, scope, template))
         if statement.orelse:
             yield "else:"
-            yield from (f"    {line}" for s in statement.orelse for line in _noted(s, link, taken, scope, template))
-    elif isinstance(statement, ast.Raise):
+            yield from (f"    {line}" for line in _noted_block(statement.orelse, link, taken, scope, template))
+    elif exception_of(statement, scope) is not None or isinstance(statement, ast.Raise):
         index = indexed_later(link.test, statement, scope) if link.test is not None else None
         if index is not None:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
             )
-        line, texts = deferred_raise(statement, taken, scope)
-        template.refuse([LATE, *(Obstacle(text, "gradient-text") for text in texts)])
+        line, shown = deferred_raise(statement, taken, scope, texts)
+        template.refuse([LATE, *(Obstacle(text, "gradient-text") for text in shown)])
         yield line
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         yield _noted_call(statement.value, taken, scope, template)

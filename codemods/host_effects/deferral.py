@@ -14,6 +14,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
 from compilefix.codemods.host_effects.calls import calls_with, effects, kind_of, taken_by_name
+from compilefix.codemods.host_effects.exception_texts import asserted_text, make
 from compilefix.codemods.host_effects.late import inline_or_captured
 from compilefix.codemods.host_effects.levels import calls_under, level_guard
 from compilefix.codemods.host_effects.once import is_cached, once_function
@@ -89,10 +90,13 @@ def _left_in_place(moved: Sequence[ast.Call], scope: Scope) -> ast.Call | None:
     return None
 
 
-def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope) -> tuple[str, list[str]]:
+def deferred_raise(
+    statement: ast.stmt, failed: str, scope: Scope, texts: Sequence[ast.stmt] = ()
+) -> tuple[str, list[str]]:
     """Code that raises at the boundary what a statement raises, where the code `failed` gives a true tensor.
 
-    The second part says which tensors in the exception's text would lose what it shows of their gradient.
+    `texts` are the statements before it that only its exception needs. The second part says which tensors in the
+    exception's text would lose what it shows of their gradient.
 
     Raises:
         Refused: a part of the exception cannot be made later.
@@ -105,7 +109,11 @@ def deferred_raise(statement: ast.Raise | ast.Assert, failed: str, scope: Scope)
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
     plan = Plan(scope, lenient=True)
-    if isinstance(statement, ast.Assert):
+    make(texts, plan)
+    asserted = asserted_text(statement, scope)
+    if asserted is not None:
+        body = f"AssertionError({argument(asserted, plan, raw=True)})"
+    elif isinstance(statement, ast.Assert):
         body = f"AssertionError({argument(statement.msg, plan, raw=True) if statement.msg is not None else ''})"
     elif isinstance(exception, ast.Call):
         function = receiver_text(exception.func, plan)

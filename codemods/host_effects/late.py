@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check_text, is_global
@@ -44,6 +44,15 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         return source_of(node, scope)
     if isinstance(node, ast.JoinedStr):
         return _replaced(node, _fields(node), plan)
+    if isinstance(node, ast.Name) and node.id in plan.made:
+        if raw:
+            check_text(node, scope.value(node), plan)
+        return plan.made[node.id]
+    if plan.made and any(isinstance(n, ast.Name) and n.id in plan.made for n in ast.walk(node)):
+        children = _late_children(node, scope)
+        if children is None:
+            return whole(node, plan)
+        return _replaced(node, list(zip(children, _shown(node, children, raw, scope), strict=True)), plan)
     if is_global(node, scope):
         return inline_or_captured(node, plan)
     if isinstance(node, ast.Name) and (read := bound_read(node, scope)) is not None:
@@ -71,6 +80,36 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         ):
             raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
     return capture(node, plan, checked=True, raw=raw)
+
+
+def whole(node: ast.expr, plan: Plan) -> str:
+    """The text of an expression that is computed in the lambda from the names and attributes in it."""
+    return replaced_parts(node, list(_leaves(node, plan)), plan.scope)
+
+
+def _leaves(node: ast.AST, plan: Plan) -> Iterator[tuple[ast.expr, str]]:
+    if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda):
+        raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
+    if isinstance(node, ast.Name | ast.Attribute) and _is_path(node):
+        if isinstance(node, ast.Name) and node.id in plan.made:
+            yield node, plan.made[node.id]
+        elif is_global(node, plan.scope):
+            plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        else:
+            yield node, capture(node, plan, checked=False)
+        return
+    for child in ast.iter_child_nodes(node):
+        called = isinstance(node, ast.Call) and child is node.func and isinstance(child, ast.Attribute)
+        if called and not is_global(child, plan.scope):  # type: ignore[arg-type]
+            yield from _leaves(child.value, plan)  # type: ignore[attr-defined]
+        elif isinstance(child, ast.expr | ast.keyword):
+            yield from _leaves(child, plan)
+
+
+def _is_path(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def inline_or_captured(node: ast.expr, plan: Plan) -> str:

@@ -19,7 +19,10 @@ class Refused(Exception):
 
 @dataclass
 class Plan:
-    """One call on its way into a lambda: what is passed to it, and what is taken on trust."""
+    """One call on its way into a lambda: what is passed to it, and what is taken on trust.
+
+    made: the code of names whose values are made in the lambda.
+    """
 
     scope: Scope
     captured: dict[str, str] = field(default_factory=dict)
@@ -30,6 +33,7 @@ class Plan:
     gradient_texts: list[str] = field(default_factory=list)
     nodes: list[ast.expr] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
 
     def assume(self, assumption: str, reason: str) -> None:
         """Rest on an assumption, because of something that is not proved."""

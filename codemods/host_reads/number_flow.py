@@ -23,6 +23,7 @@ class Flow:
     operations: Python arithmetic on the way. integral: all of it adds, subtracts or multiplies by a small integer.
     beside: it meets tensors in arithmetic, where the precision of what was computed on the way shows.
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
+    narrow: it meets a tensor without dimensions, whose dtype a wider one would change.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
@@ -34,12 +35,13 @@ class Flow:
     integral: bool = True
     exactly: bool = True
     beside: bool = False
+    narrow: bool = False
     handed_out: bool = False
     picks: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0
-    following: set[tuple[Function, str]] = field(default_factory=set)
+    following: set[tuple[Function, str, ast.stmt | None]] = field(default_factory=set)
 
     def refuse(self, reason: str, assumption: str | None = None) -> None:
         """Note what stands in the way."""
@@ -115,6 +117,10 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )
     elif value.dtype != "float" or not value.dimensioned or flow.read.dtype in (None, "complex"):
+        flow.narrow = flow.narrow or value.rank == 0
+        same = value.dtype_id is not None and value.dtype_id == flow.read.dtype_id
+        if value.rank == 0 and value.dtype == "float" and same:
+            return
         flow.refuse(
             f"`{snippet(other)}` is not proved to be a floating tensor with "
             f"dimensions: the result's dtype could change",

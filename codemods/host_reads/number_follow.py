@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
@@ -87,8 +88,7 @@ def _follow_name(
         if stored is None or block is None:
             flow.refuse(f"`{name}` is assigned in several places")
             return
-        end = (stored.end_lineno or 0, stored.end_col_offset or 0)
-        loads = [load for load in loads if (load.lineno, load.col_offset) >= end]
+        loads = _reached(stored, block, loads, scope)
         around = {node for statement in block for node in ast.walk(statement)}
         if given and block is not scope.function.node.body and not around.issuperset(loads):
             flow.refuse(f"`{name}` is an argument on another way")
@@ -96,7 +96,7 @@ def _follow_name(
         if not loads:
             flow.refuse(f"`{name}` is not used")
             return
-    followed = (scope.function, name)
+    followed = (scope.function, name, stored)
     if followed in flow.following:
         flow.refuse(f"`{name}` is computed from itself")
         return
@@ -107,7 +107,7 @@ def _follow_name(
 
 
 def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.stmt] | None:
-    """The block that runs once and holds all assignments of a name, if this statement is the last of them."""
+    """The block that runs once and holds all assignments of a name, this statement among them."""
     parent = scope.parents.get(stored)
     blocks = [getattr(parent, part, ()) for part in ("body", "orelse", "finalbody")]
     block = next((block for block in blocks if isinstance(block, list) and stored in block), None)
@@ -117,7 +117,18 @@ def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.
     again = (ast.For, ast.AsyncFor, ast.While, ast.Try)
     if any(isinstance(around, again) for around in scope.ancestors(stored)):
         return None
-    return block if all(block.index(s) <= block.index(stored) for s in statements) else None
+    return block
+
+
+def _reached(stored: ast.Assign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope) -> list[ast.Name]:
+    """The uses of a name that see what a statement of the block stores in it: those up to the next one that stores."""
+    assert isinstance(stored.targets[0], ast.Name)
+    stores = (scope.statement(n) for n in scope.names(stored.targets[0].id, stores=True))
+    after = sorted(block.index(s) for s in stores if block.index(s) > block.index(stored))
+    end = (stored.end_lineno or 0, stored.end_col_offset or 0)
+    last = block[after[0]] if after else None
+    until = (last.end_lineno or 0, last.end_col_offset or 0) if last is not None else (math.inf, 0)
+    return [load for load in loads if end <= (load.lineno, load.col_offset) < until]
 
 
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
@@ -257,10 +268,17 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
         flow.refuse(f"`{snippet(call)}` gives the constant for NaN, and `clamp` gives NaN")
         return True
     bound = "min" if name == "max" else "max"
+    constant = value.const
+    whole = constant.value if constant is not None and isinstance(constant.value, int | float) else None
+    if scope.value(node).dtype == "int" and isinstance(whole, float) and whole.is_integer() and abs(whole) <= 2**53:
+        # `max(n, 1.0)` of an integer: as one it takes the dtype of any floating tensor that it meets.
+        flow.rewrites.append((call, lambda render: f"{render(node)}.clamp({bound}={int(whole)})"))
+        flow.compute(whole=True)
+        follow(call, scope, flow)
+        return True
     flow.rewrites.append(
         (call, lambda render: f"{render(node)}.clamp({bound}={render.template.use(other)})"),
     )
-    constant = value.const
     if constant is None or not exact(constant.value) or value.dtype != flow.read.dtype:
         flow.compute(whole=value.dtype == "int")
     follow(call, scope, flow)
