@@ -130,9 +130,10 @@ class TensorIf(Rule):
         text = "\n".join(edit.template for edit in edits)
         late = "emit(" in text
         needed = imports(scope) if ".where(" in text else ()
-        # With lines that go to the boundary, what they read goes with them.
         ran = [*(statement for link in links for statement in link.body), *(rest or ())]
-        always = () if late else tuple(scope.span(statement) for statement in ran)
+        if late:  # what only the lines read that go to the boundary goes with them
+            ran = [statement for statement in ran if _read_behind(statement, node, scope)]
+        always = tuple(scope.span(statement) for statement in ran)
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)
@@ -164,6 +165,17 @@ class TensorIf(Rule):
 def _is_elif(node: ast.If, scope: Scope) -> bool:
     parent = scope.parents.get(node)
     return isinstance(parent, ast.If) and parent.orelse == [node] and parent.col_offset == node.col_offset
+
+
+def _read_behind(statement: ast.stmt, node: ast.If, scope: Scope) -> bool:
+    """Whether a statement assigns what is read outside of the `if`."""
+    if not isinstance(statement, ast.Assign | ast.AugAssign):
+        return False
+    inside = set(ast.walk(node))
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    plain = all(isinstance(target, ast.Name) for target in targets)
+    return not plain or any(n not in inside for name in names for n in scope.names(name))
 
 
 def _only_raises(link: Link, links: Sequence[Link]) -> bool:

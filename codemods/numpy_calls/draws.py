@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.numpy_calls.deciding import decides
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
 
-_UNIFORM, _NORMAL = "rand", "randn"
+_UNIFORM, _NORMAL, _BETA = "rand", "randn", "Beta"
 _DRAWS: Mapping[str, tuple[str, int]] = {
     "random.random": (_UNIFORM, 0),
+    "random.uniform": (_UNIFORM, 2),
+    "random.betavariate": (_BETA, 2),
     "random.gauss": (_NORMAL, 2),
     "random.normalvariate": (_NORMAL, 2),
     "numpy.random.rand": (_UNIFORM, 0),
@@ -23,9 +26,12 @@ _DRAWS: Mapping[str, tuple[str, int]] = {
     "numpy.random.uniform": (_UNIFORM, 2),
     "numpy.random.randn": (_NORMAL, 0),
     "numpy.random.normal": (_NORMAL, 2),
+    "numpy.random.beta": (_BETA, 2),
 }
-"""By draw: torch's function, and the number of arguments that shift and scale it (low and high, mean and deviation)."""
+"""By draw: torch's function, and the number of arguments that shift and scale it (low and high, mean and deviation) or,
+for Beta, that say which distribution it is."""
 
+_NOT_ORDER = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -37,6 +43,9 @@ def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> s
     if len(node.args) not in (0, count):
         return None
     torch = torch_name(scope)
+    if function == _BETA:
+        shape = [f"{torch}.tensor({template.use(a)}, dtype={torch}.float64)" for a in node.args]
+        return f"{torch}.distributions.Beta({', '.join(shape)}).sample()" if len(shape) == 2 else None
     code = f"{torch}.{function}((), dtype={torch}.float64)"
     if not node.args:
         return code
@@ -45,6 +54,8 @@ def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> s
         return f"({first} + {second} * {code})"
     low, high = (scope.value(a).const for a in node.args)
     if low is not None and high is not None and type(low.value) is type(high.value) is int:
+        if (low.value, high.value) == (0, 1):
+            return code
         return f"({first} + {high.value - low.value} * {code})"
     return f"({first} + ({second} - {first}) * {code})"
 
@@ -77,6 +88,8 @@ def arithmetic_only(node: ast.expr, scope: Scope, followed: frozenset[str] = fro
             yield Obstacle(f"`{snippet(parent)}` had a Python number in it, and now has a tensor", "number-to-tensor")
     elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub | ast.UAdd):
         yield from arithmetic_only(parent, scope, followed)
+    elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and not isinstance(parent.ops[0], _NOT_ORDER):
+        yield from decides(node, parent, scope)
     else:
         what = "a branch" if isinstance(parent, ast.Compare | ast.If | ast.IfExp) else f"`{snippet(parent)}`"
         yield Obstacle(f"the number is needed as a Python number in {what}")

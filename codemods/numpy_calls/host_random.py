@@ -24,8 +24,9 @@ tensor with `torch.rand(())` and select with `torch.where` (another stream).
 ## Fix safety
 A uniform or normal number that is only used in arithmetic with tensors becomes `torch.rand((), dtype=torch.float64)`:
 torch's generator gives other numbers of the same distribution, so this needs `rng-stream`, and seeds set for NumPy or
-Python no longer decide it. Where the number decides a branch, is an index or goes elsewhere there is no fix: a tensor
-would break the graph there as well, and only the caller can draw the number before the compiled code.
+Python no longer decide it. A number that decides a branch becomes a tensor where the branch then becomes a selection
+(CF101), with the assumptions of that, or where it is looked at only under a fixed condition such as `self.training`.
+Where it is an index or goes elsewhere there is no fix: only the caller can draw it before the compiled code.
 
 Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294, GB4841. torch: all supported versions.
 """
@@ -36,10 +37,11 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
 # Draws that torch's NumPy has; all others break. The number of leading arguments that are not the size.
@@ -117,7 +119,7 @@ class HostRandom(Rule):
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
     gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841")
-    assumptions = ("rng-stream", "number-to-tensor")
+    assumptions = tuple(dict.fromkeys(("rng-stream", "number-to-tensor", *TensorIf.assumptions)))
     hints = ("rand", "Rand", "shuffle", "choice", "sample", "gauss", "beta", "permutation", "normal", "rng_", "seed")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -144,6 +146,10 @@ class HostRandom(Rule):
             reason = _ADVICE if code is None else f"{template.broken}: {_ADVICE}"
             return self.declined(scope, place, message, reason, gb=(gb,))
         template.refuse([Obstacle("torch's generator gives other numbers of the same distribution", "rng-stream")])
+        if "number-to-tensor" in template.assumptions:
+            # Beside a tensor without dimensions float64 would decide the dtype, as a Python number did not.
+            double = f", dtype={torch_name(scope)}.float64"
+            code = f"{code}.float()" if ".sample()" in code else code.replace(double, "")
         edit = scope.edit(node, code, **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, place, message, fix, gb=(gb,))

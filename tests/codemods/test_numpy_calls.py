@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import random
 import textwrap
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from compilefix.codemods import registry
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.numpy_calls.array_values import KEEPS_INTEGERS, POINTWISE, UNSUPPORTED
 from compilefix.codemods.numpy_calls.host_random import HostRandom
@@ -246,3 +248,47 @@ def test_draws_are_reported_exactly_where_they_break(line: str, draw: Callable[[
         torch.compile(draw, backend="eager")(torch.ones(3))
     torch._dynamo.reset()
     assert len(findings) == min(len(collector.break_sites), 1)
+
+
+_LAYERS = """
+    import random
+    import numpy as np
+    import torch
+
+    class Encoder(torch.nn.Module):
+        def __init__(self, often: float):
+            super().__init__()
+            self.often = often
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(2))
+
+        def forward(self, x: torch.FloatTensor):
+            if random.random() < self.often:
+                x = x * 2
+            if self.training and random.random() < 1 - self.often:
+                x = x + 1
+            for layer in self.layers:
+                drop = np.random.uniform(0, 1)
+                skip = self.training and (drop < self.often)
+                if not skip:
+                    x = layer(x)
+            return x
+"""
+
+
+@pytest.mark.parametrize("often", [0.0, 1.0])
+@pytest.mark.parametrize("training", [False, True])
+def test_a_draw_that_decides_a_branch_decides_it_as_a_tensor(often: float, training: bool) -> None:
+    before = textwrap.dedent(_LAYERS)
+    file = SourceFile(Path("encoder.py"), "encoder", before, ast.parse(before))
+    outcome = run([file], Config(root=Path()), rules=list(registry.load().values()), allowed=None)
+    after = next(change.after for change in outcome.patchset if change.before is not None)
+    assert "random.random()" not in after
+    assert "np.random" not in after
+    results = []
+    for text in (before, after):
+        space: dict[str, Any] = {"__name__": "encoder"}
+        exec(compile(text, "encoder", "exec"), space)
+        torch.manual_seed(0)
+        encoder = space["Encoder"](often).train(training)
+        results.append(encoder(torch.linspace(-1, 1, 12).view(3, 4)))
+    assert torch.equal(*results)
