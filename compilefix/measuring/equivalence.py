@@ -76,11 +76,12 @@ def compared_eager(
     (first, tried), (second, repeated) = one, two
     variants = tuple(item.variant for item in tried.runs)
     # Imported late, so that everything else here can be loaded without torch.
-    from compilefix.measuring.parity import compare
+    from compilefix.measuring.parity import compare, one_thread
     from compilefix.measuring.varied_parity import compare_varied
 
     parity = compare(first, second, None, options, eager=True, wide=tried.reference, assumptions=assumptions)
-    varied = list(compare_varied(tried, repeated, options, True, assumptions)) if second.error is None else []
+    with one_thread():
+        varied = list(compare_varied(tried, repeated, options, True, assumptions)) if second.error is None else []
     differ = [(variant, item) for variant, item in varied if not item.holds]
     if second.error is None and repeated.error is not None and len(repeated.runs) < len(variants):
         differ.append(_died(variants[len(repeated.runs)], repeated.error))
@@ -96,12 +97,14 @@ def compared_compiled(
     original: VariedResult, compiled: VariedResult, options: Options, assumptions: frozenset[str]
 ) -> list[tuple[Variant, Parity]]:
     """The variants on which compiled code differs from the eager original, of those that it has run."""
+    from compilefix.measuring.parity import one_thread
     from compilefix.measuring.varied_parity import compare_varied
 
     wanted = {run.variant for run in compiled.runs}
     once = [replace(run, variant=replace(run.variant, calls=1)) for run in original.runs]
     asked = replace(original, runs=tuple(run for run in once if run.variant in wanted))
-    found = compare_varied(asked, compiled, options, False, assumptions)
+    with one_thread():
+        found = list(compare_varied(asked, compiled, options, False, assumptions))
     return [(variant, parity) for variant, parity in found if not parity.holds]
 
 

@@ -31,8 +31,9 @@ class Exactness:
         """Takes in the original's own error for a variant that loses digits."""
         for record, exact in zip(records, wide, strict=False):
             for aspect in ("outputs", "gradients", "state"):
+                wanted = dict(_tensors(exact[aspect], aspect))
                 for place, one in _tensors(record[aspect], aspect):
-                    two = dict(_tensors(exact[aspect], aspect)).get(place)
+                    two = wanted.get(place)
                     error = None if two is None else _error(one, two)
                     if error is not None:
                         self._original[place] = max(error, self._original.get(place, 0.0))

@@ -7,6 +7,7 @@ shapes, whether a gradient exists and which memory an output shares always count
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,20 @@ COMPILED_SLACK = 10.0
 
 ASPECTS = ("outputs", "gradients", "state", "inputs", "exceptions", "text")
 _PLACES = {"gradients": "gradient of ", "state": "", "inputs": "after the call: "}
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Comparisons are many small operations, which threads make slower.
+
+    With 64 threads, and three other measurements on the same 64 cores, they took minutes; with one thread, seconds.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,7 @@ class Pair:
     wide: Record | None = None
 
 
+@one_thread()
 def compare(reference: ArmResult, arm: ArmResult, baseline: ArmResult | None, options: Options, **rules: Any) -> Parity:
     """How `arm` compares with `reference` on the inputs of the workload.
 
