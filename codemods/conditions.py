@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.number_comparison import COMPARISONS, checked_read, compared_reads
+from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.snippets import snippet
@@ -29,7 +29,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         return [part for value in live for part in tensor_tests(value, scope)]
     if isinstance(test, ast.Compare):
         operands = [test.left, *test.comparators]
-        chained = len(test.ops) > 1 and any(scope.value(o).is_tensor for o in operands)
+        chained = len(test.ops) > 1 and any(scope.value(o).is_tensor or read_of(o, scope) for o in operands)
         if chained or _is_membership(test, scope) or any(_read(o, scope) for o in operands):
             return [test]
     if _is_whole(test, scope) or is_builtin_truth(test, scope):
@@ -370,30 +370,40 @@ def _is_number(node: ast.expr, scope: Scope) -> bool:
 
 
 def _chain(test: ast.Compare, scope: Scope, template: Template, *, operand: bool) -> str | None:
-    """`0 < t < 2` as `(0 < t) & (t < 2)`."""
+    """`0 < t < 2` as `(0 < t) & (t < 2)`, and `0 < t.item() < 2` likewise, in the precision of Python's numbers."""
     sides = [test.left, *test.comparators]
+    sources = [read_of(side, scope) for side in sides]
+    convert = ""
+    if any(source is not None for source in sources):
+        if any(isinstance(side, ast.Call) and isinstance(side.func, ast.Name) for side in sides):
+            template.refuse([Obstacle(f"`{snippet(test)}` converts the number that it compares")])
+            return None
+        read = [scope.value(source).dtype for source in sources if source is not None]
+        others = [scope.value(side) for side, source in zip(sides, sources, strict=True) if source is None]
+        convert = common_precision(read, others, template)
     codes: list[str] = []
-    for left, operator, right in zip(sides[:-1], test.ops, sides[1:], strict=True):
+    for index, operator in enumerate(test.ops):
         symbol = COMPARISONS.get(type(operator))
-        values = (scope.value(left), scope.value(right))
+        pair = [source or side for side, source in zip(sides, sources, strict=True)][index : index + 2]
+        values = [scope.value(side) for side in pair]
         known = all(v.is_(Kind.STATIC, Kind.SIZE) or (v.is_tensor and v.certain) for v in values)
         if symbol is None or not known or not any(v.is_tensor for v in values):
             template.refuse([Obstacle(f"`{snippet(test)}` is no chain of comparisons of tensors with numbers")])
             return None
-        reshapes = [""] * 2
-        for index, value in enumerate(values):
+        texts: list[str] = []
+        for side, value in zip(pair, values, strict=True):
+            reshape = ""
             if value.is_tensor and value.rank != 0:
-                template.refuse(
-                    [Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")]
-                )
-                reshapes[index] = ".reshape(())"
-        first, second = (
-            template.use(side, operand=True) + reshape for side, reshape in zip((left, right), reshapes, strict=True)
-        )
-        codes.append(f"({first} {symbol} {second})")
-    for middle in sides[1:-1]:
-        template.refuse(scope.legality.computed_again(middle, scope.facts))
-    template.refuse(scope.legality.both_evaluated(sides[2:], scope.facts))
+                reason = f"`{snippet(test)}` is not proved to have one element"
+                template.refuse([Obstacle(reason, "condition-one-element")])
+                reshape = ".reshape(())"
+            texts.append(template.use(side, operand=True) + reshape + (convert if side in sources else ""))
+        codes.append(f"({texts[0]} {symbol} {texts[1]})")
+    for middle, source in zip(sides[1:-1], sources[1:-1], strict=True):
+        template.refuse(scope.legality.computed_again(source or middle, scope.facts))
+    template.refuse(
+        scope.legality.both_evaluated([s or n for n, s in zip(sides[2:], sources[2:], strict=True)], scope.facts)
+    )
     code = " & ".join(codes)
     return f"({code})" if operand else code
 

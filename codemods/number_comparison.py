@@ -24,8 +24,8 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     """The read that a name is bound to, where one check that raises, or comparisons in tests, are all its uses.
 
     In `n = mask.sum().item()` before `if n != len(x): raise ValueError(f"{n} tokens")` that is the call of `item`.
-    Compared in several tests, it must be an integer or compared with what every dtype holds: tests that stay compare
-    the tensor then, and not in double.
+    Used in several tests, it must be an integer or compared with what every dtype holds: tests that stay compare
+    the tensor then, and not in double. Beside tests it may stand in the texts of exceptions.
     """
     if not isinstance(node, ast.Name) or not scope.value(node).is_(Kind.NUMBER):
         return None
@@ -39,7 +39,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
         return None
     cast = read.func.id if isinstance(read.func, ast.Name) else "item"
     found = scope.value(source)
-    if cast == "bool" or (cast == "int" and found.dtype not in ("int", "bool")):
+    if cast == "bool":
         return None
     if scope.legality.writer(found.storage, (), scope.facts) is not None:
         return None
@@ -49,8 +49,17 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     if _one_check(loads, scope):
         return read
     compared = [p for load in loads if isinstance(p := scope.parents.get(load), ast.Compare) and decides(load, scope)]
-    whole = found.dtype in ("int", "bool") or all(_with_small_number(test, scope) for test in compared)
-    return read if len(compared) == len(loads) and whole else None
+    whole = found.dtype in ("int", "bool") or cast == "int" or all(_with_small_number(t, scope) for t in compared)
+    shown = sum(_is_shown(load, scope) for load in loads)
+    return read if compared and len(compared) + shown == len(loads) and whole else None
+
+
+def _is_shown(load: ast.Name, scope: Scope) -> bool:
+    """Whether a name stands by itself in the f-string of an exception: a tensor without dimensions gives the same."""
+    parent = scope.parents.get(load)
+    if not isinstance(parent, ast.FormattedValue) or parent.conversion != -1:
+        return False
+    return isinstance(scope.statement(load), ast.Raise | ast.Assert)
 
 
 def read_for_check(read: ast.Call, scope: Scope) -> bool:
@@ -86,11 +95,13 @@ def _one_check(loads: Sequence[ast.Name], scope: Scope) -> bool:
     return len(checks) == 1 and None not in checks
 
 
-def _check_around(load: ast.Name, scope: Scope) -> ast.If | None:
-    """The `if` that only raises, where a name is compared in its test or shown in its exception."""
+def _check_around(load: ast.Name, scope: Scope) -> ast.If | ast.Assert | None:
+    """The `assert`, or `if` that only raises, where a name is compared in its test or shown in its exception."""
     parent = scope.parents.get(load)
     compared = isinstance(parent, ast.Compare) and len(parent.ops) == 1
     for around in scope.ancestors(load):
+        if isinstance(around, ast.Assert):
+            return around if compared or around.test not in scope.ancestors(load) else None
         if isinstance(around, ast.If):
             raises = len(around.body) == 1 and isinstance(around.body[0], ast.Raise) and not around.orelse
             shown = raises and any(part is load for part in ast.walk(around.body[0]))
@@ -118,8 +129,13 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
         return None
     calls = {side: checked_read(side, scope) or side for side in sides}
     sources = {side: read_of(call, scope) for side, call in calls.items()}
-    convert = _common_precision(
-        [scope.value(source).dtype for source in sources.values() if source is not None],
+    truncated = {side: _is_truncated(calls[side], source, scope) for side, source in sources.items() if source}
+    for side, source in sources.items():
+        if source is not None and truncated[side]:
+            reason = f"`{ast.unparse(calls[side])}` raises for NaN and infinities, and for what an integer cannot hold"
+            template.refuse([Obstacle(reason, "math-errors")])
+    convert = common_precision(
+        ["int" if truncated[side] else scope.value(source).dtype for side, source in sources.items() if source],
         [scope.value(side) for side, source in sources.items() if source is None],
         template,
     )
@@ -134,23 +150,31 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
         read = scope.value(source)
         call = calls[side]
         cast = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else "item"
-        if (cast == "int" and read.dtype not in ("int", "bool")) or cast == "bool":
+        if cast == "bool":
             template.refuse([Obstacle(f"`{cast}()` changes the number that is compared")])
         template.refuse(scope.legality.condition(source, scope.facts))
         code = template.use(source if call is side else side, operand=True)
         code += ".reshape(())" if read.rank != 0 else ""
+        code += ".long()" if call is side and truncated[side] and convert != ".long()" else ""
         if call is not side:  # the name keeps the tensor
             loads = scope.names(side.id) if isinstance(side, ast.Name) else []
             exactly = _one_check(loads, scope) or read.dtype not in ("int", "bool") or _is_int64(source)
-            operand = isinstance(source, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.IfExp)
-            text = "({source})" if operand else "{source}"
+            exactly = exactly and not truncated[side]
+            loose = isinstance(source, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.IfExp)
+            text = "({source})" if loose else "{source}"
             edit = scope.edit(call, "{source}" if exactly else f"{text}.long()", source=source)
             template.edits += [edit] if edit not in template.edits else []
         codes.append(code + convert)
     return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
 
 
-def _common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
+def _is_truncated(call: ast.expr, source: ast.expr, scope: Scope) -> bool:
+    """Whether `int()` may cut something off."""
+    casts = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "int"
+    return casts and scope.value(source).dtype not in ("int", "bool")
+
+
+def common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
     """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
     constants = [v.const.value for v in others if v.const is not None]
     if len(constants) == len(others) == 1 and _fits_all(constants[0]):

@@ -155,7 +155,7 @@ def decides(node: ast.AST, scope: Scope) -> bool:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
             return parent.test is child
-        compares = isinstance(parent, ast.Compare) and len(parent.ops) == 1 and child is node
+        compares = isinstance(parent, ast.Compare) and child is node
         negates = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
         if not (compares or negates or isinstance(parent, ast.BoolOp)):
             return False

@@ -84,6 +84,7 @@ class TensorIf(Rule):
         "no-aliasing",
         "number-to-tensor",
         "float32-rounding",
+        "math-errors",
         "rng-stream",
         "log-late",
         "exception-late",

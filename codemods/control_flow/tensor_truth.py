@@ -63,6 +63,7 @@ class TensorTruth(Rule):
         "exception-late",
         "gradient-text",
         "float32-rounding",
+        "math-errors",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

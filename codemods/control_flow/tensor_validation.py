@@ -84,6 +84,7 @@ class TensorValidation(Rule):
         "condition-one-element",
         "enough-dimensions",
         "float32-rounding",
+        "math-errors",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
