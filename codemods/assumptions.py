@@ -67,6 +67,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A value that the first call computes and keeps may be a buffer that is computed when the object is made: what "
         "it is made of does not change in between, and it may move and be cast with the module."
     ),
+    "computed-again": (
+        "A value that was computed once and kept may be computed at each read: what it is made of does not change, and "
+        "nobody writes into it."
+    ),
     "plain-default-device": "Where a default device was set, it has no number that tensors do not show (`cpu:0`).",
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

@@ -6,7 +6,7 @@ import ast
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -15,6 +15,20 @@ ROWS = "all-rows"
 CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
 """Methods whose arguments are no tensors to compute with."""
 _ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
+
+
+def row_layer(layer: Value) -> bool:
+    """Whether a layer of torch, or a `Sequential` whose parts are known, treats each row by itself, the same each time.
+
+    It may write in place into what an earlier part has made, and not into what it is given.
+    """
+    if layer.ref == "torch.nn.Sequential":
+        parts = layer.elements or ()
+        return bool(parts) and not parts[0].inplace and all(row_layer(part) for part in parts)
+    api = torch_api.module(layer.ref) if layer.is_(Kind.OBJECT) and layer.ref is not None else None
+    if api is None or api.random or api.random_training or api.mutates_training or layer.ref is None:
+        return False
+    return api.pointwise or layer.ref.rpartition(".")[2] in _ROWS
 
 
 def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacle | None:
@@ -46,6 +60,9 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
             return None
         if short not in _ROWS:
             return Obstacle(f"`{snippet(node.func)}` does not treat each row by itself")
+    elif called.ref == "torch.nn.Sequential":
+        if not row_layer(called):
+            return Obstacle(f"`{snippet(node.func)}` is not known to treat each row by itself")
     elif name.startswith(("torch.", "numpy.", "math.")) or (
         isinstance(node.func, ast.Attribute) is False
         and (

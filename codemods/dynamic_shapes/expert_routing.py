@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis import torch_api
+from compilefix.codemods.dynamic_shapes.element_calls import row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -129,7 +130,10 @@ def _is_call_rows(node: ast.Call, routing: Routing, scope: Scope) -> bool:
     if api is not None:
         rowwise = api.pointwise or (name in _ROW_FUNCTIONS and tensors == node.args[:1])
         return rowwise or _last_dim(node, short, node.args[1:]) or _refused(routing, reason)
-    if name.startswith(("torch.", "numpy.", "math.")) and torch_api.module(name) is None:
+    listed = name == "torch.nn.Sequential"
+    if listed and not row_layer(scope.value(node.func)):
+        return _refused(routing, reason)
+    if name.startswith(("torch.", "numpy.", "math.")) and torch_api.module(name) is None and not listed:
         return _refused(routing, reason)
     if isinstance(node.func, ast.Name) and name == node.func.id and name in _BUILTINS:
         return _refused(routing, reason)

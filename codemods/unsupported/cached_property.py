@@ -19,15 +19,16 @@ def forward(self, x):
 
 ## Use instead
 ```python
-def __init__(self, dim):
-    ...
-    self.register_buffer("frequencies", torch.arange(dim) / dim, persistent=False)
+@property
+def frequencies(self):
+    return torch.arange(self.dim) / self.dim
 ```
-or read the property once before the module is compiled.
+which computes it in the graph each time; or a buffer made in `__init__`, or a read before the module is compiled.
 
 ## Fix safety
-This rule has no fix: a buffer moves with the module and a cached tensor does not, and what the property reads may
-change before it is read first.
+The value is computed at each read: that is the same where what it is made of does not change after the first read, and
+nobody writes into the value (`computed-again`). Refused where computing it draws random numbers, writes or prints, and
+where something stores or deletes the attribute, or the class stands in another file.
 
 Graph breaks: GB0142. torch: all supported versions.
 """
@@ -35,12 +36,13 @@ Graph breaks: GB0142. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class
+from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
 _ADVICE = "read it once before compiling, or compute it in `__init__` (a tensor as a buffer with `persistent=False`)"
@@ -54,23 +56,56 @@ class CachedProperty(Rule):
     summary = "a cached property is filled in compiled code"
     gb = ("GB0142",)
     hints = ("self.", ".")
+    assumptions = ("computed-again",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of cached properties, each property once."""
         seen: set[str] = set()
         for node in scope.of(ast.Attribute):
-            if node.attr in seen or not isinstance(node.ctx, ast.Load) or not _is_cached(node, scope):
+            if node.attr in seen or not isinstance(node.ctx, ast.Load):
+                continue
+            method = _cached(node, scope)
+            if method is None:
                 continue
             seen.add(node.attr)
             message = f"`{snippet(node)}` is a cached property: filling it takes a lock, and the graph breaks"
-            yield self.declined(scope, node, message, _ADVICE)
+            reason = _refused(method, scope)
+            edit = None if reason is not None else _plain(method, scope)
+            if edit is None:
+                yield self.declined(scope, node, message, f"{reason}: {_ADVICE}" if reason else _ADVICE)
+                continue
+            why = f"`{method.qualname}` is computed at each read"
+            yield self.fixed(scope, node, message, Fix((edit,), (), self.assumptions, (why,)))
 
 
-def _is_cached(node: ast.Attribute, scope: Scope) -> bool:
+def _cached(node: ast.Attribute, scope: Scope) -> Function | None:
+    """The method of a cached property that is read."""
     base = scope.value(node.value)
     if not base.is_(Kind.OBJECT) or base.ref is None:
-        return False
+        return None
     project = scope.legality.inference.project
     cls = project.resolve(base.ref)
     method = project.method(cls, node.attr) if isinstance(cls, Class) else None
-    return method is not None and "functools.cached_property" in method.decorators
+    return method if method is not None and "functools.cached_property" in method.decorators else None
+
+
+def _refused(method: Function, scope: Scope) -> str | None:
+    """Why a property may not be computed again."""
+    name = method.node.name
+    effects = scope.legality.effects.of_function(method)
+    for effect in (effects.random, effects.mutates, effects.host):
+        if effect is not None:
+            return f"computing it has an effect: {effect}"
+    if method.module is not scope.function.module:
+        return "its class stands in another file"
+    modules = scope.legality.inference.project.modules
+    stored = re.compile(rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']")
+    if any(stored.search(modules.files[module].text) for module in modules.mentioning(name)):
+        return "the attribute is stored or deleted by name"
+    return None
+
+
+def _plain(method: Function, scope: Scope) -> Edit | None:
+    """The decorator of a plain property in place of the other."""
+    decorators = method.node.decorator_list
+    return scope.edit(decorators[0], "property") if len(decorators) == 1 else None
