@@ -23,11 +23,12 @@ row = table[scores.argmax().reshape(1)].squeeze(0)
 ## Fix safety
 Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
 and is detached now (`number-to-tensor`). A row that is picked with an index tensor is a copy and not a view
-(`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel
-instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must
-be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
-(`gradient-zeros`, `finite-derivative`). Sizes, slice bounds and `range` have no such form: where the number is known
-without its tensor see CF203, else CF205.
+(`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel instead
+of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must be of one
+shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None (`gradient-zeros`,
+`finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n` is
+on the device of the range (`number-to-tensor`). Sizes, slice bounds and `range` have no such form: where the number is
+known without its tensor see CF203, else CF205.
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -44,6 +45,7 @@ from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
+from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.rule import Rule, Scope
@@ -95,6 +97,10 @@ class ImplicitRead(Rule):
         name = scope.callee(node) or ""
         if listed(node, scope) is not None:
             return
+        length = length_of(node, scope)
+        if length is not None:
+            fix = shifted(node, length, scope)
+            yield self.fixed(scope, node, _message(node.args[0], "the start of a range"), fix, gb=("GB0033",))
         if isinstance(node.func, ast.Attribute) and node.func.attr == "tolist" and not node.args and not name:
             if scope.value(node.func.value).is_unknown:
                 message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
@@ -119,6 +125,8 @@ class ImplicitRead(Rule):
         filled = fill_of(node, scope)
         parent = scope.parents.get(node)
         called = (scope.callee(parent) or "") if isinstance(parent, ast.Call) else ""
+        if isinstance(parent, ast.Call) and length_of(parent, scope) is not None:
+            return
         if (filled is not None and filled.build is not None) or called.startswith("math."):
             what = "a fill value" if filled is not None else f"an argument of `{called}`"
             yield self._number(node, what, ("GB0033",), scope)

@@ -229,7 +229,7 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
     if len(call.args) != 1:
         return False
     method = _METHODS.get(name) or _MATH.get(name.removeprefix("math.")) if name.startswith("math.") else None
-    method = method or _METHODS.get(name)
+    method = method or _METHODS.get(name) or _numpy_method(name, call, scope)
     if name == "float":
         if flow.read.dtype != "float":
             flow.compute()
@@ -252,6 +252,15 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
     return True
 
 
+def _numpy_method(name: str, call: ast.Call, scope: Scope) -> str | None:
+    """The method for a function of NumPy behind a tensor; before one, NumPy's number makes the result double."""
+    parent = scope.parents.get(call)
+    short = name.removeprefix("numpy.")
+    behind = isinstance(parent, ast.BinOp) and parent.right is call and scope.value(parent.left).is_tensor
+    return _MATH.get(short) if behind and name.startswith("numpy.") and short in _SAME_IN_NUMPY else None
+
+
+_SAME_IN_NUMPY = frozenset({"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tanh"})
 _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 
 
