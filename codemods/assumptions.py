@@ -34,6 +34,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
     "progress-hidden": "A progress bar need not be shown.",
     "exception-late": "An exception is raised, with the same type and text, after the compiled call has finished.",
+    "mask-for-none": (
+        "A mask that hides nothing may be handed on where None was: who gets it applies it, and reads nothing else "
+        "from its being None."
+    ),
     "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": "The compile call switches on `capture_scalar_outputs` or `capture_dynamic_output_shape_ops`.",

@@ -9,7 +9,8 @@ Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one insi
 of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch that
 gives values too. Early returns become one return, where what stands behind them may run always; behind `if t: return`
 in a function that returns nothing, what it writes is selected. Branches that take several steps run under names of
-their own (`x_then`, `x_else`) before their results are selected.
+their own (`x_then`, `x_else`) before their results are selected. `if mask.all(): mask = None` only saves work, and goes
+away (`mask-for-none`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -55,6 +56,7 @@ from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
+from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
 from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.control_flow.selected_values import selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
@@ -89,6 +91,7 @@ class TensorIf(Rule):
         "log-late",
         "exception-late",
         "gradient-text",
+        "mask-for-none",
         "caller-place",
         "text-order",
     )
@@ -97,6 +100,11 @@ class TensorIf(Rule):
         """`if` statements whose test is a tensor; an `elif` belongs to its `if`."""
         for node in scope.of(ast.If):
             if _is_elif(node, scope):
+                continue
+            less = Template()
+            edits = mask_shortcut(node, scope, less)
+            if edits is not None:
+                yield self._judge_shortcut(node, edits, less, scope)
                 continue
             turn = skipped_turn(node, scope)
             if turn is not None:
@@ -138,6 +146,11 @@ class TensorIf(Rule):
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)
+
+    def _judge_shortcut(self, node: ast.If, edits: tuple[Edit, ...], template: Template, scope: Scope) -> Finding:
+        first = tensor_tests(node.test, scope)[0]
+        message = f"`{ast.unparse(first)}` {tensor_words(first, scope)}: the `if` on it breaks the graph"
+        return self.fixed(scope, node, message, Fix(edits, (), template.assumptions, template.reasons))
 
     def _judge_turn(self, node: ast.If, turn: Turn, scope: Scope) -> Finding:
         message = f"`{ast.unparse(turn.test)}` is a tensor: the `if` that skips on it breaks the graph"

@@ -43,6 +43,7 @@ from compilefix.codemods.conditions import (
     tensor_tests,
     tensor_words,
 )
+from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
@@ -66,6 +67,8 @@ class TensorTernary(Rule):
         "no-aliasing",
         "number-to-tensor",
         "float32-rounding",
+        "math-errors",
+        "mask-for-none",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -77,6 +80,10 @@ class TensorTernary(Rule):
     def _judge(self, node: ast.IfExp, scope: Scope) -> Finding:
         words = tensor_words(tensor_tests(node.test, scope)[0], scope)
         message = f"`{ast.unparse(node.test)}` {words}: the conditional expression on it breaks the graph"
+        less = Template()
+        kept = mask_or_none(node, scope, less)
+        if kept is not None:
+            return self.fixed(scope, node, message, Fix((kept,), (), less.assumptions, less.reasons))
         fixed, tests = split_static(node.test, scope)
         template = Template()
         template.refuse(order_kept(node.test, scope))

@@ -65,6 +65,7 @@ class TensorWhile(Rule):
         "no-aliasing",
         "number-to-tensor",
         "float32-rounding",
+        "math-errors",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -1,0 +1,217 @@
+"""A mask that hides nothing in the place of None: `if mask.all(): mask = None` asks a tensor only to save work.
+
+if mask is not None and torch.all(mask == 1):        (goes away)
+    mask = None
+
+if mask is not None and 0.0 in mask:                 return mask
+    return mask
+return None
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.control_flow.masks import Mask, selects_by
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, read_of
+from compilefix.source.snippets import snippet
+
+_NONZERO = ((1, ast.Eq), (0, ast.NotEq), (0, ast.Gt))
+_ZERO = ((0, ast.Eq), (1, ast.NotEq), (1, ast.Lt))
+
+
+def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit, ...] | None:
+    """The edits without the question; None where an `if` is no such shortcut."""
+    if not is_tensor_test(node.test, scope) or len(node.body) != 1:
+        return None
+    body, block = node.body[0], scope.block(node)
+    rest = block[block.index(node) + 1 :]
+    mask = _shown_all(node.test, scope)
+    if mask is not None and node.orelse:
+        made = node.orelse[0]
+        if len(node.orelse) > 1 or not _makes_mask(body, made, mask):
+            return None
+        template.refuse([_handed_on(mask)])
+        return (scope.edit(node, "{made}", made=made),)
+    if mask is not None:
+        if isinstance(body, ast.Assign) and [ast.dump(_load(t)) for t in body.targets] == [ast.dump(mask)]:
+            gone = _is_none(body.value)
+        elif _returns_less(body, rest, mask, node):
+            template.refuse([Obstacle(f"`{snippet(body)}` hands on what is a new tensor then", "no-aliasing")])
+            gone = True
+        else:
+            gone = len(rest) == 1 and _makes_mask(body, rest[0], mask)
+        if not gone:
+            return None
+        template.refuse([_handed_on(mask)])
+        return (scope.edit(node, "pass" if len(block) == 1 else ""),)
+    mask = _hides(node.test, scope)
+    if mask is None or not isinstance(body, ast.Return) or body.value is None or ast.dump(body.value) != ast.dump(mask):
+        return None
+    other = node.orelse if node.orelse else rest
+    if len(other) > 1 or (other and not (isinstance(other[0], ast.Return) and _is_none(other[0].value))):
+        return None
+    if not other and scope.parents.get(node) is not scope.function.node:
+        return None
+    template.refuse([_handed_on(mask)])
+    edit = scope.edit(node, "{kept}", kept=body)
+    return (edit, *(scope.edit(s, "") for s in rest)) if not node.orelse else (edit,)
+
+
+def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | None:
+    """The mask alone for `mask if mask is not None and 0 in mask else None`."""
+    mask, kept = _hides(node.test, scope), node.body
+    if mask is None:
+        mask, kept = _shown_all(node.test, scope), node.orelse
+    other = node.orelse if kept is node.body else node.body
+    guarded = kept is node.body or not isinstance(node.test, ast.BoolOp)
+    if mask is None or not guarded or ast.dump(kept) != ast.dump(mask) or not _is_none(other):
+        return None
+    template.refuse([_handed_on(mask)])
+    return scope.edit(node, "{kept}", kept=kept)
+
+
+def _handed_on(mask: ast.expr) -> Obstacle:
+    return Obstacle(f"`{ast.unparse(mask)}` is handed on, instead of None, where it hides nothing", "mask-for-none")
+
+
+def _shown_all(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """The mask that is proved to hide nothing where a condition is true; fixed conditions may stand beside it."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    tensors = [part for part in parts if is_tensor_test(part, scope)]
+    return _whole(tensors[0], scope, full=True) if len(tensors) == 1 else None
+
+
+def _hides(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """The mask that hides nothing, or is None, where a condition is false."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    mask = _whole(parts[-1], scope, full=False)
+    if mask is None or len(parts) > 2:
+        return None
+    return mask if len(parts) == 1 or _is_given(parts[0], mask) else None
+
+
+def _is_given(test: ast.expr, mask: ast.expr) -> bool:
+    """`mask is not None`."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.IsNot)
+        and _is_none(test.comparators[0])
+        and ast.dump(test.left) == ast.dump(mask)
+    )
+
+
+def _whole(test: ast.expr, scope: Scope, *, full: bool) -> ast.expr | None:
+    """The mask of which a condition says that all is shown, or with `full=False` that something is hidden."""
+    source = read_of(test, scope)
+    if source is not None:
+        return _whole(source, scope, full=full)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _whole(test.operand, scope, full=not full)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.In | ast.NotIn):
+        held = isinstance(test.left, ast.Constant) and test.left.value in (0, False)
+        mask = test.comparators[0]
+        plain = isinstance(mask, ast.Name | ast.Attribute) and not _is_padding(mask)
+        return mask if held and plain and isinstance(test.ops[0], ast.NotIn) == full else None
+    inner = _reduced(test, "all" if full else "any", scope)
+    return None if inner is None else _element(inner, shown=full)
+
+
+def _element(node: ast.expr, *, shown: bool) -> ast.expr | None:
+    """The mask whose elements show, or hide, where an expression is true."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _element(node.operand, shown=not shown)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "bool":
+        return _element(node.func.value, shown=shown)
+    nonzero = True
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant):
+        says = (node.comparators[0].value, type(node.ops[0]))
+        if says not in (*_NONZERO, *_ZERO):
+            return None
+        nonzero, node = says in _NONZERO, node.left
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    return node if (nonzero != _is_padding(node)) == shown else None
+
+
+def _is_padding(mask: ast.expr) -> bool:
+    """Whether a mask says by its name that it is true where something is hidden."""
+    name = ast.unparse(mask).rpartition(".")[2].lower()
+    return "pad" in name and not any(word in name for word in ("non", "not", "unpad"))
+
+
+def _reduced(node: ast.expr, method: str, scope: Scope) -> ast.expr | None:
+    """The tensor in `mask.all()` or `torch.all(mask)`, without a dimension."""
+    if not isinstance(node, ast.Call) or scope.callee(node) not in (f"torch.{method}", f"Tensor.{method}"):
+        return None
+    if node.keywords:
+        return None
+    if scope.callee(node) == f"torch.{method}":
+        return node.args[0] if len(node.args) == 1 else None
+    return node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
+
+
+def _makes_mask(body: ast.stmt, made: ast.stmt, mask: ast.expr) -> bool:
+    """Whether one side returns None, and the other what it makes of the mask."""
+    if not isinstance(body, ast.Return) or not isinstance(made, ast.Return) or not _is_none(body.value):
+        return False
+    calls = [n for n in ast.walk(made) if isinstance(n, ast.Call)]
+    given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
+    given += [_root(call) for call in calls]
+    return isinstance(made.value, ast.Call) and any(ast.dump(a) == ast.dump(mask) for a in given)
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """What the methods in `mask[:, None].expand(2, 3)` are called on at first."""
+    while isinstance(node, ast.Call | ast.Subscript) or (isinstance(node, ast.Attribute) and _calls(node.value)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+        node = node.value if isinstance(node, ast.Attribute) else node
+    return node
+
+
+def _calls(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call | ast.Subscript)
+
+
+def _returns_less(early: ast.stmt, rest: Sequence[ast.stmt], mask: ast.expr, node: ast.If) -> bool:
+    """Whether a `return x, None` gives what the way on returns as `x, mask` where the mask hides nothing."""
+    if not isinstance(early, ast.Return):
+        return False
+    last = rest[-1] if rest else None
+    if not isinstance(last, ast.Return) or not isinstance(early.value, ast.Tuple) or not isinstance(mask, ast.Name):
+        return False
+    if not isinstance(last.value, ast.Tuple) or len(last.value.elts) != len(early.value.elts):
+        return False
+    full = Mask(ast.dump(mask), frozenset({mask.id}), False, True)
+    kept: set[str] = set()
+    for first, second in zip(early.value.elts, last.value.elts, strict=True):
+        if _is_none(first) and ast.dump(second) == ast.dump(mask):
+            continue
+        if not isinstance(first, ast.Name) or not isinstance(second, ast.Name) or first.id != second.id:
+            return False
+        kept.add(first.id)
+    for statement in rest[:-1]:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name) or target.id not in kept:
+            return False
+        if not selects_by(statement.value, target.id, [full], statement, node):
+            return False
+    return True
+
+
+def _load(target: ast.expr) -> ast.expr:
+    """A target as an expression that reads it."""
+    if isinstance(target, ast.Name):
+        return ast.Name(target.id, ast.Load())
+    return ast.Attribute(target.value, target.attr, ast.Load()) if isinstance(target, ast.Attribute) else target
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
