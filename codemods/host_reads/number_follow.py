@@ -155,8 +155,11 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
 def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None:
     other = parent.right if parent.left is node else parent.left
     numbers = scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
+    const = scope.value(other).const
+    if const is not None and isinstance(const.value, str | bytes):
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+        return
     if numbers and isinstance(parent.op, (*_ARITHMETIC, ast.Pow)):
-        const = scope.value(other).const
         plain = const is not None and isinstance(parent.op, ast.Add | ast.Sub | ast.Mult)
         flow.compute(
             integral=plain and isinstance(const.value, int) and abs(const.value) <= 100,  # type: ignore[union-attr]

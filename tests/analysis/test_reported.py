@@ -287,3 +287,17 @@ def test_what_a_caller_passes_proves_nothing() -> None:
     )
     assert [f.code for f in outcome.findings] == ["CF201", "CF101"]
     assert all(f.fix is None or f.fix.assumptions for f in outcome.findings)
+
+
+@pytest.mark.parametrize("use", ['"#" * n', '"%d" % n', 'b"#" * n', '"a" + n'])
+def test_a_number_beside_a_text_is_reported_and_not_computed_with(use: str) -> None:
+    text = HEAD + dedent(f"""
+        def bar(x: Tensor):
+            n = x.float().sum().item()
+            return {use}
+    """)
+    outcome = run(
+        [SourceFile(Path("/model.py"), "model", text)], Config(Path("/")), rules=list(registry.load().values())
+    )
+    assert [f.code for f in outcome.findings] == ["CF201"]
+    assert outcome.findings[0].fix is None
