@@ -17,6 +17,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     kept_in,
     tensor_beside,
 )
+from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
 from compilefix.source.snippets import snippet
@@ -26,6 +27,7 @@ _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
 _MATH = {name: name for name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan")}
 _MATH |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asin": "asin", "acos": "acos", "atan": "atan"}
 _MATH |= {"erf": "erf", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fabs": "abs"}
+_MATH |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}  # as NumPy calls them
 _MAX_CALLS = 3
 
 
@@ -83,15 +85,20 @@ def _follow_name(
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return
     given = not parameter and any(p.arg == name for p in scope.function.parameters)
+    either = False
     if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
         block = _block_that_stores(name, stored, scope) if stored is not None else None
-        if stored is None or block is None:
-            flow.refuse(f"`{name}` is assigned in several places")
-            return
-        loads = _reached(stored, block, loads, scope)
-        around = {node for statement in block for node in ast.walk(statement)}
-        if given and block is not scope.function.node.body and not around.issuperset(loads):
-            flow.refuse(f"`{name}` is an argument on another way")
+        end = ((stored.end_lineno or 0, stored.end_col_offset or 0)) if stored is not None else (0, 0)
+        reached = [] if stored is None or block is None else _reached(stored, block, loads, scope)
+        around = {node for statement in block or () for node in ast.walk(statement)}
+        alone = block is not None and (not given or block is scope.function.node.body or around.issuperset(reached))
+        if alone:
+            loads = reached
+        elif stored is not None and other_numbers(name, stored, scope):
+            loads, either = [load for load in loads if (load.lineno, load.col_offset) >= end], True
+        else:
+            reason = "is an argument on another way" if given and block is not None else "is assigned in several places"
+            flow.refuse(f"`{name}` {reason}")
             return
         if not loads:
             flow.refuse(f"`{name}` is not used")
@@ -101,9 +108,12 @@ def _follow_name(
         flow.refuse(f"`{name}` is computed from itself")
         return
     flow.following.add(followed)
+    before = len(flow.rewrites)
     for load in loads:
         follow(load, scope, flow)
     flow.following.discard(followed)
+    if either and len(flow.rewrites) > before:
+        flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
 
 
 def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.stmt] | None:
@@ -244,8 +254,8 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
             flow.compute(whole=name == "abs")
         if name != "abs":
             flow.refuse(
-                f"`{snippet(call)}` raises for numbers outside its domain, NaN and infinities, and as a tensor "
-                "its last bit of double precision may differ",
+                f"`{snippet(call)}` raises or warns for numbers outside its domain, NaN and infinities, and as a "
+                "tensor its last bit of double precision may differ",
                 "math-errors",
             )
         flow.rewrites.append((call, lambda render: f"{render(call.args[0])}.{method}()"))

@@ -6,16 +6,12 @@ import ast
 from collections.abc import Iterable
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.number_flow import Flow, Renderer
 from compilefix.codemods.host_reads.number_follow import follow
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
-
-_NUMERIC = frozenset({"sum", "mean", "norm", "std", "var", "prod", "dot", "trace", "count_nonzero", "numel"})
-"""Operations whose result is never a bool."""
 
 
 def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix | str:
@@ -80,7 +76,7 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
             # It may be a bool, which `trunc` refuses.
             return code + (".double().trunc()" if computed else ".long()")
         code += ".long()" if flow.handed_out and not flow.operations else ".trunc()"
-    if computed and flow.narrow and _counts(source, value, scope):
+    if computed and flow.narrow and value.dtype != "bool":
         reason = f"`{snippet(source)}` is computed with in its own precision: in double the result's dtype would change"
         template.refuse([Obstacle(reason, "float32-rounding")])
         return code
@@ -99,20 +95,6 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if cast == "int" and value.dtype == "bool":
         return code + ".long()"
     return code
-
-
-def _counts(source: ast.expr, value: Value, scope: Scope) -> bool:
-    """Whether a tensor is no bool, which arithmetic refuses."""
-    if value.dtype is not None:
-        return value.dtype in ("float", "int")
-    made = [source]
-    if isinstance(source, ast.Name):
-        stores = [scope.statement(n) for n in scope.names(source.id, stores=True)]
-        before = [s for s in stores if isinstance(s, ast.Assign) and source not in ast.walk(s)]
-        made = [s.value for s in before if len(s.targets) == 1 and s.targets[0] in scope.names(source.id, stores=True)]
-        made = made if len(before) in (len(stores), len(stores) - 1) else []
-    calls = [n.func for n in made if isinstance(n, ast.Call)]
-    return bool(made) and len(calls) == len(made) and all(getattr(f, "attr", None) in _NUMERIC for f in calls)
 
 
 def shared(source: ast.expr, scope: Scope) -> bool:

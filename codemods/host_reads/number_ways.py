@@ -1,0 +1,44 @@
+"""Names that hold a number read from a tensor on one way, and a number of Python's on another one."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+
+_PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
+_AGAIN = (ast.For, ast.AsyncFor, ast.While, ast.Try)
+
+
+def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
+    """Whether whatever else a name may hold behind a statement is a plain number, or None."""
+    if any(isinstance(around, _AGAIN) for around in scope.ancestors(stored)):
+        return False
+    if stored not in scope.facts.env_before:
+        return False
+    before = scope.facts.env_before[stored].get(name)
+    if before is not None and not before.is_(*_PLAIN):
+        return False
+    for store in scope.names(name, stores=True):
+        statement = scope.statement(store)
+        if statement is stored:
+            continue
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or not scope.value(store).is_(*_PLAIN):
+            return False
+        if statement.lineno > stored.lineno and not _exclusive(stored, statement, scope):
+            return False
+    return True
+
+
+def _exclusive(first: ast.stmt, second: ast.stmt, scope: Scope) -> bool:
+    """Whether two statements stand on different sides of an `if`."""
+    for around in scope.ancestors(first):
+        if isinstance(around, ast.If) and second in ast.walk(around):
+            sides = [
+                any(statement in ast.walk(part) for part in body)
+                for statement in (first, second)
+                for body in (around.body, around.orelse)
+            ]
+            return sides in ([True, False, False, True], [False, True, True, False])
+    return False
