@@ -71,7 +71,9 @@ class TensorTruth(Rule):
         checks = reads_in_checks(scope)
         for node in scope.nodes:
             if isinstance(node, ast.Assert):
-                yield from self._assert(node, scope)
+                yield from self._assert(node, node, scope)
+            elif isinstance(node, ast.Expr) and (asserted := _asserted_call(node, scope)) is not None:
+                yield from self._assert(asserted, node, scope)
             elif node in checks or self._inside_test(node, scope):
                 continue
             elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
@@ -80,16 +82,17 @@ class TensorTruth(Rule):
                 message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
                 yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
 
-    def _assert(self, node: ast.Assert, scope: Scope) -> Iterator[Finding]:
-        tests = tensor_tests(node.test, scope)
-        plain = node.msg is None or isinstance(node.msg, ast.Constant)
-        if not tests or (plain and _asserted_in_graph(node.test, scope)):
+    def _assert(self, made: ast.Assert, node: ast.stmt, scope: Scope) -> Iterator[Finding]:
+        """The finding for a statement that is an assert, or, as a call, means the same."""
+        tests = tensor_tests(made.test, scope)
+        plain = made is node and (made.msg is None or isinstance(made.msg, ast.Constant))
+        if not tests or (plain and _asserted_in_graph(made.test, scope)):
             return
         message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
         template = Template()
         template.refuse([Obstacle("what stands behind the assert runs before it is raised", "exception-late")])
         try:
-            code = late_check(ast.UnaryOp(ast.Not(), node.test), node, node, scope, template)
+            code = late_check(ast.UnaryOp(ast.Not(), made.test), node, made, scope, template)
         except Refused as refusal:
             yield self.declined(scope, node, message, str(refusal))
             return
@@ -151,6 +154,17 @@ class TensorTruth(Rule):
                 return False
             child = parent
         return False
+
+
+def _asserted_call(node: ast.Expr, scope: Scope) -> ast.Assert | None:
+    """The assert that a statement `torch._assert(condition, "text")` means."""
+    call = node.value
+    if not isinstance(call, ast.Call) or scope.callee(call) != "torch._assert":
+        return None
+    given = dict(zip(("condition", "message"), call.args, strict=False)) | {k.arg or "": k.value for k in call.keywords}
+    if set(given) != {"condition", "message"} or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    return ast.copy_location(ast.Assert(given["condition"], given["message"]), node)
 
 
 def _asserted_in_graph(test: ast.expr, scope: Scope) -> bool:

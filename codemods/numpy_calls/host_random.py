@@ -28,7 +28,7 @@ Python no longer decide it. A number that decides a branch becomes a tensor wher
 (CF101), with the assumptions of that, or where it is looked at only under a fixed condition such as `self.training`.
 Where it is an index or goes elsewhere there is no fix: only the caller can draw it before the compiled code.
 
-Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294, GB4841. torch: all supported versions.
+Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -118,9 +118,22 @@ class HostRandom(Rule):
     code = "CF403"
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
-    gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841")
+    gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841", "GB7650")
     assumptions = tuple(dict.fromkeys(("rng-stream", "number-to-tensor", *TensorIf.assumptions)))
-    hints = ("rand", "Rand", "shuffle", "choice", "sample", "gauss", "beta", "permutation", "normal", "rng_", "seed")
+    hints = (
+        "rand",
+        "Rand",
+        "shuffle",
+        "choice",
+        "sample",
+        "gauss",
+        "beta",
+        "permutation",
+        "normal",
+        "rng_",
+        "seed",
+        "Generator",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Draws that Dynamo does not trace, or whose number it needs while it traces."""
@@ -135,7 +148,7 @@ class HostRandom(Rule):
 
     def _judge(self, node: ast.Call, place: ast.expr, gb: str, scope: Scope) -> Finding:
         """The finding for a draw. `place` is where the graph breaks."""
-        if scope.callee(node) in _STATE:
+        if scope.callee(node) in _STATE or gb == "GB7650":
             message = f"`{snippet(node)}` is not traced: the graph breaks"
             return self.declined(scope, node, message, "set or read the generator outside the compiled code", gb=(gb,))
         message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
@@ -159,6 +172,8 @@ def _broken_by(node: ast.Call, name: str) -> str | None:
     """The graph-break id of a draw; None where it is traced."""
     if name in _PYTHON or name in _STATE:
         return "GB0007"
+    if name == "torch.Generator":
+        return "GB7650"
     if name in _GENERATORS:
         return "GB0156"
     if not name.startswith("numpy.random."):
@@ -185,6 +200,8 @@ def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> tuple[ast.expr, str
         return next((needed for needed in found if needed is not None), None)
     if isinstance(parent, ast.Slice):
         return node, "GB0124"
+    if isinstance(parent, ast.Subscript) and parent.slice is node and scope.value(parent.value).is_tensor:
+        return node, "GB0033"
     if isinstance(parent, ast.Call) and scope.callee(parent) == "range":
         return node, "GB4841"
     if isinstance(parent, ast.Compare | ast.BoolOp | ast.UnaryOp):

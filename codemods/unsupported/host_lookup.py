@@ -3,7 +3,8 @@
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
 (`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and the like, in compiled code. The question for
-the default device is asked of a tensor instead, which Dynamo can trace.
+the default device is asked of a tensor instead, which Dynamo can trace. The same for settings: filters of warnings,
+levels of loggers, NumPy's errors.
 
 ## Why is this bad
 Dynamo cannot trace them: the graph breaks (GB0007, GB0156, GB0208). The answer is the same in each call, or is of no
@@ -34,7 +35,7 @@ What torch 2.13 answers while it traces is not reported: versions (`torch.__vers
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
 
-Graph breaks: GB0007, GB0156, GB0208. torch: all supported versions.
+Graph breaks: GB0007, GB0156, GB0208, GB0291, GB0294. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -57,6 +58,16 @@ _LOOK_UPS = {
     "torch.cuda.max_memory_allocated": "GB0208",
     "torch.cuda.memory_reserved": "GB0208",
     "torch.cuda.max_memory_reserved": "GB0208",
+    "torch.initial_seed": "GB0208",
+    "json.dumps": "GB0156",
+    "traceback.print_stack": "GB0007",
+    "traceback.print_exc": "GB0007",
+    "warnings.catch_warnings": "GB0007",
+    "warnings.simplefilter": "GB0007",
+    "warnings.filterwarnings": "GB0007",
+    "warnings.warn_explicit": "GB0007",
+    "numpy.seterr": "GB0294",
+    "logging.Logger.setLevel": "GB0291",
 }
 _DEFAULT_DEVICE = "torch.get_default_device"
 _ONCE = "ask once, at the top of the module or in `__init__`, and keep the answer"
@@ -69,8 +80,11 @@ class HostLookup(Rule):
     code = "CF708"
     name = "host-lookup"
     summary = "a look-up on the host in compiled code"
-    gb = ("GB0007", "GB0156", "GB0208")
-    hints = ("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device")
+    gb = ("GB0007", "GB0156", "GB0208", "GB0291", "GB0294")
+    hints = (
+        *("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device"),
+        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter", "seterr", "setLevel"),
+    )
     assumptions = ("plain-default-device",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:

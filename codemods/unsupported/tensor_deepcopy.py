@@ -4,8 +4,8 @@
 Finds `copy.deepcopy` and `copy.copy` of a tensor in compiled code, and writes `.clone()` for a deep copy.
 
 ## Why is this bad
-Dynamo does not trace into `copy` with a tensor: the graph breaks (GB4198, GB0208 for `copy.copy`). Copies of lists,
-dicts and numbers are no problem.
+Dynamo does not trace into `copy` with a tensor: the graph breaks (GB4198, GB0208 for `copy.copy`), also where the
+tensor stands in a list or dict. Copies of lists, dicts and numbers are no problem.
 
 ## Example
 ```python
@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
@@ -56,6 +57,12 @@ class TensorDeepcopy(Rule):
             if name not in ("copy.deepcopy", "copy.copy") or len(node.args) != 1 or node.keywords:
                 continue
             value = scope.value(node.args[0])
+            if name == "copy.deepcopy" and value.is_(Kind.CONTAINER) and _holds_tensors(value):
+                message = (
+                    f"`{snippet(node)}`: Dynamo does not trace the copy of the tensors in it, and the graph breaks"
+                )
+                kind = "{key: value.clone() for ...}" if value.ref == "dict" else "[item.clone() for ...]"
+                yield self.declined(scope, node, message, f"copy the tensors themselves: `{kind}`", gb=("GB4198",))
             if not value.is_tensor:
                 continue
             message = f"`{snippet(node)}`: Dynamo does not trace the copy of a tensor, and the graph breaks"
@@ -67,6 +74,12 @@ class TensorDeepcopy(Rule):
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
             else:
                 yield self.fixed(scope, node, message, _clone(node, scope), gb=("GB4198",))
+
+
+def _holds_tensors(value: Value) -> bool:
+    """Whether an item of a list, tuple or dict may be a tensor, as far as is known."""
+    parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
+    return any(Kind.TENSOR in part.kinds for part in parts)
 
 
 def _clone(node: ast.Call, scope: Scope) -> Fix:

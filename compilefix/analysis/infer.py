@@ -225,6 +225,10 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
             if api is not None and api.returns == "Tensor":
                 return tensor(storage=frozenset({f"global.{module.name}"}))
         return values.UNKNOWN
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        owner = inference.module_global(module, node.value.id)
+        logger = owner is not None and owner.ref == "logging.Logger"
+        return replace(values.FUNCTION, ref=f"logging.Logger.{node.attr}") if logger else values.UNKNOWN
     if isinstance(node, ast.Dict):
         return _table(node, module, inference) or values.container()
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
