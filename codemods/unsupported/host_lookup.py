@@ -3,8 +3,7 @@
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
 (`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and the like, in compiled code. The question for
-the default device is asked of a tensor instead, which Dynamo can trace. The same for settings: filters of warnings,
-levels of loggers, NumPy's errors.
+the default device is asked of a tensor instead, which Dynamo can trace. The same for filters of warnings.
 
 ## Why is this bad
 Dynamo cannot trace them: the graph breaks (GB0007, GB0156, GB0208). The answer is the same in each call, or is of no
@@ -35,7 +34,7 @@ What torch 2.13 answers while it traces is not reported: versions (`torch.__vers
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
 
-Graph breaks: GB0007, GB0156, GB0208, GB0291, GB0294. torch: all supported versions.
+Graph breaks: GB0007, GB0156, GB0208. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -66,8 +65,6 @@ _LOOK_UPS = {
     "warnings.simplefilter": "GB0007",
     "warnings.filterwarnings": "GB0007",
     "warnings.warn_explicit": "GB0007",
-    "numpy.seterr": "GB0294",
-    "logging.Logger.setLevel": "GB0291",
 }
 _DEFAULT_DEVICE = "torch.get_default_device"
 _ONCE = "ask once, at the top of the module or in `__init__`, and keep the answer"
@@ -80,10 +77,10 @@ class HostLookup(Rule):
     code = "CF708"
     name = "host-lookup"
     summary = "a look-up on the host in compiled code"
-    gb = ("GB0007", "GB0156", "GB0208", "GB0291", "GB0294")
+    gb = ("GB0007", "GB0156", "GB0208")
     hints = (
         *("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device"),
-        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter", "seterr", "setLevel"),
+        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter"),
     )
     assumptions = ("plain-default-device",)
 
