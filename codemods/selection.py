@@ -6,7 +6,7 @@ import ast
 import copy
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
@@ -304,12 +304,13 @@ def judge_selection(
     at: ast.AST,
     template: Template,
     computed: ast.stmt | None = None,
+    finite: Collection[ast.expr] = (),
 ) -> str:
     """Note what stands in the way of computing all sides and selecting one; what to append to the selection.
 
     `names` are the targets; a side that is None keeps what the target has. `uses` are the places where two selected
     numbers would go, and `at` is the statement or expression that is replaced. `computed` is the statement in which
-    the sides are computed, where that is another one.
+    the sides are computed, where that is another one. `finite` are sides that `double_where` writes.
     """
     truths = all(v.const is not None and isinstance(v.const.value, bool) for v in values)
     if truths and not names and not uses and result_is_ignored(scope):
@@ -324,7 +325,7 @@ def judge_selection(
     last = len(sides) - 1
     for index in range(last):
         pair = (values[index], values[last])
-        template.refuse(_selected((sides[index], sides[last]), pair, scope, at, names, computed))
+        template.refuse(_selected((sides[index], sides[last]), pair, scope, at, names, computed, finite))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
     return ""
@@ -337,6 +338,7 @@ def _selected(
     at: ast.AST,
     names: Sequence[str],
     computed: ast.stmt | None,
+    finite: Collection[ast.expr],
 ) -> Iterator[Obstacle]:
     steps = [step for side in sides if side is not None for step in side.steps]
     yield from scope.legality.both_evaluated(steps, scope.facts)
@@ -348,7 +350,7 @@ def _selected(
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
-    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept)
+    yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
     if values[0].leaves or values[1].leaves:
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
         yield from scope.legality.finite(earlier, scope.facts)

@@ -20,6 +20,7 @@ from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
 from compilefix.codemods.control_flow.liveness import free_name, live_after
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
+from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -112,7 +113,9 @@ def _edits(
     elements = next(e for e in ends if e is not None)
     lines = scope.function.module.lines
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
-    named = found.between or found.steps or comments or len(elements) > 1 or noted
+    one = len(tests) == 1
+    finite = finite_sides([side for sides in elements for side in sides], scope) if one else frozenset[ast.expr]()
+    named = found.between or found.steps or comments or len(elements) > 1 or noted or finite
     head = list(first)
     names = list(tests)
     guards: dict[ast.If, str] = {}
@@ -303,8 +306,17 @@ def _selection(
     if same and not any(side in early for side in sides):
         return result or template.use(sides[-1])
     givens = [Given(side) for side in sides]
-    suffix = judge_selection([], givens, [scope.value(side) for side in sides], [], scope, node, template, last)
-    code = result or template.use(sides[-1])
+    values = [scope.value(side) for side in sides]
+    computed_here = [side for side in sides[:-1] if side not in early] + ([] if result else [sides[-1]])
+    finite = finite_sides(computed_here, scope) if len(tests) == 1 else frozenset[ast.expr]()
+    suffix = judge_selection([], givens, values, [], scope, node, template, last, finite)
+
+    def code_of(side: ast.expr) -> str:
+        if side in finite:
+            return double_where(Given(side), tests[0], side is not sides[-1], scope, template)
+        return early.get(side) or template.use(side)
+
+    code = result or code_of(sides[-1])
     for test, side in zip(reversed(tests), reversed(sides[:-1]), strict=True):
-        code = f"{where(scope)}({test}, {early[side] if side in early else template.use(side)}, {code})"
+        code = f"{where(scope)}({test}, {code_of(side)}, {code})"
     return code + suffix

@@ -21,6 +21,7 @@ from compilefix.codemods.control_flow.guarded_block import selected_statement_by
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
 from compilefix.codemods.control_flow.whole_arms import selected_arms
+from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 
@@ -206,7 +207,8 @@ def _selection(
     if any(c is None for c in codes):
         return None
     lines = [line for arm in arms for line in arm.branch.unpacked]
-    if len(results) > 1:
+    finite = _finite(arms, results, scope)
+    if len(results) > 1 or finite:
         names: list[str] = []
         tests = [arm.test for arm in arms if arm.test is not None]
         for test, code in zip(tests, codes, strict=True):
@@ -228,7 +230,7 @@ def _selection(
         if name not in results:
             lines.append(hoisted(name, arms, scope, template))
             continue
-        selected = _selected(name, node, arms, [c for c in codes if c is not None], scope, template)
+        selected = _selected(name, node, arms, [c for c in codes if c is not None], finite, scope, template)
         if selected is None:
             return None
         if together:
@@ -243,8 +245,22 @@ def _selection(
     return lines
 
 
+def _finite(arms: Sequence[Arm], results: Sequence[str], scope: Scope) -> frozenset[ast.expr]:
+    """The sides that `double_where` writes: of one test, and what they give a result without steps before it."""
+    if sum(arm.test is not None for arm in arms) != 1:
+        return frozenset()
+    sides = [arm.assigns[name] for arm in arms for name in results if name in arm.assigns and not is_item(name)]
+    return finite_sides([side.node for side in sides if not side.inlined], scope)
+
+
 def _selected(
-    name: str, node: ast.If, arms: Sequence[Arm], codes: Sequence[str], scope: Scope, template: Template
+    name: str,
+    node: ast.If,
+    arms: Sequence[Arm],
+    codes: Sequence[str],
+    finite: frozenset[ast.expr],
+    scope: Scope,
+    template: Template,
 ) -> str | None:
     # A fixed conjunct stays around the selection, so what it says of the name holds there.
     before = value_before(name, node.body[0] if split_static(node.test, scope)[0] else node, scope)
@@ -258,15 +274,15 @@ def _selected(
             return None
         mixed = any(arm.test is not None and not is_tensor_test(arm.test, scope) for arm in arms)
         judge_item(targets[0], sides, node, scope, template, mixed=mixed)
-        return _nested(sides, arms, codes, template.use(targets[0]), scope, template)
+        return _nested(sides, arms, codes, template.use(targets[0]), frozenset(), scope, template)
     if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
         template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
         return None
     values = [scope.value(side.node) if side is not None else before for side in sides]
     known = [v for v in values if v is not None]
     uses: list[ast.expr] = [use for use in scope.names(name) if not inside(use, node)]
-    suffix = judge_selection([name], sides, known, uses, scope, node, template)
-    return _nested(sides, arms, codes, name, scope, template) + suffix
+    suffix = judge_selection([name], sides, known, uses, scope, node, template, finite=finite)
+    return _nested(sides, arms, codes, name, finite, scope, template) + suffix
 
 
 def _nested(
@@ -274,11 +290,19 @@ def _nested(
     arms: Sequence[Arm],
     codes: Sequence[str],
     before: str,
+    finite: frozenset[ast.expr],
     scope: Scope,
     template: Template,
 ) -> str:
     """The selections put into each other: `before` is the code of what a target keeps that an arm gives no value."""
-    given = [before if side is None else template.code(side) for side in sides]
+    given = [
+        before
+        if side is None
+        else double_where(side, codes[0], index == 0, scope, template)
+        if side.node in finite
+        else template.code(side)
+        for index, side in enumerate(sides)
+    ]
     tests = [arm.test for arm in arms if arm.test is not None]
     code = given[-1]
     for test, chosen, side in zip(reversed(tests), reversed(codes), reversed(given[:-1]), strict=True):

@@ -22,10 +22,12 @@ image = image / scale
 ## Fix safety
 Both sides are computed, so the fix is safe only where both are proved to be tensors of the same shape and dtype that
 cannot fail, draw no random numbers, take gradients to the same tensors, have a derivative that stays finite, and where
-nobody can tell a new tensor from the old one. Two constant numbers become a tensor without dimensions: safe where every
-use is arithmetic with a tensor and the constants are exact in half precision. Dividing by such a tensor instead of by a
-Python number can differ by one unit in the last place on a GPU, where torch multiplies by the reciprocal of a number.
-Each condition that is not proved is a named assumption; one that is broken declines the fix.
+nobody can tell a new tensor from the old one. Where the derivative is not finite for every value and the condition is
+short, the operand is replaced on the other side (`x / torch.where(n > 0, n, 1.0)`). Two constant numbers become a
+tensor without dimensions: safe where every use is arithmetic with a tensor and the constants are exact in half
+precision. Dividing by such a tensor instead of by a Python number can differ by one unit in the last place on a GPU,
+where torch multiplies by the reciprocal of a number. Each condition that is not proved is a named assumption; one that
+is broken declines the fix.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -44,9 +46,12 @@ from compilefix.codemods.conditions import (
     tensor_words,
 )
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
+from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
+
+_SHORT = 24
 
 
 class TensorTernary(Rule):
@@ -95,8 +100,13 @@ class TensorTernary(Rule):
         names = _targets(node, scope)
         uses: list[ast.expr] = [use for name in names for use in scope.names(name)] if names else [node]
         sides, values = (Given(node.body), Given(node.orelse)), (scope.value(node.body), scope.value(node.orelse))
-        suffix = judge_selection(names, sides, values, uses, scope, node, template)
-        code = f"{where(scope)}({test}, {template.use(node.body)}, {template.use(node.orelse)}){suffix}"
+        finite = finite_sides([node.body, node.orelse], scope) if _is_short(node.test, scope) else frozenset[ast.expr]()
+        suffix = judge_selection(names, sides, values, uses, scope, node, template, finite=finite)
+        body, orelse = (
+            double_where(side, test, holds, scope, template) if side.node in finite else template.use(side.node)
+            for side, holds in zip(sides, (True, False), strict=True)
+        )
+        code = f"{where(scope)}({test}, {body}, {orelse}){suffix}"
         if fixed:
             joined = " and ".join(
                 template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed
@@ -111,6 +121,11 @@ class TensorTernary(Rule):
         edits = (edit, *template.edits)
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, node, message, fix)
+
+
+def _is_short(test: ast.expr, scope: Scope) -> bool:
+    """Whether a condition may stand there more than once."""
+    return len(ast.unparse(test)) <= _SHORT and not any(scope.legality.computed_again(test, scope.facts))
 
 
 def _targets(node: ast.IfExp, scope: Scope) -> list[str]:

@@ -26,6 +26,7 @@ from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import free_name, live_after, reads_first
 from compilefix.codemods.control_flow.way_on import QUIET_CONTEXTS
+from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet
@@ -189,7 +190,9 @@ def _selected(
         return ""
     values = [before if side is None else scope.value(side.node) for side in sides]
     uses: list[ast.expr] = [n for n in scope.names(name) if not _within(n, node)]
-    suffix = judge_selection([name], sides, [v for v in values if v is not None], uses, scope, node, template)
+    known = [v for v in values if v is not None]
+    finite = finite_sides([side.node for side in sides if side is not None and not side.built], scope)
+    suffix = judge_selection([name], sides, known, uses, scope, node, template, finite=finite)
     codes = [arm.names.get(name, name) if name in arm.known else name for arm in arms]
     codes += [name] if arms[-1].test is not None else []
     code = codes[-1]
@@ -251,13 +254,17 @@ class _Writer:
             for n in ast.walk(node)
             if isinstance(n, ast.Name) and n.id in self.arm.known and n.id in self.arm.names
         ]
-        return self.template.code(Given(node, inlined=tuple(renamed)))
+        given = Given(node, inlined=tuple(renamed))
+        if finite_sides([node], self.scope):
+            return double_where(given, self.arm.taken, True, self.scope, self.template)
+        return self.template.code(given)
 
     def _always(self, node: ast.expr) -> None:
         """Note what stands against evaluating an expression always."""
         scope, template = self.scope, self.template
         template.refuse(scope.legality.both_evaluated([node], scope.facts))
-        template.refuse(scope.legality.finite([node], scope.facts))
+        if not finite_sides([node], scope):
+            template.refuse(scope.legality.finite([node], scope.facts))
         template.refuse(scope.legality.saved([node], self.node, scope.facts))
 
     def _block(self, statement: ast.If | ast.For | ast.With) -> list[str]:

@@ -105,8 +105,12 @@ class Legality:
         values: tuple[Value, Value],
         facts: FunctionFacts,
         kept: frozenset[str] = frozenset(),
+        finite: Collection[ast.expr] = (),
     ) -> Iterator[Obstacle]:
-        """Whether the same tensors receive the same gradients when both sides are computed and one is selected."""
+        """Whether the same tensors receive the same gradients when both sides are computed and one is selected.
+
+        `finite` are sides that are written so that their derivative is finite where they are not taken.
+        """
         first, second = values
         if first.dtype in ("bool", "int"):
             return
@@ -119,7 +123,8 @@ class Legality:
         sides = (then, orelse)
         for side, other in zip(sides, reversed(sides), strict=True):
             if side is not None:
-                yield from self._finite_derivative(side, facts)
+                if side not in finite:
+                    yield from self._finite_derivative(side, facts)
                 shared = {ast.unparse(a) for a in _atoms(other)} if other is not None else kept
                 for atom in _atoms(side):
                     value = facts.value(atom)
@@ -161,7 +166,7 @@ class Legality:
             written is None
             and len(sources) == len(stores) > 0
             and all(
-                self._derivative_culprit(source, facts) is None
+                next(self.culprits(source, facts), None) is None
                 and all(self._passes_zero(a, facts, seen) for a in _atoms(source))
                 for source in sources
             )
@@ -176,7 +181,7 @@ class Legality:
             or isinstance(node, ast.Name | ast.Attribute | ast.Constant)
         ):
             return
-        culprit = self._derivative_culprit(node, facts)
+        culprit = next(self.culprits(node, facts), None)
         if culprit is not None:
             yield Obstacle(
                 f"the derivative of `{snippet(culprit)}` is not finite for every value: "
@@ -196,14 +201,15 @@ class Legality:
             if reason is not None:
                 yield Obstacle(f"`{snippet(node)}` would be computed twice, and is not free of effects: {reason}")
 
-    def _derivative_culprit(self, node: ast.expr, facts: FunctionFacts) -> ast.expr | None:
+    def culprits(self, node: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
+        """The operations in an expression that may turn a gradient of zero into NaN on its way back."""
         value = facts.value(node)
         if (
             isinstance(node, ast.Name | ast.Attribute | ast.Constant)
             or not value.leaves
             or not value.may_be(Kind.TENSOR)
         ):
-            return None
+            return
         children: Sequence[ast.expr]
         ok: bool
         if isinstance(node, ast.BinOp):
@@ -252,12 +258,9 @@ class Legality:
                 isinstance(node, ast.Tuple | ast.List),
             )
         if not ok:
-            return node
+            yield node
         for child in children:
-            culprit = self._derivative_culprit(child, facts)
-            if culprit is not None:
-                return culprit
-        return None
+            yield from self.culprits(child, facts)
 
     def _constant_factors(
         self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts

@@ -24,6 +24,7 @@ from compilefix.fixing.wrapping import Wrapping
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _PREFIX = "compilefix_part_"
 _OWN_PARENTHESES = (cst.Tuple, cst.GeneratorExp)
+_OPERATIONS = cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.BooleanOperation
 
 
 class EditError(Exception):
@@ -251,6 +252,12 @@ class _Fill(cst.CSTTransformer):
             return updated_node.with_changes(
                 value=updated_node.value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
             )
+        placed = isinstance(original_node.value, cst.Name) and original_node.value.value in self.parts
+        if placed and isinstance(updated_node.value, _OPERATIONS) and len(updated_node.value.lpar) == 1:
+            # `(a - b) * c` needed them there, an argument does not; over several lines they may hold comments.
+            bare = updated_node.value.with_changes(lpar=[], rpar=[])
+            if "\n" not in cst.Module([]).code_for_node(updated_node.value):
+                return updated_node.with_changes(value=bare)
         return updated_node
 
 

@@ -80,7 +80,7 @@ def test_a_file_without_a_last_newline_stays_without() -> None:
     ("before", "after"),
     [
         ("    if x.sum() > 0: y = x + 1\n", "    y = torch.where(x.sum() > 0, x + 1, y)\n"),
-        ("    if (x.sum() > 0):\n        y = (x + 1)\n", "    y = torch.where((x.sum() > 0), (x + 1), y)\n"),
+        ("    if (x.sum() > 0):\n        y = (x + 1)\n", "    y = torch.where(x.sum() > 0, x + 1, y)\n"),
         (
             "    if x.sum() > 0:\n        y = x + 1\n    else:\n        pass\n",
             "    y = torch.where(x.sum() > 0, x + 1, y)\n",

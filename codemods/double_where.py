@@ -1,0 +1,113 @@
+"""A derivative that stays finite on the side that is not taken: its operand is replaced there.
+
+`torch.where(c, torch.sqrt(x), y)` computes the root on the other side too. Where that is infinite or NaN, the gradient
+of zero that comes back becomes NaN (measured in rewrites-measured.md and in tests/codemods/test_double_where.py).
+`torch.where(c, torch.sqrt(torch.where(c, x, 1.0)), y)` has the same values, and the gradient of zero stays zero.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template, torch_name
+
+_AT = {
+    1.0: "sqrt rsqrt log log2 log10 log1p reciprocal exp exp2 expm1 square sin cos tan sinh cosh tanh asinh arcsinh "
+    "sigmoid erf erfc softplus gelu silu logsigmoid norm vector_norm softmax log_softmax logsumexp lgamma",
+    0.0: "asin arcsin acos arccos atanh arctanh",
+    2.0: "acosh arccosh",
+}
+SAFE_POINTS: Mapping[str, float] = {name: point for point, names in _AT.items() for name in names.split()}
+"""Where functions of one tensor have a finite derivative: what their operand becomes on the other side."""
+_TAKEN = "compilefix_taken"
+
+
+def finite_sides(sides: Collection[ast.expr | None], scope: Scope) -> frozenset[ast.expr]:
+    """The sides whose derivative is not finite everywhere, and can be made so."""
+    return frozenset(side for side in sides if side is not None and _replaced(side, scope))
+
+
+def double_where(given: Given, test: str, holds: bool, scope: Scope, template: Template) -> str:
+    """The code of one of `finite_sides`. It is taken where `test` holds, or where it does not."""
+    made = _copied(given.node, _replaced(given.node, scope), holds, torch_name(scope))
+    code = template.code(Given(made, given.inlined, built=True))
+    return code.replace(_TAKEN, test)
+
+
+def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
+    """The operands to replace and by what, None for ones of their dtype; none where that would not be enough."""
+    found: dict[ast.expr, float | None] = {}
+    for culprit in scope.legality.culprits(node, scope.facts):
+        operands = _operands(culprit, scope)
+        if not operands or not all(_is_replaceable(*item, scope) for item in operands.items()):
+            return {}
+        found.update({operand: None if _is_like(operand, scope) else safe for operand, safe in operands.items()})
+    return found
+
+
+def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:
+    if isinstance(culprit, ast.BinOp):
+        if isinstance(culprit.op, ast.Div):
+            return {culprit.right: 1.0}
+        if isinstance(culprit.op, ast.Mult):
+            return {culprit.left: 1.0, culprit.right: 1.0}
+        if isinstance(culprit.op, ast.Pow) and scope.value(culprit.right).const is not None:
+            return {culprit.left: 1.0}
+        return {}
+    if not isinstance(culprit, ast.Call):
+        return {}
+    name = scope.callee(culprit) or ""
+    short = name.rpartition(".")[2]
+    known = name.startswith(("Tensor.", "torch."))
+    if known and short in SAFE_POINTS:
+        method = name.startswith("Tensor.")
+        operand = (
+            culprit.func.value if method and isinstance(culprit.func, ast.Attribute) else next(iter(culprit.args), None)
+        )
+        others = [*culprit.args[0 if method else 1 :], *(keyword.value for keyword in culprit.keywords)]
+        if operand is not None and not any(scope.value(other).leaves for other in others):
+            return {operand: SAFE_POINTS[short]}
+    return {}
+
+
+def _is_replaceable(node: ast.expr, safe: float, scope: Scope) -> bool:
+    """Whether a tensor of the same dtype can stand in its place."""
+    value = scope.value(node)
+    if isinstance(node, ast.Starred) or not value.is_tensor:
+        return False
+    return value.dtype == "float" or (safe == 1.0 and isinstance(node, ast.Name))
+
+
+def _is_like(node: ast.expr, scope: Scope) -> bool:
+    """Whether a Python number beside it might change the dtype, as it does for an integer tensor."""
+    return scope.value(node).dtype != "float"
+
+
+def _copied(node: ast.expr, replaced: Mapping[ast.expr, float | None], holds: bool, torch: str) -> ast.expr:
+    """The expression with its operands replaced; what is not changed are the nodes themselves."""
+    copied = node
+    if any(operand in replaced for operand in ast.walk(node) if operand is not node):
+        fields: dict[str, Any] = {n: _field(value, replaced, holds, torch) for n, value in ast.iter_fields(node)}
+        copied = type(node)(**fields)
+    return _selected(copied, replaced[node], holds, torch) if node in replaced else copied
+
+
+def _field(value: object, replaced: Mapping[ast.expr, float | None], holds: bool, torch: str) -> object:
+    if isinstance(value, list):
+        return [_field(item, replaced, holds, torch) for item in value]
+    if isinstance(value, ast.keyword):
+        return ast.keyword(value.arg, _copied(value.value, replaced, holds, torch))
+    return _copied(value, replaced, holds, torch) if isinstance(value, ast.expr) else value
+
+
+def _selected(operand: ast.expr, safe: float | None, holds: bool, torch: str) -> ast.Call:
+    other = _call(torch, "ones_like", [operand]) if safe is None else ast.Constant(safe)
+    sides = [operand, other] if holds else [other, operand]
+    return _call(torch, "where", [ast.Name(_TAKEN, ast.Load()), *sides])
+
+
+def _call(torch: str, name: str, arguments: list[ast.expr]) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name(torch, ast.Load()), name, ast.Load()), arguments, [])
