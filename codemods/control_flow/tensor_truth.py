@@ -35,6 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
@@ -42,7 +43,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
 
 
@@ -101,7 +102,8 @@ class TensorTruth(Rule):
             yield self.declined(scope, node, message, reason)
             return
         edit = scope.edit(node, code, **template.parts)
-        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
+        needed = imports(scope) if ".where(" in code else ()
+        fix = Fix((edit, *template.edits), needed, template.assumptions, template.reasons, boundary=True)
         yield self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
     def _expression(self, node: ast.BoolOp | ast.UnaryOp | ast.Compare, scope: Scope) -> Iterator[Finding]:
@@ -120,8 +122,9 @@ class TensorTruth(Rule):
         for operand in node.values if isinstance(node, ast.BoolOp) else ():
             value = scope.value(operand)
             if not (value.is_scalar_tensor and value.certain and value.dtype == "bool"):
+                fixed = value.is_(Kind.STATIC) and value.dtype == "bool" and value.certain
                 reason = f"`{snippet(operand)}` is not proved to be a boolean tensor without dimensions"
-                template.refuse([Obstacle(reason)])
+                template.refuse([Obstacle(reason, "number-to-tensor" if fixed else None)])
         if isinstance(node, ast.UnaryOp):
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
         if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):

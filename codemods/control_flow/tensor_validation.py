@@ -26,10 +26,10 @@ still.
 
 ## Fix safety
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
-stopped. Outside a boundary the check is made at once. Declined where the checked tensor is used as an index later (on a
-GPU the index would fail first and take the CUDA context with it), and where a handler in the function may catch the
-exception. The text of a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would
-change the type to RuntimeError.
+stopped. Outside a boundary the check is made at once. A checked tensor that is used as an index later is zero where
+the check failed: as it is the index would fail first, and on a GPU take the CUDA context with it. Declined where that
+tensor has no local name, and where a handler in the function may catch the exception. The text of a tensor that
+requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
@@ -42,12 +42,13 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests, tensor_words
+from compilefix.codemods.control_flow.liveness import free_name
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
 
 LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
@@ -80,6 +81,7 @@ class TensorValidation(Rule):
     assumptions = (
         "exception-late",
         "gradient-text",
+        "no-aliasing",
         "branches-total",
         "condition-one-element",
         "enough-dimensions",
@@ -135,7 +137,8 @@ class TensorValidation(Rule):
         if chain:
             code = _as_else(chain, code, template)
         edit = scope.edit(chain[0] if chain else node, code, **template.parts)
-        fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
+        needed = imports(scope) if ".where(" in code else ()
+        fix = Fix((edit, *template.edits), needed, template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
 
 
@@ -169,7 +172,7 @@ def late_check(
         Refused: a part of the exception cannot be made later, or the check comes too late there.
     """
     fixed: list[str] = []
-    moved: list[tuple[str, str]] = []
+    moved: list[tuple[str, str, Sequence[str]]] = []
     for part, negated in _alternatives(test):
         if not is_tensor_test(part, scope):
             if moved:
@@ -185,7 +188,8 @@ def late_check(
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
         index = indexed_later(part, node, scope)
-        if index is not None:
+        names = index_names(part, node, scope) if index is not None else ()
+        if index is not None and not names:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
@@ -194,16 +198,27 @@ def late_check(
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append((guard, code))
+        moved.append((guard, code, names or ()))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
         lines.append(f"assert {' and '.join(fixed)}{text}")
     elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
-    for guard, code in moved:
-        line, texts = deferred_raise(statement, code, scope)
-        lines += [f"if {guard}:", f"    {line}"] if guard else [line]
+    flags: list[str] = []
+    for guard, code, names in moved:
+        flag = free_name("invalid", scope, flags) if names else code
+        line, texts = deferred_raise(statement, flag, scope)
+        check = [line]
+        if names:
+            # The index must not fail before the exception is raised.
+            flags.append(flag)
+            before = scope.facts.env_before.get(node, {})
+            # An index that may be a mask stays one.
+            zeros = {n: "0" if before[n].dtype else f"{torch_name(scope)}.zeros_like({n})" for n in names}
+            check = [f"{flag} = {code}", line, *(f"{n} = {where(scope)}({flag}, {zeros[n]}, {n})" for n in names)]
+            template.refuse(scope.legality.aliasing(names, [before[n] for n in names], node, scope.facts))
+        lines += [f"if {guard}:", *(f"    {part}" for part in check)] if guard else check
         template.refuse(Obstacle(text, "gradient-text") for text in texts)
     return "\n".join(lines)
 
@@ -249,18 +264,37 @@ def _alternatives(test: ast.expr) -> Iterator[tuple[ast.expr, bool]]:
         yield test, False
 
 
+def index_names(test: ast.expr, node: ast.stmt, scope: Scope) -> list[str]:
+    """The names of tensors of the condition that are an index later; none where something else is one."""
+    before = scope.facts.env_before.get(node, {})
+    found: dict[str, None] = {}
+    for part, _ in _indices_later(test, node, scope):
+        value = before.get(part.id) if isinstance(part, ast.Name) else None
+        if not isinstance(part, ast.Name) or value is None or not value.is_tensor or value.dtype in ("bool", "complex"):
+            return []
+        found[part.id] = None
+    return list(found)
+
+
 def indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:
     """Where a tensor of the condition picks elements of another one after the check."""
+    return next((use for _, use in _indices_later(test, node, scope)), None)
+
+
+def _indices_later(test: ast.expr, node: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The tensors of the condition that stand in an index after the check, and the index; a mask cannot fail by its
+    values."""
     names = {
         ast.dump(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute) and scope.value(n).is_tensor
     }
     for use in scope.nodes:
         if isinstance(use, ast.Subscript) and use.lineno > (node.end_lineno or 0):
-            places = [use.slice]
+            places = [] if scope.value(use.slice).dtype == "bool" else [use.slice]
         elif isinstance(use, ast.Call) and (scope.callee(use) or "").rpartition(".")[2] in _INDEXING:
             places = [*use.args, *(k.value for k in use.keywords)]
         else:
             continue
-        if any(ast.dump(n) in names for place in places for n in ast.walk(place)):
-            return use
-    return None
+        for place in places:
+            for part in ast.walk(place):
+                if isinstance(part, ast.expr) and ast.dump(part) in names:
+                    yield part, use
