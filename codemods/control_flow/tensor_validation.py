@@ -188,8 +188,8 @@ def late_check(
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
         index = indexed_later(part, node, scope)
-        names = index_names(part, node, scope) if index is not None else ()
-        if index is not None and not names:
+        found = index_names(part, node, scope) if index is not None else []
+        if index is not None and not found:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
@@ -198,7 +198,7 @@ def late_check(
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append((guard, code, names or ()))
+        moved.append((guard, code, found))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
