@@ -1,7 +1,8 @@
 """CF105: the truth of a tensor in an assert, an `and`/`or`, a `not`, or a chained comparison.
 
 ## What it does
-Finds the other places where Python asks a tensor for its truth: `assert`, and `a and b`, `not a` and `0 < t < 2` as
+Finds the other places where Python asks a tensor for its truth: `assert` and `torch._assert`, conditions in a
+comprehension, and `a and b`, `not a` and `0 < t < 2` as
 values. Values become tensor operations, and a check moves to the compile boundary. Python's `max(s, t)` and `min(s, t)`
 do not break the graph.
 
@@ -75,6 +76,8 @@ class TensorTruth(Rule):
                 yield from self._assert(node, node, scope)
             elif isinstance(node, ast.Expr) and (asserted := _asserted_call(node, scope)) is not None:
                 yield from self._assert(asserted, node, scope)
+            elif isinstance(node, ast.comprehension):
+                yield from self._filtered(node, scope)
             elif node in checks or self._inside_test(node, scope):
                 continue
             elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
@@ -82,6 +85,13 @@ class TensorTruth(Rule):
             elif isinstance(node, ast.Call) and is_builtin_truth(node, scope):
                 message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
                 yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
+
+    def _filtered(self, node: ast.comprehension, scope: Scope) -> Iterator[Finding]:
+        """Conditions of a comprehension: how many items it has depends on values."""
+        for test in node.ifs:
+            if tensor_tests(test, scope) and not isinstance(test, ast.UnaryOp | ast.BoolOp):
+                message = f"`if {snippet(test)}` asks a tensor which items to take, and breaks the graph"
+                yield self.declined(scope, test, message, "keep all items, and mask those that do not count")
 
     def _assert(self, made: ast.Assert, node: ast.stmt, scope: Scope) -> Iterator[Finding]:
         """The finding for a statement that is an assert, or, as a call, means the same."""

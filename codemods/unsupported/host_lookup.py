@@ -2,7 +2,8 @@
 
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
-(`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and the like, in compiled code. The question for
+(`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and what else Python does on the host (`pickle`,
+`torch.save`, `torch.jit.script`, `pack_padded_sequence`), in compiled code. The question for
 the default device is asked of a tensor instead, which Dynamo can trace. The same for filters of warnings.
 
 ## Why is this bad
@@ -59,6 +60,22 @@ _LOOK_UPS = {
     "torch.cuda.max_memory_reserved": "GB0208",
     "torch.initial_seed": "GB0208",
     "json.dumps": "GB0156",
+    "pickle.dumps": "GB0007",
+    "pickle.loads": "GB0007",
+    "threading.get_ident": "GB0007",
+    "__import__": "GB0007",
+    "inspect.currentframe": "GB0007",
+    "inspect.stack": "GB0007",
+    "hashlib.md5": "GB0007",
+    "hashlib.sha256": "GB0007",
+    "glob.glob": "GB0007",
+    "os.makedirs": "GB0007",
+    "time.sleep": "GB0007",
+    "torch.save": "GB0007",
+    "torch.load": "GB0007",
+    "torch.jit.script": "GB0007",
+    "torch.jit.trace": "GB0007",
+    "torch.nn.utils.rnn.pack_padded_sequence": "GB0007",
     "traceback.print_stack": "GB0007",
     "traceback.print_exc": "GB0007",
     "warnings.catch_warnings": "GB0007",
@@ -69,6 +86,11 @@ _LOOK_UPS = {
 _DEFAULT_DEVICE = "torch.get_default_device"
 _ONCE = "ask once, at the top of the module or in `__init__`, and keep the answer"
 _OUTSIDE = "do it where the compiled code is called"
+_ADVICE = {
+    "torch.jit.script": "compile the function itself: what is scripted is not traced",
+    "torch.jit.trace": "compile the function itself: what is traced by `torch.jit` is not traced again",
+    "torch.nn.utils.rnn.pack_padded_sequence": "keep the padding and mask what stands in it, or run the RNN outside",
+}
 
 
 class HostLookup(Rule):
@@ -80,7 +102,21 @@ class HostLookup(Rule):
     gb = ("GB0007", "GB0156", "GB0208")
     hints = (
         *("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device"),
-        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter"),
+        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter", "pickle", "get_ident"),
+        *(
+            "__import__",
+            "currentframe",
+            "stack",
+            "hashlib",
+            "md5",
+            "sha256",
+            "glob",
+            "makedirs",
+            "sleep",
+            "save",
+            "load",
+        ),
+        *("jit.", "script", "pack_padded"),
     )
     assumptions = ("plain-default-device",)
 
@@ -92,7 +128,8 @@ class HostLookup(Rule):
                 yield self._default_device(node, node.func, scope)
             if name not in _LOOK_UPS:
                 continue
-            advice = _ONCE if name.startswith(("os.path.", "importlib.")) else _OUTSIDE
+            once = name.startswith(("os.path.", "importlib.", "__import__"))
+            advice = _ADVICE.get(name, _ONCE if once else _OUTSIDE)
             yield self.declined(
                 scope, node, f"`{ast.unparse(node.func)}` breaks the graph", advice, gb=(_LOOK_UPS[name],)
             )

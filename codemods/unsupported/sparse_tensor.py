@@ -1,0 +1,56 @@
+"""CF713: sparse tensors in compiled code.
+
+## What it does
+Finds where compiled code makes a sparse tensor: `torch.sparse_coo_tensor`, `x.to_sparse()` and the like.
+
+## Why is this bad
+Dynamo traces no sparse tensors: the graph breaks where one is made (GB0007, GB0277), and again where it is used.
+
+## Example
+```python
+counts = torch.sparse_coo_tensor(torch.stack([row, column]), ones, (rows, columns)).to_dense()
+```
+
+## Use instead
+```python
+counts = torch.zeros(rows * columns, dtype=ones.dtype, device=ones.device)
+counts = counts.index_add_(0, row * columns + column, ones).view(rows, columns)
+```
+
+## Fix safety
+This rule has no fix: whether the dense tensor fits into memory is for a person to say.
+
+Graph breaks: GB0007, GB0277. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
+
+_FUNCTIONS = frozenset(f"torch.sparse_{kind}_tensor" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed"))
+_METHODS = frozenset(f"Tensor.to_sparse{kind}" for kind in ("", "_coo", "_csr", "_csc", "_bsr", "_bsc"))
+_ADVICE = "add into a dense tensor with `index_add_` or `scatter_add_`, or make it outside the compiled code"
+
+
+class SparseTensor(Rule):
+    """Sparse tensor made in compiled code."""
+
+    code = "CF713"
+    name = "sparse-tensor"
+    summary = "a sparse tensor is made in compiled code"
+    gb = ("GB0007", "GB0277")
+    hints = ("sparse",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls that make a sparse tensor."""
+        for node in scope.of(ast.Call):
+            name = scope.callee(node) or ""
+            if name in _FUNCTIONS or name in _METHODS:
+                gb = "GB0007" if name in _FUNCTIONS else "GB0277"
+                message = f"`{snippet(node)}` makes a sparse tensor, which Dynamo does not trace: the graph breaks"
+                yield self.declined(scope, node, message, _ADVICE, gb=(gb,))
