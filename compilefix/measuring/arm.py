@@ -15,8 +15,9 @@ import torch
 
 from compilefix.measuring.ranks import local_rank
 from compilefix.measuring.request import Options, Trains, WorkerRequest, WorkloadError
+from compilefix.measuring.slots import join
 from compilefix.measuring.snapshot import Node, freeze, same_tensor
-from compilefix.measuring.state import ProgramState, join
+from compilefix.measuring.state import ProgramState
 from compilefix.measuring.workload import InputSet, Workload, tensors_in
 
 _NO_GRAPH = ("does not require grad", "Trying to backward through the graph a second time")

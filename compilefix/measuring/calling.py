@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import linecache
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from compilefix.measuring.request import ArmResult, FrameEvent, WorkerRequest
 from compilefix.measuring.snapshot import Node, freeze, without_addresses
 from compilefix.measuring.state import StateWatch, hooks_of, state_keys
 from compilefix.measuring.transcript import recorded
-from compilefix.measuring.workload import InputSet
+from compilefix.measuring.workload import InputSet, checkpointed
 
 Stage = Callable[[str], None]
 
@@ -75,8 +77,10 @@ class Caller:
         self.start: dict[str, Any] = {
             "names": list(self._watch.names),
             "files": [f"{name}." for name in arm.state.files()],
-            "keys": state_keys(arm.modules),
+            "keys": state_keys(checkpointed(arm.workload.target)),
             "hooks": hooks_of(arm.modules),
+            "buffers": [slot.name for slot in arm.state.slots() if slot.is_buffer],
+            "defaults": {name: freeze(value) for name, value in arm.state.defaults()},
             "inputs": [[freeze(tensor) for _, tensor in inputs.tensors()] for inputs in arm.workload.input_sets],
         }
 
@@ -98,12 +102,14 @@ def _one_call(
     fresh = inputs.copy()
     arm.clear_gradients()
     outputs: Any = None
+    backwards: list[str] = []
     exception: dict[str, str] | None = None
     explicit = False
     with recorded(request.folder, untraced) as transcript:
         started = time.perf_counter()
         try:
-            outputs = arm.run(fresh)
+            with contextlib.nullcontext(backwards) if request.compiled else watching_backward() as backwards:
+                outputs = arm.run(fresh)
             arm.synchronize()
         except (Exception, SystemExit) as error:
             exception, explicit = _described(error, "call"), _is_own_raise(error)
@@ -111,7 +117,7 @@ def _one_call(
         drawn = _random_states()
         frozen = freeze(outputs)
         shared = shared_memory(output_tensors(outputs), fresh.tensors(), {} if request.compiled else arm.state.values())
-        own_gradients = any(node["kind"] == "tensor" for node in arm.gradients(fresh).values())
+        own_gradients = bool(backwards) or any(node["kind"] == "tensor" for node in arm.gradients(fresh).values())
         if exception is None and arm.with_grad:
             started = time.perf_counter()
             try:
@@ -139,6 +145,29 @@ def _one_call(
         "random": drawn,
     }
     return record, seconds
+
+
+@contextlib.contextmanager
+def watching_backward() -> Iterator[list[str]]:
+    """Notes what the body has autograd do: a training step may leave no gradient behind that would tell of it."""
+    seen: list[str] = []
+
+    def noting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            seen.append(name)
+            return function(*args, **kwargs)
+
+        return noted
+
+    originals = {name: getattr(torch.autograd, name) for name in ("backward", "grad")}
+    for name, original in originals.items():
+        setattr(torch.autograd, name, noting(name, original))
+    try:
+        yield seen
+    finally:
+        for name, original in originals.items():
+            setattr(torch.autograd, name, original)
 
 
 def _random_states() -> dict[str, str]:

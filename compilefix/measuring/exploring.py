@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import signal
 import time
 from collections.abc import Iterable, Iterator
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from compilefix.measuring.arm import Arm, seed_everything
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.measuring.calling import Caller, Stage, run_calls
 from compilefix.measuring.probes import RUN, ProbeCounts
-from compilefix.measuring.request import FrameEvent, Variant, VariedResult, VariedRun, WorkerRequest
+from compilefix.measuring.request import FLOATING, FrameEvent, Variant, VariedResult, VariedRun, WorkerRequest
 from compilefix.measuring.snapshot import freeze
 from compilefix.measuring.state import Checkpoint
 from compilefix.measuring.vary import following, search, variants, varied
@@ -48,10 +50,11 @@ def explore(
     if request.variants is None:
         reference = explorer.reference()
         tensors = [slot.value for slot in arm.state.slots() if isinstance(slot.value, torch.Tensor)]
-        sizes = frozenset(size for tensor in tensors for size in tensor.shape)
+        sizes = frozenset(size for tensor in tensors for size in _sizes(tensor))
         explorer.run(variants(arm.workload.input_sets, bool(arm.modules), sizes), request.vary_s)
         if explorer.open_sides():
-            explorer.run(search(arm.workload.input_sets, sizes), request.vary_s / 2, only_new=True)
+            chosen = search(arm.workload.input_sets, sizes, arm.device.type)
+            explorer.run(chosen, request.vary_s / 2, only_new=True)
         if explorer.open_sides():
             explorer.run([Variant("unchanged", calls=_STATE_CALLS)], request.vary_s / 4, only_new=True)
     else:
@@ -84,6 +87,22 @@ def recompiled_by_size(
                 arm.run(varied(arm.workload.input_sets, variant))
         known = {(event.path, event.line, event.function, event.reason) for event in warm}
         return tuple(e for e in collector.recompiles if (e.path, e.line, e.function, e.reason) not in known)
+
+
+class Narrow(TorchDispatchMode):  # type: ignore[misc]
+    """Sees whether a program makes tensors of less than float64: then its results are no more exact than those."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs an operation and looks at what it makes."""
+        made = func(*args, **(kwargs or {}))
+        for item in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(item, torch.Tensor) and item.dtype in (torch.float32, torch.float16, torch.bfloat16):
+                self.seen = True
+        return made
 
 
 class _Explorer:
@@ -142,12 +161,15 @@ class _Explorer:
             inputs = self._inputs(variant)
         except Exception:  # this change does not fit these inputs
             return
+        narrow = Narrow() if self._chooses and variant.mode == "float64" else contextlib.nullcontext()
         try:
-            with self._mode(variant), _at_most(_LIMIT_S if self._chooses else _LIMIT_S * _SLOWER):
+            with self._mode(variant), _at_most(_LIMIT_S if self._chooses else _LIMIT_S * _SLOWER), narrow:
                 records = self._calls(inputs, variant)
         except TooLong:
             self.unfinished.append(variant)
             return
+        for record in records:
+            record["narrow"] = isinstance(narrow, Narrow) and narrow.seen
         reached = self._sides() - before
         if only_new and not reached:
             return
@@ -155,7 +177,7 @@ class _Explorer:
         if self._chooses and variant.mode != "as given" and first["exception"] and not first["explicit"]:
             return  # the program is not made for this mode
         reference = None
-        if self._chooses and variant.finite and variant.mode != "float64":
+        if self._chooses and variant.finite and variant.mode not in FLOATING:
             reference = self._in_float64(variant, len(records))
         file = self._request.folder / f"variant-{len(self.runs):03d}.pt"
         given = [[freeze(item.args), freeze(dict(item.kwargs))] for item in inputs[: len(records)]]
@@ -217,9 +239,10 @@ class _Explorer:
                 arm.with_grad = False
             elif variant.mode == "input gradients":
                 arm.with_grad = True
-            if wide or variant.mode == "float64":
-                torch.set_default_dtype(torch.float64)
-                _widen(arm)
+            if wide or variant.mode in FLOATING:
+                dtype = getattr(torch, FLOATING["float64" if wide else variant.mode])
+                torch.set_default_dtype(dtype)
+                _cast(arm, dtype)
             yield
         finally:
             torch.set_default_dtype(default)
@@ -227,15 +250,22 @@ class _Explorer:
             arm.with_grad = self._with_grad
 
 
+def _sizes(tensor: torch.Tensor) -> Iterator[int]:
+    """The sizes that a parameter has, and those of dimensions that may be seen as several of them: heads by width."""
+    for first in range(tensor.dim()):
+        for last in range(first, tensor.dim()):
+            yield math.prod(tensor.shape[first : last + 1])
+
+
 def _say_nothing(_: str) -> None:
     """Takes the stage of calls whose progress nobody needs."""
 
 
-def _widen(arm: Arm) -> None:
+def _cast(arm: Arm, dtype: torch.dtype) -> None:
     for slot in arm.state.slots():
         if isinstance(slot.value, torch.Tensor) and slot.value.is_floating_point():
             with torch.no_grad():
-                slot.value.data = slot.value.data.double()
+                slot.value.data = slot.value.data.to(dtype)
 
 
 @contextlib.contextmanager

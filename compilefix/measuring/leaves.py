@@ -73,6 +73,17 @@ def compared(left: Node, right: Node, place: str, options: Options) -> Iterator[
         yield Leaf(place, "equal" if same else "different", text=f"{left['text']} against {right['text']}")
 
 
+def kinds(node: Node, place: str) -> Iterator[tuple[str, str]]:
+    """What stands at each place of a frozen value, whatever its numbers: the type, and of a tensor the dtype."""
+    if node["kind"] in ("list", "dict"):
+        yield place, str(node["type"])
+        inside = node["items"].items() if node["kind"] == "dict" else enumerate(node["items"])
+        for key, item in inside:
+            yield from kinds(item, f"{place}[{key!r}]")
+    else:
+        yield place, str(node["tensor"].dtype) if node["kind"] == "tensor" else str(node["type"])
+
+
 def _zeros_and_none(left: Node, right: Node) -> bool:
     none, other = (left, right) if left["kind"] == "scalar" else (right, left)
     if none["kind"] != "scalar" or none["value"] is not None or other["kind"] != "tensor":

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from compilefix.measuring.beginning import beginning, given
 from compilefix.measuring.exactness import Exactness
-from compilefix.measuring.leaves import TOLERANCES, Leaf, by_place, compared
-from compilefix.measuring.request import ArmResult, Options, Variant
-from compilefix.measuring.snapshot import dtypes_in, same_node
+from compilefix.measuring.leaves import TOLERANCES, Leaf, by_place, compared, kinds
+from compilefix.measuring.request import BEYOND, ArmResult, Options, Variant
+from compilefix.measuring.snapshot import Node, dtypes_in
 from compilefix.measuring.texts import Rounding, said
 from compilefix.measuring.verdict_model import Difference, Parity, worst
 
@@ -33,6 +34,9 @@ COMPILED_SLACK = 10.0
 """How many times the tolerance compiled code may differ on varied inputs, where compiled originals are not at hand."""
 
 ASPECTS = ("outputs", "gradients", "state", "inputs", "exceptions", "text")
+_NARROW = 1e-5
+"""The tolerance in float64 of what the original itself computes in float32 there."""
+_MISSING = "not implemented for"
 _PLACES = {"gradients": "gradient of ", "state": "", "inputs": "after the call: "}
 
 
@@ -68,6 +72,16 @@ class Rules:
         """Whether a gradient of zeros may stand for none: where allowed, or where the workload asks for no gradient."""
         asked = self.variant is None or self.variant.mode not in ("other mode", "input gradients")
         return "gradient-zeros" in self.assumptions or not asked
+
+    @property
+    def halved(self) -> bool:
+        """Whether a workload in another precision was run in half: its rounding is nobody's promise, its types are."""
+        return self.variant is not None and self.variant.mode == "bfloat16"
+
+    @property
+    def lenient(self) -> bool:
+        """Whether other sizes or indices may make either version fail, somewhere."""
+        return self.variant is not None and (self.variant.resized or self.variant.name.startswith(BEYOND))
 
 
 @dataclass(frozen=True)
@@ -122,7 +136,7 @@ def compare_calls(pairs: Sequence[Pair], rules: Rules, exactness: Exactness | No
         left = pair.left
         what = _inputs_text(left, rules)
         for aspect in ASPECTS:
-            for leaf in _judged(aspect, pair, rules, beyond[aspect], exactness, lambda name: _of_its_own(name, pairs)):
+            for leaf in _judged(aspect, pair, rules, beyond[aspect], exactness, pairs):
                 leaves[aspect].append(dataclasses.replace(leaf, place=f"call {left['call'] + 1}, {what}, {leaf.place}"))
     statuses = {aspect: worst(leaf.status for leaf in found) for aspect, found in leaves.items()}
     everything = [(aspect, leaf) for aspect in ASPECTS for leaf in leaves[aspect]]
@@ -162,10 +176,12 @@ def _judged(
     rules: Rules,
     beyond: list[tuple[Leaf, Leaf]],
     exactness: Exactness,
-    owned: Callable[[str], bool],
+    pairs: Sequence[Pair],
 ) -> Iterator[Leaf]:
     left, right = pair.left, pair.right
-    if aspect == "exceptions":
+    if rules.halved:
+        yield from _in_half(aspect, left, right)
+    elif aspect == "exceptions":
         yield _exception(left, right, rules)
     elif _outside(left, rules) or (aspect == "gradients" and rules.variant is not None and not rules.variant.finite):
         return  # what is left of a gradient where an input is NaN or infinite is no program's promise
@@ -180,20 +196,23 @@ def _judged(
             yield Leaf("output", "error", text="only one of the two returned")
     else:
         if aspect == "state":
-            yield from _beginning(left.get("start"), right.get("start"))
+            yield from beginning(left.get("start"), right.get("start"), (pair.base or {}).get("start"))
             if rules.eager and "rng-stream" not in rules.assumptions:
                 yield from _random(left.get("random"), right.get("random"))
         elif aspect == "inputs":
-            yield from _given(left.get("start"), right.get("start"))
+            yield from given(left.get("start"), right.get("start"))
         for name in sorted({*left[aspect], *right[aspect]}):
             place = _PLACES[aspect] + name
             if name not in left[aspect] or name not in right[aspect]:
-                if aspect != "state" or name in left[aspect] or not owned(name):
+                if aspect != "state" or not _of_its_own(name, pairs):
                     verb = "has a gradient" if aspect == "gradients" else "changed"
                     who = "original" if name in left[aspect] else "patched code"
                     yield Leaf(place, "different", text=f"{verb} only in the {who}")
                 continue
-            yield from _measured(aspect, name, place, pair, rules, beyond, exactness)
+            if aspect == "state" and (kept := _as_kept(left[aspect][name], right[aspect][name], name, pairs)):
+                yield from compared(*kept, place, rules.options)
+            else:
+                yield from _measured(aspect, name, place, pair, rules, beyond, exactness)
 
 
 def _rounding(left: Record, rules: Rules) -> Rounding:
@@ -222,7 +241,10 @@ def _measured(
 
     one, two, base, wide = of(pair.left), of(pair.right), of(pair.base), of(pair.wide)
     own = {} if base is None else by_place(compared(one, base, place, rules.options))
-    for leaf in compared(one, two, place, rules.options):
+    options = rules.options
+    if pair.left.get("narrow") and options.rtol is None:
+        options = dataclasses.replace(options, rtol=_NARROW, atol=_NARROW)
+    for leaf in compared(one, two, place, options):
         yardstick = own.get(leaf.place)
         if yardstick is not None and _within(leaf, yardstick):
             beyond.append((leaf, yardstick))
@@ -252,11 +274,31 @@ def _is_missing_zero(leaf: Leaf, rules: Rules) -> bool:
 
 
 def _of_its_own(name: str, pairs: Sequence[Pair]) -> bool:
-    """Whether the patched code alone has this state, and it is nobody else's business: private, or a global."""
+    """Whether only one of the two has this state at all, and it is nobody else's business.
+
+    What a rewrite gives up may be private; what it brings may be a global of its own, too.
+    """
     one, two = (record.get("start") for record in (pairs[0].left, pairs[0].right))
-    if one is None or two is None or name in one["names"]:
+    if one is None or two is None or (name in one["names"] and name in two["names"]):
         return False
-    return any(part.startswith("_") for part in name.split(".")) or name.startswith(tuple(two["files"]))
+    return _private(name) or (name not in one["names"] and name.startswith(tuple(two["files"])))
+
+
+def _private(name: str) -> bool:
+    return any(part.startswith("_") for part in name.split("."))
+
+
+def _as_kept(one: Node, two: Node, name: str, pairs: Sequence[Pair]) -> tuple[Node, Node] | None:
+    """A number that has become a tensor, as two tensors, where nobody minds: it is private, or a count in a buffer."""
+    start = pairs[0].right.get("start")
+    if start is None or one["kind"] != "scalar" or two["kind"] != "tensor" or two["tensor"].numel() != 1:
+        return None
+    value = one["value"]
+    counts = isinstance(value, int) and not isinstance(value, bool) and name in start["buffers"]
+    if two["requires_grad"] or not isinstance(value, (bool, int, float)) or not (_private(name) or counts):
+        return None
+    wide = two["tensor"].double()
+    return {**two, "tensor": torch.tensor(value, dtype=wide.dtype).reshape(wide.shape)}, {**two, "tensor": wide}
 
 
 def _memory(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> Iterator[Leaf]:
@@ -276,27 +318,6 @@ def _random(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> 
             yield Leaf(f"random state of {name}", "different", text="other random numbers were drawn, or not as many")
 
 
-def _beginning(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Iterator[Leaf]:
-    if left is None or right is None:
-        return
-    for key, what in (("keys", "state_dict"), ("hooks", "hooks")):
-        lost = [item for item in left[key] if item not in right[key]]
-        come = [item for item in right[key] if item not in left[key]]
-        if lost or come:
-            one, two = lost[0] if lost else "nothing", come[0] if come else "nothing"
-            yield Leaf(what, "different", text=f"{one} in the original, {two} in the patched code")
-
-
-def _given(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> Iterator[Leaf]:
-    if left is not None and right is not None:
-        same = len(left["inputs"]) == len(right["inputs"]) and all(
-            len(one) == len(two) and all(map(same_node, one, two))
-            for one, two in zip(left["inputs"], right["inputs"], strict=True)
-        )
-        if not same:
-            yield Leaf("what the workload gives", "different", text="the patched workload returns other inputs")
-
-
 def _outside(left: Record, rules: Rules) -> bool:
     """Whether the original refuses these inputs by an error that nobody wrote: what happens before it is nobody's."""
     return rules.variant is not None and left["exception"] is not None and not left["explicit"]
@@ -308,10 +329,29 @@ def _exception(left: Record, right: Record, rules: Rules) -> Leaf:
         return Leaf("exception", "equal")
     text = f"{_raised(one)} in the original, {_raised(two)} in the patched code"
     # Sizes that do not fit fail somewhere, and may go on to fit. For other values only the words may change.
-    resized = rules.variant is not None and rules.variant.resized
-    if _outside(left, rules) and (resized or (two is not None and one["type"] == two["type"])):
+    if _outside(left, rules) and (rules.lenient or (two is not None and one["type"] == two["type"])):
         return Leaf("exception", "close", text=text)
     return Leaf("exception", "different", text=text)
+
+
+def _in_half(aspect: str, left: Record, right: Record) -> Iterator[Leaf]:
+    """What a run in half precision shows: types, and errors. Its rounding may turn any number and any branch."""
+    one, two = left["exception"], right["exception"]
+    if aspect == "exceptions":
+        missing = (
+            two is not None and _MISSING in two["text"]
+        )  # an operation that this device lacks is not the rewrite's
+        if missing or one == two or (one is not None and two is not None and one["type"] == two["type"]):
+            yield Leaf("exception", "equal")
+        else:
+            text = f"{_raised(one)} in the original, {_raised(two)} in the patched code"
+            yield Leaf("exception", "different", text=text)
+    elif aspect == "outputs" and one is None and two is None:
+        found = dict(kinds(right["outputs"], "output"))
+        for place, kind in kinds(left["outputs"], "output"):
+            if found.get(place, kind) != kind:
+                text = f"{kind} in the original, {found[place]} in the patched code"
+                yield Leaf(place, "different", text=text)
 
 
 def _raised(error: Mapping[str, str] | None) -> str:

@@ -102,14 +102,21 @@ class Overlay:
         return bool(self.sources or self.new_modules)
 
 
-Mode = Literal["as given", "other mode", "without gradients", "input gradients", "float64"]
+Mode = Literal["as given", "other mode", "without gradients", "input gradients", "float64", "bfloat16"]
 MODE_TEXT: Mapping[Mode, str] = {
     "as given": "",
     "other mode": "in the other of training and evaluation mode",
     "without gradients": "without gradients",
     "input gradients": "with gradients of the inputs",
     "float64": "in float64",
+    "bfloat16": "in bfloat16",
 }
+FLOATING: Mapping[str, str] = {"float64": "float64", "bfloat16": "bfloat16"}
+"""The modes in which parameters and inputs have another dtype."""
+
+
+BEYOND = "integers beyond their range: "
+"""How the variants begin whose integers may be no index any more: what nobody wrote a check for may fail anyhow."""
 
 
 ROUNDING = "of both signs and large"

@@ -7,21 +7,21 @@ installed packages is not the program's own state.
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import CellType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from compilefix.measuring.slots import INTERNAL, Slot, at, cells, is_plain, join, module_slots, optimizer_slots
 from compilefix.measuring.snapshot import Node, freeze, same_node, same_tensor
-from compilefix.measuring.workload import modules_of, reached
+from compilefix.measuring.workload import modules_of, reached, uncompiled
 
-_INTERNAL = frozenset((*vars(torch.nn.Module()), "_compiled_call_impl", "training"))
 _HERE = str(Path(__file__).resolve().parents[1])
 _FOREIGN = (
     _HERE,
@@ -29,41 +29,6 @@ _FOREIGN = (
     str(Path(sysconfig.get_paths()["stdlib"]).resolve()),
 )
 _DEPTH = 3
-_MOST_ITEMS = 1000
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A place that holds a value: a key of a dict, an attribute of an object, or a closure cell.
-
-    `private` says that the name begins with an underscore, so that nobody outside should look at it.
-    """
-
-    name: str
-    owner: Any
-    key: str
-    value: Any
-
-    @property
-    def private(self) -> bool:
-        """Whether any part of the name is private."""
-        return any(part.startswith("_") for part in self.name.split("."))
-
-    def put(self, value: Any) -> None:
-        """Makes the place hold another value."""
-        if isinstance(self.owner, dict):
-            self.owner[self.key] = value
-        elif isinstance(self.owner, CellType):
-            self.owner.cell_contents = value
-        else:
-            setattr(self.owner, self.key, value)
-
-    def remove(self) -> None:
-        """Empties the place."""
-        if isinstance(self.owner, dict):
-            self.owner.pop(self.key, None)
-        elif not isinstance(self.owner, CellType):
-            delattr(self.owner, self.key)
 
 
 class ProgramState:
@@ -94,15 +59,29 @@ class ProgramState:
         """The names of the program's own modules."""
         return [module.__name__ for module in self._own_modules()]
 
+    def defaults(self) -> Iterator[tuple[str, bool | int | float | str]]:
+        """The numbers and texts that parameters of the program's own functions have as their defaults, by name."""
+        for module in self._own_modules():
+            for value in list(vars(module).values()):
+                inside = list(vars(value).values()) if isinstance(value, type) else [value]
+                for function in (getattr(item, "__func__", item) for item in inside):
+                    if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+                        for parameter in inspect.signature(function, follow_wrapped=False).parameters.values():
+                            if isinstance(parameter.default, (bool, int, float, str)):
+                                place = f"{module.__name__}.{function.__qualname__}({parameter.name})"
+                                yield place, parameter.default
+
     def _all(self, seen: set[int]) -> Iterator[Slot]:
         for owner, module in self.modules.items():
-            yield from _module_slots(owner, module, seen)
+            yield from module_slots(owner, module, seen)
         for name, value in reached(self.target):
             if isinstance(value, torch.optim.Optimizer):
-                yield from _optimizer_slots(name, value, seen)
-            elif self._is_own(type(value)) and not isinstance(value, torch.nn.Module):
+                yield from optimizer_slots(name, value, seen)
+            elif isinstance(value, torch.Generator):
+                yield from at(name, None, name, value)
+            elif self._is_followed(value) and not isinstance(value, torch.nn.Module):
                 yield from self._object_slots(name, value, seen, 0)
-        yield from _cells(self.target)
+        yield from cells(self.target)
         for module in self._own_modules():
             yield from self._global_slots(module, seen)
 
@@ -111,8 +90,8 @@ class ProgramState:
             name = f"{module.__name__}.{key}"
             if key.startswith("__"):
                 continue
-            if is_plain(value):
-                yield Slot(name, vars(module), key, value)
+            if slots := list(at(name, vars(module), key, value)):
+                yield from slots
             elif isinstance(value, type) and value.__module__ == module.__name__:
                 for attribute, item in list(vars(value).items()):
                     if not attribute.startswith("__") and attribute not in _ABSTRACT and is_plain(item):
@@ -122,8 +101,8 @@ class ProgramState:
                     if not attribute.startswith("__") and is_plain(item):
                         yield Slot(f"{name}.{attribute}", vars(value), attribute, item)
             elif isinstance(value, torch.nn.Module):
-                yield from _module_slots(name, value, seen)
-            elif self._is_own(type(value)):
+                yield from module_slots(name, value, seen)
+            elif self._is_followed(value):
                 yield from self._object_slots(name, value, seen, 0)
 
     def _object_slots(self, name: str, value: Any, seen: set[int], depth: int) -> Iterator[Slot]:
@@ -133,13 +112,13 @@ class ProgramState:
         seen.add(id(value))
         for key, item in list(vars(value).items()):
             place = f"{name}.{key}" if name else key
-            if is_plain(item):
-                yield Slot(place, vars(value), key, item)
+            if slots := list(at(place, vars(value), key, item)):
+                yield from slots
             elif isinstance(item, torch.optim.Optimizer):
-                yield from _optimizer_slots(place, item, seen)
+                yield from optimizer_slots(place, item, seen)
             elif isinstance(item, torch.nn.Module):
-                yield from _module_slots(place, item, seen)
-            elif self._is_own(type(item)):
+                yield from module_slots(place, item, seen)
+            elif self._is_followed(item):
                 yield from self._object_slots(place, item, seen, depth + 1)
 
     def _own_modules(self) -> list[ModuleType]:
@@ -149,6 +128,9 @@ class ProgramState:
             ]
             self._own = (len(sys.modules), found)
         return self._own[1]
+
+    def _is_followed(self, value: Any) -> bool:
+        return isinstance(value, _TORCH_OBJECTS) or self._is_own(type(value))
 
     def _is_own(self, kind: type) -> bool:
         module = sys.modules.get(kind.__module__)
@@ -166,6 +148,8 @@ class ProgramState:
 
 
 _ABSTRACT = frozenset({"_abc_impl"})
+_TORCH_OBJECTS = (torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
+"""Objects of torch whose attributes calls change."""
 
 
 class StateWatch:
@@ -204,12 +188,12 @@ class Checkpoint:
     def restore(self) -> None:
         """Puts every value back, takes out what has come since, and drops gradients."""
         for slot in self._state.slots():
-            if slot.name not in self._slots and id(slot.owner) in self._owners:
+            if slot.name not in self._slots and (slot.lazy or id(slot.owner) in self._owners):
                 slot.remove()
         for owner, others in self._owners.values():
             if others is not None:
                 for key in [key for key in owner if key not in others and not is_plain(owner[key])]:
-                    if key not in _INTERNAL and not key.startswith("__"):
+                    if key not in INTERNAL and not key.startswith("__"):
                         del owner[key]
                 owner.update(others)
         for slot, content in self._slots.values():
@@ -227,27 +211,17 @@ def _others(owner: Any) -> dict[str, Any] | None:
     return {
         key: value
         for key, value in owner.items()
-        if isinstance(key, str) and key not in _INTERNAL and not is_plain(value)
+        if isinstance(key, str) and key not in INTERNAL and not is_plain(value)
     }
 
 
-def is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is data that can be compared and put back: numbers, text, tensors, and containers of these."""
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.Tensor)):
-        return True
-    if isinstance(value, (list, tuple, dict, set, frozenset)) and depth < 3 and len(value) <= _MOST_ITEMS:
-        items = value.values() if isinstance(value, dict) else value
-        return all(is_plain(item, depth + 1) for item in items)
-    return type(value).__module__ == "numpy" and hasattr(value, "dtype")
-
-
 def state_keys(modules: Mapping[str, torch.nn.Module]) -> list[str]:
-    """What a checkpoint of each module holds: the keys of its `state_dict`, with shape and dtype."""
+    """What a checkpoint of each module holds: the keys of its `state_dict` as they are, with shape and dtype."""
     found = []
     for owner, module in modules.items():
         for key, value in module.state_dict().items():
             what = f"{tuple(value.shape)} {value.dtype}" if isinstance(value, torch.Tensor) else type(value).__name__
-            found.append(f"{join(owner, key)}: {what}")
+            found.append(f"{owner}.{key}: {what}" if owner else f"{key}: {what}")
     return found
 
 
@@ -256,59 +230,13 @@ def hooks_of(modules: Mapping[str, torch.nn.Module]) -> list[str]:
     found = []
     for owner, module in modules.items():
         for prefix, part in module.named_modules():
+            if uncompiled(part) is not part:
+                continue
             for kind in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"):
                 for hook in getattr(part, kind, {}).values():
                     name = getattr(hook, "__qualname__", type(hook).__qualname__)
                     found.append(f"{join(owner, prefix) or 'the module'}: {kind.strip('_').rstrip('s')} {name}")
     return found
-
-
-def join(owner: str, name: str) -> str:
-    """Two parts of a dotted name, of which either may be empty."""
-    return f"{owner}.{name}" if owner and name else owner or name
-
-
-def _module_slots(owner: str, module: torch.nn.Module, seen: set[int]) -> Iterator[Slot]:
-    for prefix, part in module.named_modules():
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        place = join(owner, prefix)
-        for group in (part._parameters, part._buffers):
-            for key, tensor in list(group.items()):
-                if tensor is not None:
-                    yield Slot(join(place, key), group, key, tensor)
-        for key, value in list(vars(part).items()):
-            if key not in _INTERNAL and not key.startswith(("_dynamo", "torchdynamo", "_fsdp")) and is_plain(value):
-                yield Slot(join(place, key), vars(part), key, value)
-
-
-def _optimizer_slots(name: str, optimizer: torch.optim.Optimizer, seen: set[int]) -> Iterator[Slot]:
-    if id(optimizer) in seen:
-        return
-    seen.add(id(optimizer))
-    for index, group in enumerate(optimizer.param_groups):
-        for key, value in list(group.items()):
-            if key != "params" and is_plain(value):
-                yield Slot(f"{name}.param_groups[{index}].{key}", group, key, value)
-        for number, parameter in enumerate(group["params"]):
-            state = optimizer.state.get(parameter)
-            for key, value in list((state or {}).items()):
-                if state is not None and is_plain(value):
-                    yield Slot(f"{name}.state[{index}][{number}].{key}", state, key, value)
-
-
-def _cells(target: Callable[..., Any]) -> Iterator[Slot]:
-    function = getattr(target, "__func__", target)
-    if not isinstance(function, FunctionType):
-        return
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue
-        if is_plain(value):
-            yield Slot(f"closure {name}", cell, name, value)
 
 
 def _content(value: Any) -> Any:

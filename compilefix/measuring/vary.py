@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from compilefix.measuring.request import MODE_TEXT, ROUNDING, Variant
+from compilefix.measuring.request import BEYOND, FLOATING, MODE_TEXT, ROUNDING, Variant
 from compilefix.measuring.workload import InputSet, mapped
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -80,6 +80,7 @@ FLOATS: dict[str, Change] = {
     "with ties": _tied,
     "rounded": lambda tensor, _: tensor.round(),
     "with a zero": _spiked(0.0),
+    "with a negative zero": _spiked(-0.0),
     "with a large value": _spiked(1000.0),
     ROUNDING: _cancelling,
     f"{ROUNDING}, drawn anew": lambda tensor, draw: _cancelling(_redrawn(tensor, draw), draw),
@@ -142,8 +143,13 @@ def variants(
                 yield Variant(name, index, finite=name not in _NOT_FINITE)
 
 
-def search(input_sets: Sequence[InputSet], state_sizes: frozenset[int] = frozenset()) -> Iterator[Variant]:
-    """More to try for sides of conditions that are still not reached."""
+def search(
+    input_sets: Sequence[InputSet], state_sizes: frozenset[int] = frozenset(), device: str = "cpu"
+) -> Iterator[Variant]:
+    """More to try for sides of conditions that are still not reached.
+
+    Integers leave their range on a CPU only: a wrong index is an error there, and the end of the process elsewhere.
+    """
     floats = [place for place, tensor in input_sets[0].tensors() if tensor.is_floating_point()]
     for name in SEARCH if floats else ():
         yield Variant(name, finite="NaN" not in name and "infinite" not in name)
@@ -155,6 +161,11 @@ def search(input_sets: Sequence[InputSet], state_sizes: frozenset[int] = frozens
             for name in (*[key for key in FLOATS if key not in _ALONE], *SEARCH):
                 finite = name not in _NOT_FINITE and "NaN" not in name and "infinite" not in name
                 yield Variant(name, only=place, finite=finite)
+    whole = [place for place, tensor in input_sets[0].tensors() if _is_integer(tensor)]
+    if device == "cpu" and whole:
+        for only in (None, *(whole if 1 < len(whole) <= _SEPARATE_INPUTS else ())):
+            for name in OUTSIDE:
+                yield Variant(name, only=only)
 
 
 def varied(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
@@ -162,16 +173,16 @@ def varied(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
     inputs = input_sets[variant.input_set].copy()
     draw = torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(variant.name.encode()).digest()[:6], "big"))
     change = _change(variant, draw)
-    if variant.mode == "float64":
-        narrow = change
-        change = lambda tensor: _widened(narrow(tensor))  # noqa: E731
+    if variant.mode in FLOATING:
+        given, dtype = change, getattr(torch, FLOATING[variant.mode])
+        change = lambda tensor: _cast(given(tensor), dtype)  # noqa: E731
     if variant.mode == "input gradients":
         plain = change
         change = lambda tensor: _requiring(plain(tensor))  # noqa: E731
     wanted = {id(tensor) for place, tensor in inputs.tensors() if variant.only in (None, place)}
 
     def of(tensor: torch.Tensor) -> torch.Tensor:
-        return change(tensor) if id(tensor) in wanted or variant.mode == "float64" else tensor
+        return change(tensor) if id(tensor) in wanted or variant.mode in FLOATING else tensor
 
     memo: dict[int, Any] = {}
     made = InputSet(mapped(inputs.args, of, memo), mapped(dict(inputs.kwargs), of, memo))
@@ -188,7 +199,8 @@ def following(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
 
 def _modes(name: str, index: int, has_modules: bool) -> Iterator[Variant]:
     for mode in list(MODE_TEXT)[1:]:
-        if mode != "other mode" or has_modules:
+        # In half precision only types and errors are compared: one set of values shows them.
+        if (mode != "other mode" or has_modules) and (mode != "bfloat16" or (name, index) == ("unchanged", 0)):
             yield Variant(name, index, mode)
 
 
@@ -205,8 +217,8 @@ def _change(variant: Variant, draw: torch.Generator) -> Callable[[torch.Tensor],
             value = _ANYTHING[name](value, draw) if value.layout == torch.strided else value
         elif value.dtype == torch.bool and name in BOOLS:
             value = BOOLS[name](value, draw)
-        elif not value.is_floating_point() and not value.is_complex() and name in INTEGERS:
-            value = INTEGERS[name](value, draw)
+        elif not value.is_floating_point() and not value.is_complex() and name in _DISCRETE:
+            value = _DISCRETE[name](value, draw)
         else:
             return tensor
         return _like(value, tensor)
@@ -243,6 +255,15 @@ INTEGERS: dict[str, Change] = {
     "integers all smallest": lambda tensor, _: tensor.clone().fill_(tensor.min()) if tensor.numel() else tensor,
     "integers all largest": lambda tensor, _: tensor.clone().fill_(tensor.max()) if tensor.numel() else tensor,
 }
+OUTSIDE: dict[str, Change] = {
+    f"{BEYOND}plus 1": lambda tensor, _: tensor + 1,
+    f"{BEYOND}times 2": lambda tensor, _: tensor * 2,
+    f"{BEYOND}times 100": lambda tensor, _: tensor * 100,
+    f"{BEYOND}negated": lambda tensor, _: -tensor,
+    f"{BEYOND}minus 1": lambda tensor, _: tensor - 1,
+    f"{BEYOND}all zero": lambda tensor, _: torch.zeros_like(tensor),
+}
+_DISCRETE = {**INTEGERS, **OUTSIDE}
 BOOLS: dict[str, Change] = {
     "masks flipped": lambda tensor, _: ~tensor,
     "masks all true": lambda tensor, _: torch.ones_like(tensor),
@@ -252,16 +273,20 @@ BOOLS: dict[str, Change] = {
 
 
 def _discrete(inputs: InputSet) -> Iterator[str]:
-    dtypes = [tensor.dtype for _, tensor in inputs.tensors()]
-    if torch.bool in dtypes:
+    tensors = [tensor for _, tensor in inputs.tensors()]
+    if any(tensor.dtype == torch.bool for tensor in tensors):
         yield from BOOLS
-    if any(not d.is_floating_point and not d.is_complex and d != torch.bool for d in dtypes):
+    if any(map(_is_integer, tensors)):
         yield from INTEGERS
     kinds = {type(value) for value in _scalars(inputs)}
     if bool in kinds:
         yield "Python flags flipped"
     if float in kinds:
         yield from ("Python floats negated", "Python floats zero", "Python floats times 100")
+
+
+def _is_integer(tensor: torch.Tensor) -> bool:
+    return not tensor.is_floating_point() and not tensor.is_complex() and tensor.dtype != torch.bool
 
 
 def _scalars(inputs: InputSet) -> Iterator[Any]:
@@ -305,9 +330,9 @@ def _resized(tensor: torch.Tensor, old: int, new: int) -> torch.Tensor:
     return changed.clone().requires_grad_(tensor.requires_grad)
 
 
-def _widened(tensor: torch.Tensor) -> torch.Tensor:
-    wide = tensor.detach().double() if tensor.is_floating_point() else tensor.detach()
-    return wide.requires_grad_(tensor.requires_grad) if wide.is_floating_point() else wide
+def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    other = tensor.detach().to(dtype) if tensor.is_floating_point() else tensor.detach()
+    return other.requires_grad_(tensor.requires_grad) if other.is_floating_point() else other
 
 
 def _requiring(tensor: torch.Tensor) -> torch.Tensor:

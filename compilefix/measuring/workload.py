@@ -88,14 +88,27 @@ def modules_of(target: Target) -> dict[str, torch.nn.Module]:
     """The modules that a callable works with, by a stable name: itself, what it is bound to, closes over or names.
 
     Found in the callable itself, `__self__`, `functools.partial` parts, closure cells, defaults and the globals that
-    its code mentions. A module that only another function reaches is not found.
+    its code mentions. A module that only another function reaches is not found. What `torch.compile` made of a module
+    counts as that module, so that a program has the same names compiled and not.
     """
+    return {label: uncompiled(module) for label, module in checkpointed(target).items()}
+
+
+def checkpointed(target: Target) -> dict[str, torch.nn.Module]:
+    """The same modules as somebody would save them: the compiled form, where the program holds nothing else of one."""
+    held = [(label, module) for name, value in reached(target) for label, module in _modules_in(name, value)]
     found: dict[str, torch.nn.Module] = {}
-    for name, value in reached(target):
-        for label, module in _modules_in(name, value):
-            if not any(module is known for known in found.values()):
-                found[label] = module
+    for label, module in held:
+        plain = uncompiled(module)
+        if not any(plain is uncompiled(known) for known in found.values()):
+            found[label] = plain if any(plain is other for _, other in held) else module
     return found
+
+
+def uncompiled(module: torch.nn.Module) -> torch.nn.Module:
+    """The module that `torch.compile` was given, if this is what it made of one."""
+    inner = vars(module).get("_modules", {}).get("_orig_mod")
+    return inner if isinstance(inner, torch.nn.Module) else module
 
 
 def tensors_in(value: Any, place: str) -> Iterator[tuple[str, torch.Tensor]]:

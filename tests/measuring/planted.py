@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 Caught = Literal[
-    "outputs", "gradients", "state", "inputs", "exceptions", "text", "breaks", "recompiles", "slower", "compiled"
+    "outputs",
+    "gradients",
+    "state",
+    "inputs",
+    "exceptions",
+    "text",
+    "breaks",
+    "recompiles",
+    "slower",
+    "compiled",
+    "searched",
 ]
 
 
@@ -33,7 +43,7 @@ class Planted:
     @property
     def eager(self) -> bool:
         """Whether eager runs show it."""
-        return self.caught not in ("breaks", "recompiles", "slower", "compiled")
+        return self.caught not in ("breaks", "recompiles", "slower", "compiled", "searched")
 
 
 _HEAD = "import logging\nimport warnings\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"
@@ -382,6 +392,163 @@ _TWO_BREAKS = """
 """
 _TWO_FIRST = _IF
 _TWO_SECOND = "    if y.mean() > 3:\n        y = y - 3\n"
+
+_HALF = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(4, 4)
+            self.gain = nn.Parameter(torch.tensor([1.5]))
+
+        def forward(self, x):
+            return self.proj(x) * self.gain.detach().float().item()
+
+    def work():
+        torch.manual_seed(0)
+        return Model().eval(), (torch.randn(2, 4),)
+"""
+_SIGNS = """
+    def forward(x, size):
+        if x.abs().max() > 10.0:
+            x = x.clamp(-10.0, 10.0)
+        return torch.copysign(size, x)
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(3, 4), torch.rand(4) + 0.5)
+"""
+_LIMITED = """
+    class Model(nn.Module):
+        def __init__(self, limit=3.0):
+            super().__init__()
+            self.proj = nn.Linear(4, 4)
+            self.limit = limit
+
+        def forward(self, x):
+            h = self.proj(x)
+            if h.abs().max() > self.limit:
+                h = h.clamp(-self.limit, self.limit)
+            return h
+
+    def work():
+        torch.manual_seed(0)
+        return Model(limit=1.0).eval(), (torch.randn(2, 4),)
+"""
+_LIMITED_IF = (
+    "        if h.abs().max() > self.limit:\n            h = h.clamp(-self.limit, self.limit)\n        return h\n"
+)
+_LIMITED_WHERE = "        return torch.where(h.abs().max() > self.limit, h.clamp(-self.limit, self.limit), h)\n"
+_NOISY = """
+    from collections import deque
+
+    class Noisy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.source = torch.Generator().manual_seed(3)
+            self.seen = deque(maxlen=4)
+            self.proj = nn.Linear(4, 4)
+
+        def forward(self, x):
+            if self.training:
+                x = x + torch.rand(x.shape, generator=self.source, dtype=x.dtype)
+            h = self.proj(x)
+            self.seen.append(x.shape[0])
+            if h.norm() > 3.0:
+                h = h / h.norm()
+            return h * sum(self.seen)
+
+    def work():
+        torch.manual_seed(0)
+        return Noisy(), (torch.randn(2, 4),)
+"""
+_NOISY_IF = "        if h.norm() > 3.0:\n            h = h / h.norm()\n"
+_NOISY_WHERE = "        h = torch.where(h.norm() > 3.0, h / h.norm(), h)\n"
+_SCHEDULED = """
+    class Trainer:
+        def __init__(self):
+            self.model = nn.Linear(4, 1)
+            self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-2)
+            self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: 1.0 / (step + 1))
+
+        def step(self, x, y):
+            h = self.model(x).squeeze(-1)
+            if h.abs().max() > 4.0:
+                h = h.clamp(-4.0, 4.0)
+            loss = F.mse_loss(h, y)
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            self.schedule.step()
+            return loss.detach()
+
+    def work():
+        torch.manual_seed(0)
+        return Trainer().step, (torch.randn(6, 4), torch.randn(6))
+"""
+_SCHEDULED_IF = "        if h.abs().max() > 4.0:\n            h = h.clamp(-4.0, 4.0)\n"
+_SCHEDULED_WHERE = "        h = torch.where(h.abs().max() > 4.0, h.clamp(-4.0, 4.0), h)\n"
+_COUNTED = """
+    class Warm(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(4, 4)
+            self.num_calls = 0
+            self._tables = {}
+
+        def table(self, n):
+            if n not in self._tables:
+                self._tables[n] = torch.arange(n).float().cos()
+            return self._tables[n]
+
+        def forward(self, x):
+            self.num_calls += 1
+            h = self.proj(x) * self.table(x.shape[-1])
+            if self.num_calls < 100:
+                h = h * (self.num_calls / 100)
+            return h
+
+    def work():
+        torch.manual_seed(0)
+        return Warm(), (torch.randn(2, 4),)
+"""
+_COUNTED_BUFFER = (
+    ("self.num_calls = 0", 'self.register_buffer("num_calls", torch.zeros((), dtype=torch.long), persistent=False)'),
+    (
+        "        if self.num_calls < 100:\n            h = h * (self.num_calls / 100)\n        return h\n",
+        "        return h * torch.where(self.num_calls < 100, self.num_calls / 100, 1.0)\n",
+    ),
+)
+_HEADS = """
+    class Heads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weights = nn.Parameter(torch.randn(2, 4, 3))
+
+        def forward(self, x):
+            total = torch.zeros(x.shape[0], 3)
+            for head in range(2):
+                total = total + x[:, head * 4 : head * 4 + 4] @ self.weights[head]
+            return total if total.sum() > 0 else -total
+
+    def work():
+        torch.manual_seed(0)
+        return Heads(), (torch.randn(5, 8),)
+"""
+_TOKENS = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(16, 4)
+
+        def forward(self, ids):
+            if ids.max() >= 16:
+                raise IndexError("token out of range")
+            return self.table(ids)
+
+    def work():
+        torch.manual_seed(0)
+        return Model().eval(), (torch.randint(0, 16, (2, 6)),)
+"""
 
 WRONG: tuple[Planted, ...] = (
     _case("a branch off by the bound", _BRANCH, _where("x.sum() >= 0"), caught="outputs"),
@@ -747,9 +914,96 @@ WRONG: tuple[Planted, ...] = (
         caught="slower",
         hint="slower",
     ),
+    _case(
+        "another dtype in half precision",
+        _HALF,
+        (".float().item()", ".float()"),
+        caught="outputs",
+        hint="torch.float32 in the patched code",
+    ),
+    _case(
+        "the sign of a zero",
+        _SIGNS,
+        (
+            "    if x.abs().max() > 10.0:\n        x = x.clamp(-10.0, 10.0)\n    return torch.copysign(size, x)\n",
+            "    return torch.where((x >= 0) | x.isnan(), size, -size)\n",
+        ),
+        caught="outputs",
+        hint="negative zero",
+    ),
+    _case(
+        "a default that the workload does not use",
+        _LIMITED,
+        (_LIMITED_IF, _LIMITED_WHERE),
+        ("limit=3.0", "limit=2.0"),
+        caught="state",
+        hint="(limit): 3.0 in the original, 2.0",
+    ),
+    _case(
+        "draws from its own source in evaluation mode",
+        _NOISY,
+        (_NOISY_IF, _NOISY_WHERE),
+        (
+            "        if self.training:\n"
+            "            x = x + torch.rand(x.shape, generator=self.source, dtype=x.dtype)\n",
+            "        x = x + torch.rand(x.shape, generator=self.source, dtype=x.dtype) * self.training\n",
+        ),
+        caught="state",
+        hint="source",
+    ),
+    _case(
+        "the schedule takes no step",
+        _SCHEDULED,
+        (_SCHEDULED_IF, _SCHEDULED_WHERE),
+        ("        self.schedule.step()\n", ""),
+        caught="outputs",
+    ),
+    _case(
+        "counted only in training",
+        _COUNTED,
+        *_COUNTED_BUFFER,
+        ("self.num_calls += 1", "self.num_calls += int(self.training)"),
+        caught="outputs",
+    ),
+    _case(
+        "an index that is clamped",
+        _TOKENS,
+        (
+            '        if ids.max() >= 16:\n            raise IndexError("token out of range")\n'
+            "        return self.table(ids)\n",
+            "        return self.table(ids.clamp(max=15))\n",
+        ),
+        caught="searched",
+        hint="IndexError: token out of range in the original",
+    ),
 )
 
 TRUE: tuple[Planted, ...] = (
+    _case("a limit without a branch", _LIMITED, (_LIMITED_IF, _LIMITED_WHERE)),
+    _case("beside its own source of random numbers", _NOISY, (_NOISY_IF, _NOISY_WHERE)),
+    _case("a training step with a schedule", _SCHEDULED, (_SCHEDULED_IF, _SCHEDULED_WHERE)),
+    _case("a count that becomes a buffer", _COUNTED, *_COUNTED_BUFFER),
+    _case(
+        "a private cache given up",
+        _COUNTED,
+        *_COUNTED_BUFFER,
+        (
+            "        if n not in self._tables:\n            self._tables[n] = torch.arange(n).float().cos()\n"
+            "        return self._tables[n]\n",
+            "        return torch.arange(n).float().cos()\n",
+        ),
+        ("        self._tables = {}\n", ""),
+    ),
+    _case(
+        "heads seen as a dimension",
+        _HEADS,
+        (
+            "        total = torch.zeros(x.shape[0], 3)\n        for head in range(2):\n"
+            "            total = total + x[:, head * 4 : head * 4 + 4] @ self.weights[head]\n",
+            '        total = torch.einsum("bhi,hio->bo", x.unflatten(-1, (2, 4)), self.weights)\n',
+        ),
+        ("return total if total.sum() > 0 else -total", "return torch.where(total.sum() > 0, total, -total)"),
+    ),
     _case("where for if", _BRANCH, _where("x.sum() > 0")),
     _case("the condition the other way round", _BRANCH, _where("x.sum().gt(0).logical_not()", "x - 1", "x * 2")),
     _case("arithmetic for a branch's sides", _BRANCH, _where("x.sum() > 0", "x + x")),

@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from compilefix.measuring.request import WorkloadError, split_spec  # noqa: E402
-from compilefix.measuring.workload import InputSet, load, modules_of  # noqa: E402
+from compilefix.measuring.state import ProgramState, state_keys  # noqa: E402
+from compilefix.measuring.workload import InputSet, checkpointed, load, modules_of  # noqa: E402
 
 Write = Callable[[str], Path]
 
@@ -105,3 +106,29 @@ def test_modules_are_found_in_closures_methods_and_globals() -> None:
     assert list(modules_of(closed)) == ["layer"]
     assert list(modules_of(layer.forward)) == ["self"]
     assert list(modules_of(torch.nn.Sequential(layer))) == [""]
+
+
+class Trainer:
+    def __init__(self, layer: torch.nn.Module, compiled: bool) -> None:
+        self.run = torch.compile(layer) if compiled else layer
+        self.model = layer
+
+    def step(self, x: torch.Tensor) -> object:
+        return self.run(x)
+
+
+def test_a_program_has_the_same_names_compiled_and_not() -> None:
+    layer = torch.nn.Linear(2, 2)
+    plain, compiled = Trainer(layer, compiled=False).step, Trainer(layer, compiled=True).step
+    assert modules_of(compiled) == modules_of(plain) == {"self.run": layer}
+    names = [[slot.name for slot in ProgramState(target).slots()] for target in (plain, compiled)]
+    assert names[0] == names[1]
+    assert "self.run.weight" in names[0]
+
+
+def test_a_checkpoint_has_the_keys_of_compiled_code_where_a_program_holds_nothing_else() -> None:
+    layer = torch.nn.Linear(2, 2, bias=False)
+    both, alone = Trainer(layer, compiled=True), Trainer(layer, compiled=True)
+    alone.model = alone.run
+    assert state_keys(checkpointed(both.step)) == ["self.run.weight: (2, 2) torch.float32"]
+    assert state_keys(checkpointed(alone.step)) == ["self.run._orig_mod.weight: (2, 2) torch.float32"]
