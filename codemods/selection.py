@@ -318,6 +318,9 @@ def judge_selection(
         template.refuse([Obstacle(reason, "number-to-tensor")])
         return ""
     constants = numbers(values)
+    if constants is not None or any(value.leaves for value in values):
+        for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
+            template.refuse(scope.legality.recomputed(test, scope.facts))
     if constants is not None:
         suffix, obstacles = number_conversion(uses, constants, scope, at)
         template.refuse(obstacles)

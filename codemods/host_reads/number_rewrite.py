@@ -24,6 +24,7 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     template = Template()
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
+    template.refuse(scope.legality.recomputed(source, scope.facts))
     code = _as_tensor(source, cast, flow, scope, template)
     if template.broken is not None:
         return template.broken

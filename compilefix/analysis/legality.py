@@ -294,6 +294,39 @@ class Legality:
                         "no-aliasing",
                     )
 
+    def recomputed(self, read: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether what is read from memory that outlives the call is still there when the backward pass runs.
+
+        PyTorch may compute such a value again in the backward pass of the graph, from its inputs, also from those that
+        the graph has written into by then (2.13 and earlier): gradients come out wrong, without an error. A number that
+        was read on the host had left the graph.
+        """
+        for atom in self._origins(read, facts, set()):
+            value = facts.value(atom)
+            outside = frozenset(t for t in value.storage if t.startswith(("param:", "self.", "global.")))
+            if not outside or not value.may_be(Kind.TENSOR):
+                continue
+            for writer in self.writers(outside, (), facts):
+                if getattr(writer, "lineno", 0) >= atom.lineno:
+                    reason = (
+                        f"`{snippet(writer)}` writes into `{ast.unparse(atom)}` afterwards: "
+                        "compiled, the backward pass may compute what is read here again, from what was written"
+                    )
+                    yield Obstacle(reason)
+                    return
+
+    def _origins(self, read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
+        """The names and attributes that a value is made of, also those behind local names."""
+        for atom in _atoms(read):
+            yield atom
+            if isinstance(atom, ast.Name) and atom.id not in seen:
+                seen.add(atom.id)
+                for node in live_nodes(facts):
+                    if isinstance(node, ast.Assign) and node.lineno <= atom.lineno:
+                        for target in node.targets:
+                            if isinstance(target, ast.Name) and target.id == atom.id:
+                                yield from self._origins(node.value, facts, seen)
+
     def aliasing(
         self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts
     ) -> Iterator[Obstacle]:
@@ -345,6 +378,16 @@ class Legality:
 
         `without` is a statement that goes away: what it writes does not count.
         """
+        return next(self.writers(storage, names, facts, without), None)
+
+    def writers(
+        self,
+        storage: frozenset[str],
+        names: Collection[str],
+        facts: FunctionFacts,
+        without: ast.stmt | None = None,
+    ) -> Iterator[ast.AST]:
+        """All such places."""
         replaced = set(ast.walk(without)) if without is not None else set()
         for node in live_nodes(facts):
             if node in replaced:
@@ -361,8 +404,8 @@ class Legality:
                 if value.may_be(Kind.TENSOR) and (
                     may_share(value.storage, storage) or (isinstance(target, ast.Name) and target.id in names)
                 ):
-                    return node
-        return None
+                    yield node
+                    break
 
     def _written(self, node: ast.Call, facts: FunctionFacts) -> Sequence[ast.expr]:
         """The arguments that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
