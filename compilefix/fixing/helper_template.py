@@ -119,7 +119,8 @@ def _stacked(values: list[Any]) -> list[tuple[list[Any], torch.Tensor]]:
     for value in values:
         if isinstance(value, torch.Tensor) and value.numel() == 1 and value.dtype in _NUMBERS and not value.is_cpu:
             alike.setdefault((value.device, value.dtype), []).append(value)
-    return [(same, torch.stack([value.reshape(()) for value in same])) for same in alike.values()]
+    several = [same for same in alike.values() if len(same) > 1]
+    return [(same, torch.stack([value.reshape(()) for value in same])) for same in several]
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
