@@ -265,6 +265,8 @@ class Writer:
             "static",
             "no_grad",
             "steps",
+            "order",
+            "buffers",
             "guard",
             "structured",
             "exit",
@@ -335,6 +337,51 @@ class Writer:
                 self.put(f"    {a}, {b} = {self.same_sort(a)}, {self.same_sort(b)}")
         else:
             self.put(f"    {a}, {b} = {b}, {a}")
+
+    def _order(self, level: int) -> None:
+        """Branches of several steps that read each other's names, with temporaries, loops and memory of their own."""
+        names = [self.name(), self.name(), self.name()]
+        arms = self.pick("if", "if else", "if elif else").split()
+        for arm in arms:
+            self.put("else:" if arm == "else" else f"{arm} {self.condition()}:")
+            held = ["t", *names]
+            self.put(f"    t = {self.same_sort(names[0])}")
+            for _ in range(self.random.randint(2, 4)):
+                a, b = self.random.choice(held), self.random.choice(held)
+                step = self.pick(
+                    f"{a} = {self.same_sort(b)}",
+                    f"{a} = {self.same_sort(a)}",
+                    f"{a} = {self.same_sort(b)}",
+                    f"{a} {self.pick('+', '-', '*')}= {self.pick('1', '0.5', b)}",
+                    f"{a} = {a} + {b}",
+                    f"{a}.{self.pick('mul_(2)', 'add_(1)', 'relu_()')}",
+                    f"{a}[...] = {b}",
+                    f"if flag: {a} = {self.same_sort(b)}",
+                    f"for i in range({self.pick('0', '2')}): {a} = {self.same_sort(b)}",
+                    f"{a} = {b}.view(-1)",
+                )
+                self.put(f"    {step}")
+
+    def _buffers(self, level: int) -> None:
+        """Branches that write into buffers, or into tensors that stand before the `if`."""
+        a = self.name()
+        arms = self.pick("if", "if else", "if elif else").split()
+        for arm in arms:
+            self.put("else:" if arm == "else" else f"{arm} {self.condition()}:")
+            for _ in range(self.random.randint(1, 3)):
+                memory = self.pick("self.b", "self.c", "self.c.data", "self.b.data", a)
+                write = self.pick(
+                    f"copy_({a}.sum().detach())",
+                    "copy_(self.c)",
+                    "mul_(0.5).add_(1)",
+                    "fill_(0.5)",
+                    "add_(1)",
+                    f"lerp_({a}.mean().detach().float(), 0.5)",
+                    "mul_(self.b)",
+                )
+                self.put(f"    {memory}.{write}")
+            if self.pick("keep", "give") == "give":
+                self.put(f"    {a} = {self.same_sort(a)}")
 
     def _guard(self, level: int) -> None:
         """A guard around what a mask selects."""
