@@ -35,8 +35,10 @@ class Wrapping:
             return statement
         small = statement.body[0]
         value = getattr(small, "value", None)
-        if isinstance(value, cst.Call) and value.args:
-            return statement.with_changes(body=[small.with_changes(value=self._call(value, depth, 0))])
+        if isinstance(value, cst.Call):
+            return statement.with_changes(body=[small.with_changes(value=self._called(value, depth, 0))])
+        if isinstance(value, cst.BinaryOperation) and not value.lpar:
+            return statement.with_changes(body=[small.with_changes(value=self._sum(value, depth))])
         if isinstance(value, cst.Tuple) and value.elements and len(value.lpar) <= 1:
             return statement.with_changes(body=[small.with_changes(value=self._tuple(value, depth))])
         return statement
@@ -67,6 +69,22 @@ class Wrapping:
         opened = [cst.LeftParen(whitespace_after=inner)]
         return value.with_changes(elements=elements, lpar=opened, rpar=[cst.RightParen()])
 
+    def _sum(self, value: cst.BinaryOperation, depth: int) -> cst.BinaryOperation:
+        """An operation in parentheses, with an operand on each line."""
+        operands = self._operands(value, type(value.operator), depth, 1)
+        opened = [cst.LeftParen(whitespace_after=self._line(1))]
+        return operands.with_changes(lpar=opened, rpar=[cst.RightParen(whitespace_before=self._line(0))])
+
+    def _called(self, call: cst.Call, depth: int, level: int) -> cst.Call:
+        """A call, or a chain of calls of which the first that is too long stands on several lines."""
+        func = call.func
+        made = func.value if isinstance(func, cst.Attribute) else None
+        if isinstance(func, cst.Attribute) and isinstance(made, cst.Call):
+            long = len(_code(func)) > self._room(depth, level)
+            if long or not call.args:
+                return call.with_changes(func=func.with_changes(value=self._called(made, depth, level)))
+        return self._call(call, depth, level) if call.args else call
+
     def _call(self, call: cst.Call, depth: int, level: int) -> cst.Call:
         """The call with its arguments on a line of their own, one on each where they do not fit on one."""
         inner, outer = self._line(level + 1), self._line(level)
@@ -93,9 +111,9 @@ class Wrapping:
         if isinstance(node, cst.ConcatenatedString):
             return self._strings(node, level)
         if isinstance(node, cst.BinaryOperation):
-            return self._operands(node, type(node.operator), level)
-        if isinstance(node, cst.Call) and node.args:
-            return self._call(node, depth, level)
+            return self._operands(node, type(node.operator), depth, level)
+        if isinstance(node, cst.Call):
+            return self._called(node, depth, level)
         if not isinstance(node, cst.Lambda):
             return node
         body = node.body
@@ -121,12 +139,18 @@ class Wrapping:
             right = self._strings(right, level)
         return node.with_changes(right=right, whitespace_between=self._line(level))
 
-    def _operands(self, node: cst.BinaryOperation, kind: type[cst.BaseBinaryOp], level: int) -> cst.BinaryOperation:
-        left = node.left
+    def _operands(
+        self, node: cst.BinaryOperation, kind: type[cst.BaseBinaryOp], depth: int, level: int
+    ) -> cst.BinaryOperation:
+        left, right = node.left, node.right
         if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, kind) and not left.lpar:
-            left = self._operands(left, kind, level)
+            left = self._operands(left, kind, depth, level)
+        elif len(_code(left)) > self._room(depth, level):
+            left = self._expression(left, depth, level)
+        if len(_code(right)) + 2 > self._room(depth, level):
+            right = self._expression(right, depth, level)
         operator = node.operator.with_changes(whitespace_before=self._line(level))
-        return node.with_changes(left=left, operator=operator)
+        return node.with_changes(left=left, operator=operator, right=right)
 
     def _room(self, depth: int, level: int) -> int:
         return self.line_length - len(self.indent) * (depth + level)

@@ -43,6 +43,19 @@ TESTED = """emit(
     | ~torch.isfinite(second_variance).any(),
 )
 """
+CHAINED = """loss = torch.where(
+    selected,
+    (first_prediction - second_prediction) * torch.where(kept, weight, 1),
+    0,
+).sum()
+"""
+DIVIDED = """share = (
+    torch.where(
+        selected, F.mse_loss(prediction, target, reduction="none"), 0
+    ).sum()
+    / selected.expand_as(prediction).sum()
+)
+"""
 
 
 def wrapped(code: str, line_length: int = 80) -> str:
@@ -56,7 +69,7 @@ def on_one_line(code: str) -> str:
     return ast.unparse(ast.parse(code.replace('"\n        f"', '" f"'))) + "\n"
 
 
-@pytest.mark.parametrize("code", [WARNED, RETURNED, TESTED])
+@pytest.mark.parametrize("code", [WARNED, RETURNED, TESTED, CHAINED, DIVIDED])
 def test_long_statements_are_broken_as_formatters_do(code: str) -> None:
     flat = on_one_line(code).replace("'", '"')
     assert wrapped(flat) == code
@@ -68,7 +81,7 @@ def test_strings_that_stand_side_by_side_get_a_line_each() -> None:
     assert wrapped(flat.replace(", )", ")")) == RAISED
 
 
-@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED])
+@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED, CHAINED, DIVIDED])
 @pytest.mark.parametrize("line_length", [1, 20, 50, 79, 100, 400])
 def test_the_meaning_stays(code: str, line_length: int) -> None:
     flat = on_one_line(code)
