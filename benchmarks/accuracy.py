@@ -34,35 +34,30 @@ def main() -> int:
     run_parser.add_argument("names", nargs="*", help="models, or packages; without any, all")
     run_parser.add_argument("--jobs", type=int, default=2)
     run_parser.add_argument("--seconds", type=int, default=_LIMIT)
-    run_parser.add_argument("--held-out", choices=("with", "without", "only"), default="with")
     compare_parser = commands.add_parser("compare")
     compare_parser.add_argument("--markdown", type=Path)
     compare_parser.add_argument("--json", type=Path)
     compare_parser.add_argument("--again", action="store_true", help="run `check` again even if its result is there")
-    compare_parser.add_argument("--held-out", choices=("with", "without", "only"), default="with")
     for one in (run_parser, compare_parser):
+        one.add_argument("--group", choices=accuracy_models.GROUPS, action="append", help="all, unless given")
         one.add_argument("--out", type=Path, required=True, help="folder for what is measured")
     options = parser.parse_args()
+    groups = tuple(options.group or accuracy_models.GROUPS)
     if options.command == "run":
-        return run(options.out, options.names, options.jobs, options.seconds, options.held_out)
+        return run(options.out, options.names, options.jobs, options.seconds, groups)
     from accuracy_compare import compare
 
-    return compare(options.out, options.markdown, options.json, options.again, options.held_out)
+    return compare(options.out, options.markdown, options.json, options.again, groups)
 
 
-def chosen(name: str, held_out: str) -> bool:
-    """Whether a model is among those asked for."""
-    return held_out == "with" or (held_out == "only") == accuracy_models.held_out(name)
-
-
-def run(out: Path, names: list[str], jobs: int, seconds: int, held_out: str) -> int:
+def run(out: Path, names: list[str], jobs: int, seconds: int, groups: tuple[str, ...]) -> int:
     """Run models that have no result yet. Each is a fork of a process that has the packages imported."""
     import accuracy_run
 
     out.mkdir(parents=True, exist_ok=True)
     named = accuracy_models.load().items()
     models = {n: b for n, b in named if not names or n in names or n.partition("/")[0] in names}
-    models = {n: b for n, b in models.items() if chosen(n, held_out) and not _result(out, n).exists()}
+    models = {n: b for n, b in models.items() if accuracy_models.group(n) in groups and not _result(out, n).exists()}
     _warm_up({name.partition("/")[0] for name in models})
     context = multiprocessing.get_context("fork")
     running: dict[str, tuple[multiprocessing.process.BaseProcess, float]] = {}

@@ -213,19 +213,16 @@ class Comparison:
         return total
 
 
-def compare(out: Path, markdown: Path | None, json_path: Path | None, again: bool, held_out: str) -> int:
+def compare(out: Path, markdown: Path | None, json_path: Path | None, again: bool, groups: tuple[str, ...]) -> int:
     """Compare all results in a folder, print the tables, and write them."""
     results = {n: json.loads(p.read_text()) for n in accuracy_models.load() if (p := _result(out, n)).exists()}
-    parts = {"with": ("without", "only"), "without": ("without",), "only": ("only",)}[held_out]
-    chosen = {
-        part: {n: r for n, r in results.items() if accuracy_models.held_out(n) == (part == "only")} for part in parts
-    }
+    chosen = {group: {n: r for n, r in results.items() if accuracy_models.group(n) == group} for group in groups}
     wanted = {n for part in chosen.values() for n in part}
     site_packages = _site_packages(results)
     packages = sorted({name.partition("/")[0] for name in wanted if "error" not in results[name]})
     findings = _check(packages, site_packages, out, again)
-    compared = {part: _compare(chosen[part], findings, site_packages, packages) for part in parts}
-    text = "\n\n".join(_markdown(part, compared[part]) for part in parts)
+    compared = {group: _compare(chosen[group], findings, site_packages, packages) for group in groups}
+    text = "\n\n".join(_markdown(group, compared[group]) for group in groups)
     print(text)
     if markdown is not None:
         markdown.write_text(text + "\n", encoding="utf-8")
@@ -370,11 +367,17 @@ def _line(source: Source, line: int) -> str:
         return ""
 
 
-def _markdown(part: str, compared: Comparison) -> str:
-    title = "Held-out models" if part == "only" else "Models that the analysis was improved on"
+_TITLES = {
+    "improved-on": "Models that the analysis was improved on",
+    "held-out": "Held-out models",
+    "unseen": "Models of packages that were first run in the end",
+}
+
+
+def _markdown(group: str, compared: Comparison) -> str:
     columns = ("", "models", "reported", "confirmed", "precision", "break sites", "reported", "recall", "apart")
     head = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|"
-    lines = [f"## {title}", "", head]
+    lines = [f"## {_TITLES[group]}", "", head]
     lines += [tally.row(name) for name, tally in sorted(compared.by_package.items())]
     lines += [compared.total.row("**all**"), "", "By rule:", "", head]
     lines += [tally.row(code) for code, tally in sorted(compared.by_rule.items())]

@@ -85,13 +85,14 @@ class DataDependentShape(Rule):
                     yield finding
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
-        name = scope.callee(node) or ""
+        name = scope.callee(node) or ("Tensor.nonzero" if _lists_places(node, scope) else "")
         method = name.startswith("Tensor.")
         api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
         short = name.rpartition(".")[2]
         if api is None or short == "index" or not (api.dynamic or _in_form(api.dynamic_form, node, method, scope)):
             return
-        if method and isinstance(node.func, ast.Attribute) and Kind.TENSOR not in scope.value(node.func.value).kinds:
+        receiver = scope.value(node.func.value) if method and isinstance(node.func, ast.Attribute) else None
+        if receiver is not None and Kind.TENSOR not in receiver.kinds and not _lists_places(node, scope):
             return
         gb = ("GB0246",) if short == "one_hot" else ("GB0036",)
         reason = _ADVICE.get(short, "the number of results depends on values")
@@ -154,6 +155,13 @@ def _within(inner: Span, outer: Span) -> bool:
     return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
         outer.end_line,
         outer.end_column,
+    )
+
+
+def _lists_places(node: ast.Call, scope: Scope) -> bool:
+    """Whether `nonzero()` is asked of something unknown: of tensors, and of arrays, which are tensors to Dynamo."""
+    return (
+        isinstance(node.func, ast.Attribute) and node.func.attr == "nonzero" and scope.value(node.func.value).is_unknown
     )
 
 

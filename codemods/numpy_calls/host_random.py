@@ -67,6 +67,8 @@ _STATE = frozenset(
     f"{module}.{name}"
     for module in ("torch", "torch.random")
     for name in ("get_rng_state", "set_rng_state", "manual_seed")
+) | frozenset(
+    f"{module}.{name}" for module in ("torch.cuda", "torch.cuda.random") for name in ("manual_seed", "manual_seed_all")
 )
 """Reads and writes of the state of torch's generator."""
 _PYTHON = frozenset(

@@ -2,9 +2,10 @@
 
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
-(`torch.cuda.memory_allocated`), the time of day, fresh identifiers, and what else Python does on the host (`pickle`,
-`torch.save`, `torch.jit.script`, `pack_padded_sequence`), in compiled code. The question for
-the default device is asked of a tensor instead, which Dynamo can trace. The same for filters of warnings.
+(`torch.cuda.memory_allocated`), the number of threads (`torch.get_num_threads`), the time of day, fresh identifiers,
+and what else Python does on the host (`pickle`, `torch.save`, `torch.jit.script`, `pack_padded_sequence`), in compiled
+code. The question for the default device is asked of a tensor instead, which Dynamo can trace. The same for filters of
+warnings.
 
 ## Why is this bad
 Dynamo cannot trace them: the graph breaks (GB0007, GB0156, GB0208). The answer is the same in each call, or is of no
@@ -54,6 +55,8 @@ _LOOK_UPS = {
     "uuid.uuid4": "GB0007",
     "datetime.datetime.now": "GB0156",
     "datetime.datetime.utcnow": "GB0156",
+    "torch.get_num_threads": "GB0208",
+    "torch.get_num_interop_threads": "GB0208",
     "torch.cuda.memory_allocated": "GB0208",
     "torch.cuda.max_memory_allocated": "GB0208",
     "torch.cuda.memory_reserved": "GB0208",
@@ -116,7 +119,7 @@ class HostLookup(Rule):
             "save",
             "load",
         ),
-        *("jit.", "script", "pack_padded"),
+        *("jit.", "script", "pack_padded", "get_num_"),
     )
     assumptions = ("plain-default-device",)
 

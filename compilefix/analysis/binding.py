@@ -93,15 +93,21 @@ class Binding(Narrowing):
         elif isinstance(target, ast.Tuple | ast.List):
             parts = unpack(value, len(target.elts), self.place(target))
             for item, part in zip(target.elts, parts, strict=True):
-                self.bind(
-                    item.value if isinstance(item, ast.Starred) else item,
-                    values.container(part) if isinstance(item, ast.Starred) else part,
-                    env,
-                )
+                if isinstance(item, ast.Starred):
+                    # A new list, of which it is not known how many items it has.
+                    rest = values.container(part)
+                    self.bind(
+                        item.value,
+                        replace(rest, storage=part.storage | {self.place(item)}, leaves=part.leaves),
+                        env,
+                    )
+                else:
+                    self.bind(item, part, env)
         elif isinstance(target, ast.Attribute):
             owner = self.eval(target.value, env)
             self.facts.values[target] = value
             if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
+                self.reshapes_others(owner, value.storage, env)
                 env[key] = replace(
                     owner,
                     rank=None,

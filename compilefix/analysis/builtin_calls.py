@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
-from compilefix.analysis.operators import element_of, elementwise
+from compilefix.analysis.operators import element_of, elementwise, perhaps_read
 from compilefix.analysis.values import Kind, Value, join_all, number, replace
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
@@ -61,7 +61,7 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         if first.is_(Kind.SIZE):
             return replace(values.SIZE, dtype=_CASTS[name])
         if not first.is_unknown and first.kinds & _READ:
-            return Value(frozenset({Kind.NUMBER, Kind.STATIC}), dtype=_CASTS[name])
+            return perhaps_read(_CASTS[name])
         return (
             Value(frozenset({Kind.STATIC}), dtype=_CASTS[name])
             if not first.is_unknown
@@ -87,6 +87,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
             dtype = None  # one of them as it is, not promoted
         if any(v.is_(Kind.NUMBER) for v in args):
             return number(dtype)
+        if any(v.may_be(Kind.NUMBER) for v in args):
+            return perhaps_read(dtype)
         if any(v.is_(Kind.SIZE) for v in args):
             return replace(values.SIZE, dtype=dtype)
         if name == "divmod" or any(v.is_(Kind.CONTAINER) for v in args):
@@ -180,6 +182,8 @@ def math_result(name: str, args: Sequence[Value]) -> Value:
         return number(dtype, all(v.certain for v in args))
     if any(v.is_unknown for v in args):
         return replace(_SOME_NUMBER, dtype=dtype)
+    if any(v.may_be(Kind.NUMBER) for v in args):
+        return perhaps_read(dtype)
     if name == "math.prod":
         element = args[0].element if args else None
         kept = element.dtype if element is not None else None

@@ -20,6 +20,7 @@ from compilefix.source.index import Class, Function
 
 _SHAPE_METHODS = {
     "size": values.SHAPE,
+    "stride": values.container(values.SIZE),
     "dim": values.SIZE,
     "numel": values.SIZE,
     "nelement": values.SIZE,
@@ -209,7 +210,7 @@ class Calls(Binding):
             self.changed(receiver, receiver.element if only_moved else item, env)
         if attr in _SHAPE_METHODS and receiver.is_unknown:
             result = _SHAPE_METHODS[attr]
-            return values.SIZE if attr == "size" and (node.args or node.keywords) else result
+            return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
         if receiver.is_unknown and attr in torch_api.TENSOR_ONLY_METHODS:
             api = torch_api.method(attr)
             if api is not None and api.returns == "Tensor":
@@ -221,8 +222,8 @@ class Calls(Binding):
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
         if attr in ("any", "all") and receiver.is_unknown:
-            # Arrays have these too, and are tensors to Dynamo.
-            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, dtype="bool", certain=False)
+            # Arrays have these too, and are tensors to Dynamo. Of uint8 they give uint8.
+            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
         if attr == "abs" and receiver.is_unknown and not node.args and not node.keywords:
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
         if attr in ("items", "values", "keys") and held:
@@ -250,7 +251,7 @@ class Calls(Binding):
         if attr == "size":
             return values.SIZE if args or keywords else tensor_attribute("shape", receiver, self.place(node))
         if attr in _SHAPE_METHODS:
-            return _SHAPE_METHODS[attr]
+            return values.SIZE if attr == "stride" and (args or keywords) else _SHAPE_METHODS[attr]
         if attr == "item":
             return number(receiver.dtype, receiver.certain)
         if attr == "tolist":

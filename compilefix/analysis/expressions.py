@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
-from compilefix.analysis.operators import binary, by_identity, element_of, elementwise, tensor_attribute, unsure
+from compilefix.analysis.operators import (
+    binary,
+    by_identity,
+    element_of,
+    elementwise,
+    perhaps_read,
+    tensor_attribute,
+    unsure,
+)
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
@@ -31,6 +39,8 @@ class Expressions(Calls):
         if self.grad_modes and value.leaves and self._computes(node):
             # Whether gradients are recorded here is not the same as outside.
             value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
+        if self.grad_modes and isinstance(node, ast.Call) and value.is_(Kind.CONTAINER):
+            value = _items_apart(value)  # some may be what came in, others made here
         if node.__class__ in _MAKES_CONTAINER and value.is_(Kind.CONTAINER):
             # The list itself: under another name it is the same one.
             value = replace(value, storage=value.storage | {self.place(node)})
@@ -246,7 +256,9 @@ class Expressions(Calls):
         if isinstance(node.op, ast.Not):
             if (value.may_be(Kind.TENSOR) and not value.is_unknown) or value.is_(Kind.NUMBER):
                 return number("bool", value.certain)
-            return Value(frozenset({Kind.STATIC}), dtype="bool") if not value.is_unknown else values.UNKNOWN
+            if value.is_unknown:
+                return values.UNKNOWN
+            return perhaps_read("bool") if value.may_be(Kind.NUMBER) else replace(values.STATIC, dtype="bool")
         if value.is_tensor:
             return replace(value, storage=frozenset({self.place(node)}))
         if value.const is not None and isinstance(value.const.value, int | float) and isinstance(node.op, ast.USub):
@@ -297,6 +309,8 @@ class Expressions(Calls):
             return values.NDARRAY
         if any(v.is_(Kind.NUMBER) for v in operands):
             return number("bool", all(v.certain for v in operands))
+        if any(v.may_be(Kind.NUMBER) for v in operands):
+            return perhaps_read("bool")
         if any(v.is_(Kind.SIZE) for v in operands):
             return replace(values.SIZE, dtype="bool")
         return Value(frozenset({Kind.STATIC}), dtype="bool")
@@ -377,6 +391,18 @@ class Expressions(Calls):
             if isinstance(part, ast.FormattedValue):
                 self.eval(part.value, env)
         return values.STATIC
+
+
+def _items_apart(made: Value) -> Value:
+    """A container of whose items it is not known which gradients they hand on."""
+    return replace(
+        made,
+        leaves=made.leaves | {ANY_LEAF},
+        element=None if made.element is None else replace(made.element, leaves=made.element.leaves | {ANY_LEAF}),
+        elements=None
+        if made.elements is None
+        else tuple(replace(v, leaves=v.leaves | {ANY_LEAF}) for v in made.elements),
+    )
 
 
 def _holding(made: Value, parts: Sequence[Value]) -> Value:

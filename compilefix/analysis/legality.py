@@ -393,14 +393,15 @@ class Legality:
             if node in replaced:
                 continue
             targets: Sequence[ast.expr] = ()
+            hidden: Sequence[tuple[ast.expr, Value]] = ()
             if isinstance(node, ast.AugAssign):
                 targets = [node.target.value if isinstance(node.target, ast.Subscript) else node.target]
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
                 targets = [node.value]
             elif isinstance(node, ast.Call):
                 targets = self._written(node, facts)
-            for target in targets:
-                value = facts.value(target)
+                hidden = self._captured(node, facts)
+            for target, value in (*((t, facts.value(t)) for t in targets), *hidden):
                 if value.may_be(Kind.TENSOR) and (
                     may_share(value.storage, storage) or (isinstance(target, ast.Name) and target.id in names)
                 ):
@@ -425,6 +426,15 @@ class Legality:
         if callee is not None and self.effects.of_function(callee).mutates is not None:
             return [a for a in (*node.args, *(k.value for k in node.keywords)) if facts.value(a).may_be(Kind.TENSOR)]
         return []
+
+    def _captured(self, node: ast.Call, facts: FunctionFacts) -> Sequence[tuple[ast.expr, Value]]:
+        """What a nested function that writes in place has from the functions round it."""
+        callee = facts.calls.get(node)
+        if callee is None or callee.parent is None or self.effects.of_function(callee).mutates is None:
+            return []
+        inner, own = self.inference.facts(callee), {p.arg for p in callee.parameters}
+        names = [n for n in callee.of(ast.Name) if isinstance(n.ctx, ast.Load) and n.id not in own]
+        return [(n, inner.value(n)) for n in names]
 
     def _escape(self, outside: frozenset[str], statement: ast.AST, facts: FunctionFacts) -> ast.AST | None:
         """Where, from the statement on, a tensor that may be one of the outside leaves or is compared by identity."""

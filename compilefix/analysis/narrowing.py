@@ -21,6 +21,12 @@ class Narrowing(Walk):
 
     def narrow(self, test: ast.expr, env: Env, truth: bool) -> Env:
         """The environment in which a test had this outcome."""
+        result = self._narrowed(test, env, truth)
+        for name in self.unstable & set(env):
+            result[name] = env[name]  # any call may give it another value
+        return result
+
+    def _narrowed(self, test: ast.expr, env: Env, truth: bool) -> Env:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self.narrow(test.operand, env, not truth)
         if isinstance(test, ast.BoolOp):
@@ -154,7 +160,7 @@ class Narrowing(Walk):
             key = self.key(node)
             value = self.facts.value(node)
             if key is not None and value.is_unknown:
-                if isinstance(node, ast.Attribute):
+                if isinstance(node, ast.Attribute) or key in self.unstable:
                     continue
                 is_parameter = (
                     key in self.parameter_names() and key in env and env[key].storage == frozenset({f"param:{key}"})

@@ -43,11 +43,14 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
         elements = None
         if isinstance(op, ast.Add) and left.elements is not None and right.elements is not None:
             elements = left.elements + right.elements
-        return values.container(element, elements, ref=left.ref if left.ref == right.ref else None)
+        made = values.container(element, elements, ref=left.ref if left.ref == right.ref else None)
+        return replace(made, storage=left.storage | right.storage, leaves=left.leaves | right.leaves)
     if all(v.is_(Kind.NUMBER, Kind.STATIC, Kind.SIZE) for v in pair):
         dtype = "float" if isinstance(op, ast.Div) else promote(left.dtype, right.dtype)
         if any(v.is_(Kind.NUMBER) for v in pair):
             return number(dtype, left.certain and right.certain)
+        if any(v.may_be(Kind.NUMBER) for v in pair):
+            return perhaps_read(dtype)
         if any(v.is_(Kind.SIZE) for v in pair) and not any(v.dtype is None for v in pair):
             return replace(values.SIZE, dtype=dtype)
         return replace(values.STATIC, dtype=dtype, const=fold(op, left.const, right.const))
@@ -55,6 +58,11 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
 
 
 _COMPUTED = frozenset({Kind.TENSOR, Kind.NDARRAY})
+
+
+def perhaps_read(dtype: str | None) -> Value:
+    """A Python number that was read from a tensor on some way and not on another."""
+    return replace(values.STATIC, kinds=frozenset({Kind.NUMBER, Kind.STATIC}), dtype=dtype)
 
 
 def unsure(operands: Sequence[Value]) -> frozenset[Kind]:

@@ -10,6 +10,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.operators import binary, element_of
+from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, join_all, replace
 
 
@@ -54,6 +55,7 @@ class Interpreter(Expressions):
         value = self.eval(node.value, env)
         self.register(node.value)
         for key in self.reshaped & set(env):
+            self.reshapes_others(env[key], value.storage, env)
             env[key] = value if value.is_tensor else values.UNKNOWN
         self.reshaped.clear()
         return env
@@ -85,8 +87,13 @@ class Interpreter(Expressions):
         elif old.may_be(Kind.TENSOR):
             value = replace(value, storage=value.storage | old.storage)
         if old.is_(Kind.CONTAINER):
+            # A list takes what is iterated over, a tensor as well.
             self.changed(old, None, env)
-            value = replace(value, elements=None, element=None, storage=old.storage | right.storage | value.storage)
+            value = replace(
+                values.container(ref=old.ref),
+                storage=old.storage | right.storage | values.UNKNOWN.storage,
+                leaves=values.UNKNOWN.leaves,
+            )
         self.bind(node.target, value, env)
         return env
 
@@ -102,7 +109,23 @@ class Interpreter(Expressions):
             return self.block(node.body, then_env)
         after_then = self.block(node.body, then_env)
         after_else = self.block(node.orelse, else_env)
+        if after_then is not None and after_else is not None and not node.orelse:
+            self._defaulted(node.test, after_then, after_else)
         return join_env(after_then, after_else)
+
+    def _defaulted(self, test: ast.expr, given: Env, as_passed: Env) -> None:
+        """`if mask is None: mask = torch.ones(...)`: what callers pass in its place is most likely a tensor too."""
+        if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
+            return
+        name, right = test.left.id, test.comparators[0]
+        none = isinstance(test.ops[0], ast.Is) and isinstance(right, ast.Constant) and right.value is None
+        if not none or name not in given or name not in as_passed or name not in self.parameter_names():
+            return
+        old = as_passed[name]
+        # In the place of a number that is computed (`lengths.max()`), callers pass a number.
+        number = given[name].rank == 0
+        if given[name].is_tensor and not number and old.is_unknown and old.storage == frozenset({f"param:{name}"}):
+            as_passed[name] = replace(old, kinds=given[name].kinds, certain=False)
 
     def _for(self, node: ast.For | ast.AsyncFor, env: Env) -> Env | None:
         iterable = self.eval(node.iter, env)
@@ -122,7 +145,10 @@ class Interpreter(Expressions):
         for _ in range(3):
             inside = dict(state)
             enter(inside)
+            self.next_turns.append([])
             end = self.block(node.body, inside)
+            for early in self.next_turns.pop():
+                end = join_env(end, early)
             merged = dict(state)
             if end is not None:
                 for name, value in end.items():
@@ -134,16 +160,21 @@ class Interpreter(Expressions):
             if merged == state:
                 break
             state = merged
-        result: Env | None = state
-        for exit_env in self.loop_exits.pop():
+        exits = self.loop_exits.pop()
+        # `else` runs where no `break` ended the loop.
+        result = self.block(node.orelse, dict(state)) if node.orelse else state
+        for exit_env in exits:
             result = join_env(result, exit_env)
-        if node.orelse and result is not None:
-            result = self.block(node.orelse, result)
         return result
 
     def _break(self, _node: ast.stmt, env: Env) -> Env | None:
         if self.loop_exits:
             self.loop_exits[-1].append({k: v.stripped() for k, v in env.items()})
+        return None
+
+    def _continue(self, _node: ast.stmt, env: Env) -> Env | None:
+        if self.next_turns:
+            self.next_turns[-1].append(env)
         return None
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Env) -> Env | None:
@@ -166,22 +197,16 @@ class Interpreter(Expressions):
             after = self.block(node.orelse, after)
         result = after
         # A handler starts anywhere in the body: nothing assigned there is sure.
-        touched = {
-            n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        left = {k: v for k, v in start.items() if "." not in k}
         for handler in node.handlers:
-            state = start | dict.fromkeys(touched, replace(values.UNKNOWN, certain=False))
+            state = left | dict.fromkeys(_touched(node.body), replace(values.UNKNOWN, certain=False))
             if handler.name:
                 state[handler.name] = values.UNKNOWN
             result = join_env(result, self.block(handler.body, state))
         if node.finalbody:
             end = self.block(node.finalbody, dict(result)) if result is not None else None
             # It also runs on the way out of an exception, from anywhere in what comes before.
-            left = {k: v for k, v in start.items() if "." not in k}
-            before = [*node.body, *node.handlers, *node.orelse]
-            touched = {
-                n.id for s in before for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
+            touched = _touched([*node.body, *node.handlers, *node.orelse])
             self.block(node.finalbody, left | dict.fromkeys(touched, replace(values.UNKNOWN, certain=False)))
             result = end
         return result
@@ -237,6 +262,21 @@ class Interpreter(Expressions):
         return result
 
 
+def _touched(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that a run of part of this code may leave with another value, or with a tensor of another shape."""
+    found = set()
+    for node in (n for s in nodes for n in ast.walk(s)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and (isinstance(node.ctx, ast.Store) or node.attr in RESHAPES_IN_PLACE)
+        ):
+            found.add(node.value.id)
+    return found
+
+
 def _as_load(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Name):
         return ast.copy_location(ast.Name(node.id, ast.Load()), node)
@@ -263,7 +303,7 @@ _STATEMENTS: dict[type[ast.stmt], Callable[..., Env | None]] = {
     ast.Raise: Interpreter._raise,
     ast.Assert: Interpreter._assert,
     ast.Break: Interpreter._break,
-    ast.Continue: Interpreter._break,
+    ast.Continue: Interpreter._continue,
     ast.FunctionDef: Interpreter._function_def,
     ast.AsyncFunctionDef: Interpreter._function_def,
     ast.ClassDef: Interpreter._class_def,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from compilefix.analysis.values import ANY_MEMORY, Kind, Value, replace
+from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, Kind, Value, replace
 from compilefix.source.index import Function
 
 
@@ -29,27 +29,33 @@ def from_summary(
     held = frozenset(f"self.{place}" for t in tokens if t.startswith(("self.", "global.")))
     held |= tokens if closure else tokens & {ANY_MEMORY}
     storage = frozenset({place}).union(held, *(v.storage for v in shared))
-    leaves = extra | frozenset({f"?{place}"}).union(*(v.leaves for v in operands))
+    leaves = extra.union(*(v.leaves for v in operands))
 
     def adopt(value: Value, position: str) -> Value:
         elements = (
             None if value.elements is None else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
         )
         # The items of a list of unknown length need not be alike.
-        element = None if value.element is None else adopt(value.element, f"{position}[]").stripped()
+        element = None if value.element is None else _apart(adopt(value.element, f"{position}[]"))
         number_only = value.dtype in ("bool", "int")
         return replace(
             value,
             dtype_id=f"{position} dtype" if value.dtype_id or value.is_tensor else None,
             shape_id="()" if value.rank == 0 else f"{position}" if value.may_be(Kind.TENSOR) else None,
             storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
-            leaves=frozenset() if number_only else leaves,
+            # Of two results one may hand its gradient on and the other not.
+            leaves=frozenset() if number_only else leaves | {f"?{position}"},
             elements=elements,
             element=element,
             const=None if value.const is not None and value.const.value is not None else value.const,
         )
 
     return adopt(summary, place)
+
+
+def _apart(item: Value) -> Value:
+    """One of several items that need not be alike, in shape or in where their gradients go."""
+    return replace(item.stripped(), leaves=item.leaves and item.leaves | {ANY_LEAF})
 
 
 def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mapping[str, Value] | None:

@@ -64,7 +64,7 @@ _KEEPS_SHAPE = frozenset(
     }
 )
 _MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
-_RESHAPES_IN_PLACE = frozenset(
+RESHAPES_IN_PLACE = frozenset(
     {
         "unsqueeze_",
         "squeeze_",
@@ -159,7 +159,7 @@ class TorchCall:
     @property
     def reshapes_in_place(self) -> bool:
         """Whether the tensor itself may have another shape after the call."""
-        return self.api.mutates and self.bare in _RESHAPES_IN_PLACE and self.first.is_tensor
+        return self.api.mutates and self.bare in RESHAPES_IN_PLACE and self.first.is_tensor
 
 
 def torch_result(call: TorchCall) -> Value:
@@ -169,6 +169,8 @@ def torch_result(call: TorchCall) -> Value:
         return opaque(call.place, args)
     if api.rank == "reduce_or_broadcast" and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_tensor:
         return opaque(call.place, args)  # of a tensor it gives the greater elements, of a number values and indices
+    if call.bare.startswith("atleast_") and (len(args) != 1 or not first.is_tensor):
+        return opaque(call.place, args)  # of several tensors, or a list of them, it gives a tuple
     if call.bare in FORMS and (several := by_arguments(call.bare, args, call.keywords, call.place)) is not None:
         return several if not several.is_unknown else opaque(call.place, args)
     if call.name in ("torch.cat", "torch.stack", "torch.concat") and first.is_(Kind.CONTAINER):
@@ -203,6 +205,10 @@ def torch_result(call: TorchCall) -> Value:
         result = elementwise(operands, call.place, rule)
         if call.bare in ("complex", "polar"):
             result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")
+        elif dtype_class(api.dtype) is not None and api.dtype != "bool":
+            # `float_power` computes in double precision, with complex numbers in complex128.
+            real = all(v.dtype in ("bool", "int", "float") for v in operands)
+            result = replace(result, dtype="float" if real else None, dtype_id=api.dtype if real else None)
         return replace(
             result,
             certain=certain,
@@ -257,7 +263,16 @@ def _leaves(call: TorchCall) -> frozenset[str]:
         return frozenset()
     if call.name in ("torch.tensor", "new_tensor") and "requires_grad" not in call.keywords:
         return frozenset()  # it copies numbers, and those of a tensor without its gradient
-    return frozenset[str]().union(*(v.leaves for v in (*call.args, *call.keywords.values())))
+    leaves = frozenset[str]().union(*(v.leaves for v in (*call.args, *call.keywords.values())))
+    if bare == "view" and leaves and _may_view_as_dtype(call):
+        return leaves | {f"?{call.place}"}  # of integers there is no gradient
+    return leaves
+
+
+def _may_view_as_dtype(call: TorchCall) -> bool:
+    """Whether `view` may be given a dtype, and reads the memory as other numbers."""
+    sizes = [v.is_(Kind.SIZE, Kind.CONTAINER, Kind.NUMBER) or v.dtype == "int" for v in call.args[1:]]
+    return "dtype" in call.keywords or not all(sizes)
 
 
 def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:

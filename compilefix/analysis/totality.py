@@ -115,6 +115,7 @@ class Totality:
             elif isinstance(part, ast.BinOp):
                 yield from _binary(part, facts)
             elif isinstance(part, ast.Compare):
+                yield from _compared(part, facts)
                 yield from _agree(part, [part.left, *part.comparators], facts)
                 if len(part.ops) > 1:
                     yield from _decides(part.comparators[:1], facts)
@@ -170,6 +171,12 @@ class Totality:
             return
         if name.startswith("Tensor.") and isinstance(part.func, ast.Attribute):
             operands.insert(0, part.func.value)
+            wanted = operands if bare in ("type_as", "view_as", "expand_as", "reshape_as") else operands[:1]
+            for operand in wanted:
+                if not facts.value(operand).is_tensor:
+                    yield f"`{snippet(operand)}` is not proved to be a tensor"
+            if bare == "to" and any(facts.value(o).dtype is not None for o in operands[1:2] if not _tensor(o, facts)):
+                yield f"`{snippet(part)}` names a device by its number"
         elif _fails_on_numbers(name, api) and operands and not facts.value(operands[0]).is_tensor:
             yield f"`{snippet(operands[0])}` is not proved to be a tensor"
         for operand in operands:
@@ -207,6 +214,10 @@ class Totality:
         yield from self._of_nodes(nodes, facts)
 
 
+def _tensor(node: ast.expr, facts: FunctionFacts) -> bool:
+    return facts.value(node).is_tensor
+
+
 def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:
     """Whether a function wants a tensor first."""
     return name.startswith("torch.") and api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST
@@ -228,9 +239,8 @@ def _binary(part: ast.BinOp, facts: FunctionFacts) -> Iterator[str]:
         yield f"`{snippet(part)}` may not fit the other side's shapes"
         return
     operands = [part.left, part.right]
-    for operand in operands:
-        value = facts.value(operand)
-        if not value.is_(*_NUMERIC) and (not value.is_(Kind.CONTAINER, Kind.STATIC) or value.ref == "dict"):
+    for operand, other in (operands, operands[::-1]):
+        if not facts.value(operand).is_(*_NUMERIC) and not _goes_with_list(operand, other, part.op, facts):
             yield f"`{snippet(operand)}` is not proved to be a tensor or a number"
     if isinstance(part.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift):
         if any(facts.value(o).dtype not in ("int", "bool") for o in operands):
@@ -238,6 +248,28 @@ def _binary(part: ast.BinOp, facts: FunctionFacts) -> Iterator[str]:
     elif not isinstance(part.op, ast.Add | ast.Mult):
         yield from _dtype_allowed(part, operands, facts)
     yield from _agree(part, operands, facts)
+
+
+def _goes_with_list(operand: ast.expr, other: ast.expr, op: ast.operator, facts: FunctionFacts) -> bool:
+    """Whether a list or tuple may stand beside this: `(1, 2) + sizes`, `[0] * n`, `"%d %d" % sizes`."""
+    value, beside = facts.value(operand), facts.value(other)
+    if not value.is_(Kind.CONTAINER, Kind.STATIC) or value.ref == "dict":
+        return False
+    if isinstance(op, ast.Add):
+        return beside.is_(Kind.CONTAINER, Kind.STATIC)
+    if isinstance(op, ast.Mult):
+        return beside.is_(Kind.STATIC, Kind.SIZE) and beside.dtype in ("int", "bool")
+    return isinstance(op, ast.Mod) and beside.is_(Kind.STATIC)
+
+
+def _compared(part: ast.Compare, facts: FunctionFacts) -> Iterator[str]:
+    """Only numbers, tensors and what is alike have an order."""
+    operands = [part.left, *part.comparators]
+    for op, left, right in zip(part.ops, operands, operands[1:], strict=False):
+        pair = (facts.value(left), facts.value(right))
+        ordered = isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        if ordered and any(v.may_be(Kind.CONTAINER) and not v.is_unknown for v in pair):
+            yield f"`{snippet(part)}` may compare what has no order"
 
 
 def _subscript(part: ast.Subscript, facts: FunctionFacts) -> Iterator[str]:
@@ -300,7 +332,7 @@ def _bool_subtracted(operands: Sequence[ast.expr], facts: FunctionFacts) -> Iter
 
 def _refusable(value: Value, name: str) -> bool:
     only_integers = name.startswith("bitwise_") or name in ("gcd", "lcm", "__and__", "__or__", "__xor__")
-    return value.is_tensor and value.dtype not in (("int",) if only_integers else ("float", "int"))
+    return Kind.TENSOR in value.kinds and value.dtype not in (("int",) if only_integers else ("float", "int"))
 
 
 def _dtype_doubt(part: ast.expr) -> str:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
-from compilefix.analysis.values import UNKNOWN, Kind, Value, join, replace
+from compilefix.analysis.values import UNKNOWN, Kind, Value, join, may_share, replace
 from compilefix.source.index import Function
 
 
@@ -31,6 +31,7 @@ class Walk(ABC):
         self.self_name = self._self_name()
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
+        self.next_turns: list[list[Env]] = []
         self.grad_modes = 0
         self.dropped: ast.expr | None = None
         self.assigned_storage: set[str] = set()
@@ -91,6 +92,20 @@ class Walk(ABC):
                 )
             elif value.storage & container.storage:
                 env[key] = replace(value, element=None, elements=None, leaves=value.leaves | UNKNOWN.leaves)
+
+    def reshapes_others(self, tensor: Value, storage: frozenset[str], env: Env) -> None:
+        """A tensor got another shape, dtype or memory in place: it may be known under other names."""
+        for key, value in env.items():
+            if value.is_tensor and may_share(value.storage, tensor.storage):
+                env[key] = replace(
+                    value,
+                    dtype=None,
+                    dtype_id=None,
+                    rank=None,
+                    has_dims=False,
+                    shape_id=None,
+                    storage=value.storage | storage,
+                )
 
     def parameter_names(self) -> set[str]:
         """The names of the function's parameters, without starred ones."""

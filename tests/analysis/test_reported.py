@@ -239,6 +239,53 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return y.view(torch.div(x, size).sum(), size)  # BREAK
         """,
     },
+    "an argument whose default is a tensor": {
+        "pkg/model.py": """
+            class Mean(nn.Module):
+                def forward(self, x: Tensor, counts=None):
+                    if counts is None:
+                        counts = torch.LongTensor([x.size(1)] * x.size(0))
+                    if counts.max() == 0:  # BREAK
+                        return x
+                    return x + 1
+            def steps(lengths: Tensor, longest=None):
+                if longest is None:
+                    longest = lengths.max()
+                return torch.arange(longest)  # BREAK
+            def weighted(x: Tensor, weights=None, scale=None):
+                if weights is None:
+                    weights = torch.ones(3)
+                if scale is None:
+                    scale = 1.0
+                if scale > 0:
+                    x = x * scale
+                return x if weights.sum() > 0 else -x  # BREAK
+        """,
+    },
+    "the places of what is true in something unknown, and strides, which are numbers": {
+        "pkg/model.py": """
+            from elsewhere import compare
+            def wrong(x: Tensor, labels) -> Tensor:
+                found = compare(x).max(1)[1] == labels
+                return found.nonzero().squeeze()  # BREAK
+            def even(x: Tensor) -> Tensor:
+                if any(stride % 2 for stride in x.stride()[:-1]):
+                    x = x.contiguous()
+                if x.stride(0) > 4 and x.stride()[-1] == 1:
+                    x = x + 1
+                return x
+        """,
+    },
+    "what is asked of the host, and seeds": {
+        "pkg/model.py": """
+            def forward(x: Tensor, seed: int) -> Tensor:
+                torch.random.manual_seed(seed)  # BREAK
+                torch.cuda.manual_seed_all(seed)  # BREAK
+                torch.cuda.random.manual_seed(seed)  # BREAK
+                count = torch.get_num_threads()  # BREAK
+                return x + count
+        """,
+    },
     "an installed package that compiles one function itself": {
         "site-packages/pkg/model.py": """
             @torch.compile

@@ -173,6 +173,42 @@ REGRESSIONS = {
     "gather from a tensor without dimensions": "v = torch.tensor(1).gather(0, torch.zeros(2).long())\nreturn v",
     "in place on what may be a number": "for i in (1, x.detach().clone()):\n    v = i\n    i *= 2\n    w = i\nreturn w",
     "getattr": "v = getattr(self, 'b')\nv.mul_(2)\nreturn v",
+    "every turn ends early": "i = 0\nwhile i < 3:\n    i += 1\n    continue\nv = i\nreturn v",
+    "the else of a loop with a break": (
+        "for v in [s, s]:\n    if flag:\n        break\nelse:\n    v = s * 2\nw = v\nreturn w"
+    ),
+    "the rest of what is unpacked": "a, *rest = x, s\nrest += rest\nv = rest[0]\nreturn v",
+    "a list takes the items of a tensor": "a, *rest = x, s\nrest += torch.ones(2)\nreturn rest",
+    "a number that is read on one way": (
+        "k1 = min(s.tolist() if s.dim() == 0 else 1, 1)\nk2 = (s.tolist() if s.dim() == 0 else 1) * k\n"
+        "k3 = (s.tolist() if s.dim() == 0 else 1) > 0\nk4 = not (s.tolist() if s.dim() == 0 else 1)\nreturn k1, k2"
+    ),
+    "other memory before an exception": (
+        "try:\n    s.data = x.flatten()[0]\n    y.view(7, 7, 7)\nexcept (RuntimeError, IndexError):\n    w = s\n"
+        "    v = w * 2\nreturn x"
+    ),
+    "another shape before an exception": (
+        "v = y + 1\ntry:\n    y.resize_(1)\n    y.view(7, 7, 7)\nexcept RuntimeError:\n    w = y\n    v = w * 2\n"
+        "return v"
+    ),
+    "another shape under two names": "v = x.clone()\nw = v\nz = v + 1\nw.unsqueeze_(0)\na = v\nreturn z",
+    "other memory under two names": "v = x.detach()\nw = v\nw.set_(y.detach())\na = v\nreturn a",
+    "results with and without gradients": "with torch.no_grad():\n    a, b = pair(x)\nw = a\nreturn w, b",
+    "results of a function of which one is detached": (
+        "def f(t: Tensor):\n    return t * 2, t.detach()\na, b = f(x)\nw = a\nreturn w, b"
+    ),
+    "memory read as integers": "v = s.float().view(torch.int32)\nw = v.to(torch.float32)\nz = s * 2\nreturn w",
+    "in double precision": "v = torch.arange(3).float_power(2)\nw = x.float_power(2)\nreturn v",
+    "a list of tensors of at least one dimension": (
+        "*v, w = x.flatten().float().topk(1)\na = torch.atleast_1d(v)\nreturn a"
+    ),
+    "a nested function writes into what is round it": (
+        "v = s.detach()\ndef f(t: Tensor):\n    v.add_(1)\n    return t\nw = f(x)\nreturn w"
+    ),
+    "what a nested function changes is like nothing": (
+        "v = torch.ones_like(y)\ndef f(a: Tensor):\n    nonlocal y\n    y = a[None]\n    return a\nw = f(x)\nz = v\n"
+        "return z"
+    ),
     "a name that is None or a number": "v = 2.0 if flag else None\nw = v if v is not None else x\nreturn w",
 }
 
@@ -213,6 +249,11 @@ MAY_FAIL = (
     "-x",
     "1 < x < 2",
     "{'a': x}['b']",
+    "x.shape * 0.5",
+    "x.shape > s",
+    "x.type_as(flag)",
+    "(x if flag else 2).bitwise_not()",
+    "(x if flag else 2).abs()",
 )
 
 
