@@ -94,6 +94,7 @@ _PARTIAL = frozenset({"mT", "mH", "H", "T", "imag"})
 _READS = frozenset({"float", "int", "bool", "complex", "round", "range", "any", "all", "sum", "min", "max", "divmod"})
 _ITERATES = frozenset({"list", "tuple", "enumerate", "zip", "reversed", "sorted", "set", "iter", "len", "dict"})
 _SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
+_UNORDERED = frozenset({Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE})
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
 
 
@@ -268,7 +269,7 @@ def _compared(part: ast.Compare, facts: FunctionFacts) -> Iterator[str]:
     for op, left, right in zip(part.ops, operands, operands[1:], strict=False):
         pair = (facts.value(left), facts.value(right))
         ordered = isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-        if ordered and any(v.may_be(Kind.CONTAINER) and not v.is_unknown for v in pair):
+        if ordered and any(v.kinds & _UNORDERED for v in pair):
             yield f"`{snippet(part)}` may compare what has no order"
 
 

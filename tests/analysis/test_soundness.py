@@ -251,6 +251,7 @@ MAY_FAIL = (
     "{'a': x}['b']",
     "x.shape * 0.5",
     "x.shape > s",
+    "self.sub > 0",
     "x.type_as(flag)",
     "(x if flag else 2).bitwise_not()",
     "(x if flag else 2).abs()",

@@ -390,10 +390,11 @@ class Watcher:
         tensors = {n: storage for n, storage in tensors.items() if n in before.state.versions}
         writer = self.program.legality.writer
         silent = [n for n, storage in tensors.items() if writer(storage, {n}, before.facts) is None]
-        # Callers may pass one tensor twice, which no claim is about.
-        told = [storage for n, storage in tensors.items() if n not in silent]
+        # Callers may pass one tensor twice, or to a nested function what it has already, which no claim is about.
+        nested = before.facts.function.parent is not None
+        told = [storage for n, storage in tensors.items() if n not in silent and (nested or outside(storage))]
         for name in silent:
-            if not (outside(tensors[name]) and any(outside(storage) for storage in told)):
+            if not (outside(tensors[name]) and told):
                 self._say(before.node, f"wrote into {name}, and no place is said to")
 
     def _leaves(self, node: ast.stmt, live: Sequence[Live], names: dict[str, Any]) -> None:
