@@ -353,6 +353,12 @@ def _selected(
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
+    used = {n.id for step in steps if scope.value(step).leaves for n in ast.walk(step) if isinstance(n, ast.Name)}
+    for side, value in zip(sides, values, strict=True):
+        if side is None:
+            for name in names:
+                if name.isidentifier() and name not in used:
+                    yield from scope.legality.kept(name, value, scope.statement(at), scope.facts)
     yield from scope.legality.gradients(then, orelse, values, scope.facts, kept, finite)
     if values[0].leaves or values[1].leaves:
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]

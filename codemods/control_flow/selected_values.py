@@ -24,6 +24,7 @@ from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
+from compilefix.source.snippets import snippet
 
 
 def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> str | None:
@@ -300,7 +301,7 @@ def _nested(
         if side is None
         else double_where(side, codes[0], index == 0, scope, template)
         if side.node in finite
-        else template.code(side)
+        else template.code(_without_gradient(side, scope, template))
         for index, side in enumerate(sides)
     ]
     tests = [arm.test for arm in arms if arm.test is not None]
@@ -314,6 +315,25 @@ def _nested(
             else f"({side} if {chosen} else {code})"
         )
     return code
+
+
+def _without_gradient(side: Given, scope: Scope, template: Template) -> Given:
+    """`x.new_zeros(2, requires_grad=True)` without its keyword, which breaks the graph: what is selected is no leaf."""
+    call = side.node
+    if not isinstance(call, ast.Call) or side.inlined or side.built:
+        return side
+    asks = [k for k in call.keywords if k.arg == "requires_grad" and ast.unparse(k.value) == "True"]
+    name = (scope.callee(call) or "").rpartition(".")[2]
+    if not asks or not (name.startswith("new_") or name in _FACTORIES):
+        return side
+    reason = f"`{snippet(call)}` requires a gradient of its own, and what is selected only where the other side does"
+    template.refuse([Obstacle(reason, "no-gradient")])
+    made = ast.copy_location(ast.Call(call.func, call.args, [k for k in call.keywords if k not in asks]), call)
+    scope.facts.values[made] = scope.value(call)
+    return Given(made, built=True)
+
+
+_FACTORIES = frozenset({"tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"})
 
 
 def _is_structured(statement: ast.stmt) -> bool:

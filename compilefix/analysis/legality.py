@@ -141,6 +141,37 @@ class Legality:
                             "finite-derivative",
                         )
 
+    def kept(self, name: str, value: Value, statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether a gradient of zero may flow back through what a name keeps, where the side taken does not use it."""
+        if not value.leaves or value.origin or value.dtype in ("bool", "int"):
+            return
+        line = getattr(statement, "lineno", 0)
+        turns = (n for n in live_nodes(facts) if isinstance(n, ast.For | ast.While))
+        again = any(turn.lineno <= line <= (turn.end_lineno or 0) for turn in turns)
+        sources = [
+            source
+            for n in live_nodes(facts)
+            if isinstance(n, ast.Assign) and len(n.targets) == 1 and (again or n.lineno < line)
+            for target, source in _given(n.targets[0], n.value)
+            if isinstance(target, ast.Name) and target.id == name
+        ]
+        branch = statement if isinstance(statement, ast.stmt) else None
+        written = self.writer(value.storage, (), facts, without=branch) if value.storage else None
+        if (
+            written is not None
+            or not sources
+            or not all(
+                next(self.culprits(source, facts), None) is None
+                and all(self._passes_zero(atom, facts, {name}) for atom in _atoms(source))
+                for source in sources
+            )
+        ):
+            yield Obstacle(
+                f"`{name}` was computed before and is replaced on one side: a gradient of zero would flow back through "
+                "it, and is NaN where its derivative is not finite",
+                "finite-derivative",
+            )
+
     def _passes_zero(self, atom: ast.expr, facts: FunctionFacts, seen: set[str]) -> bool:
         """Whether a gradient of zero stays zero on its way from a name back to the arguments and attributes."""
         value = facts.value(atom)
