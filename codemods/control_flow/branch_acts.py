@@ -20,11 +20,12 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, taken_on_trust
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
 from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception, exception_of, is_text
 from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet

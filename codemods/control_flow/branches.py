@@ -11,7 +11,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ANY_LEAF, UNKNOWN, Kind, Value, join, undecided
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, ends_of
 from compilefix.source.index import Class

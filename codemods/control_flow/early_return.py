@@ -18,10 +18,11 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet

@@ -15,8 +15,9 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.in_place_selection import selected_write
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
-from compilefix.codemods.control_flow.liveness import free_name
 from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import deferred_if
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 

@@ -120,13 +120,3 @@ def inside(use: ast.expr, node: ast.AST) -> bool:
     """Whether a node stands on the lines of another one."""
     start, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
     return start <= use.lineno <= end
-
-
-def free_name(wanted: str, scope: Scope, taken: Iterable[str] = ()) -> str:
-    """A name that neither the function uses yet nor the code that is being written, which has `taken` some."""
-    used = {n.id for n in scope.function.nodes if isinstance(n, ast.Name)} | {a.arg for a in scope.function.parameters}
-    used.update(taken)
-    name, count = wanted, 2
-    while name in used:
-        name, count = f"{wanted}_{count}", count + 1
-    return name

@@ -7,7 +7,8 @@ import ast
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
 from compilefix.source.snippets import snippet

@@ -36,9 +36,10 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
-from compilefix.codemods.control_flow.liveness import free_name, live_after
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, read_of, torch_name
 from compilefix.source.snippets import snippet

@@ -19,9 +19,10 @@ from compilefix.codemods.control_flow.arms import (
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
-from compilefix.codemods.control_flow.liveness import free_name, inside, live_after
+from compilefix.codemods.control_flow.liveness import inside, live_after
 from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.double_where import double_where, finite_sides
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet

@@ -22,8 +22,8 @@ from typing import TypeGuard
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import condition, is_tensor_test
-from compilefix.codemods.control_flow.liveness import free_name
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet

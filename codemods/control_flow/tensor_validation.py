@@ -42,11 +42,11 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests, tensor_words
-from compilefix.codemods.control_flow.liveness import free_name
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet

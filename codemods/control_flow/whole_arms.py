@@ -24,9 +24,10 @@ from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
-from compilefix.codemods.control_flow.liveness import free_name, live_after, reads_first
+from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.control_flow.way_on import QUIET_CONTEXTS
 from compilefix.codemods.double_where import double_where, finite_sides
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet

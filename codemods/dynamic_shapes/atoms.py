@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -36,16 +36,6 @@ def code_of(tree: ast.expr, atoms: Mapping[str, ast.expr], template: Template, r
         return filled
 
     return ast.unparse(fill(tree, None))
-
-
-def free_name(wanted: str, scope: Scope, lines: Sequence[str] = ()) -> str:
-    """A name that neither the function nor the statements to come before use."""
-    taken = {n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name)}
-    taken |= {a.arg for a in scope.function.parameters} | {line.partition(" ")[0] for line in lines}
-    name, count = wanted, 2
-    while name in taken:
-        name, count = f"{wanted}_{count}", count + 1
-    return name
 
 
 def _bracketed(atom: ast.expr, leaf: ast.Name, parent: ast.AST | None) -> bool:

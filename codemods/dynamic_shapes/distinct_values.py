@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet

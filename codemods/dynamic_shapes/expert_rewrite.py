@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 
-from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.expert_forms import (
     asks_whether_empty,
     holds,
@@ -18,6 +17,7 @@ from compilefix.codemods.dynamic_shapes.expert_forms import (
 )
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing, is_rows
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes import row_functions
-from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
-from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.names import free_name
 from compilefix.codemods.selection import Template, torch_name, where
 from compilefix.source.snippets import snippet
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.codemods.dynamic_shapes.atoms import free_name
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
 from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 

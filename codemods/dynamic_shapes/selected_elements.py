@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.dynamic_shapes.atoms import code_of, free_name, known_value, place
+from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, masked_select_of
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
