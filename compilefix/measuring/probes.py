@@ -19,6 +19,7 @@ RUN = "run "
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise, ast.Delete, ast.Assert)
 _SHOWN = 80
+_COMPILING = "is_compiling"
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,19 @@ def probed(source: str, other: str, path: str) -> tuple[str, tuple[Probe, ...]]:
     except (SyntaxError, ValueError):
         return source, ()
     known = {name: Counter(key for key, _ in _parts(function)) for name, function in _functions(there)}
+    asks = {name: _asks(function) for name, function in _functions(there)}
     marks: list[tuple[int, int, int, str]] = []
     probes: list[Probe] = []
     for name, function in _functions(here):
         kept = known.get(name, Counter())
+        if _asks(function) != asks.get(name, 0):
+            # What compiled code no longer looks at may stand there word for word.
+            kept = Counter({key: count for key, count in kept.items() if key.startswith("statement ")})
         for order, (key, node) in enumerate(_parts(function)):
             if kept[key] > 0:
                 kept[key] -= 1
                 continue
-            if "is_compiling" in key or node.end_lineno is None or node.end_col_offset is None:
+            if _COMPILING in key or node.end_lineno is None or node.end_col_offset is None:
                 continue
             statement = isinstance(node, ast.stmt)
             end = (node.end_lineno, node.end_col_offset)
@@ -86,6 +91,11 @@ def probed(source: str, other: str, path: str) -> tuple[str, tuple[Probe, ...]]:
                 marks.append((node.lineno, node.col_offset, order, f"{HOOK}({probe.key!r}, ("))
                 marks.append((*end, -2, "))"))
     return _marked(source, marks), tuple(sorted(probes, key=lambda probe: (probe.line, probe.column)))
+
+
+def _asks(function: ast.AST) -> int:
+    """How often a function asks whether it is being compiled."""
+    return ast.dump(function).count(_COMPILING)
 
 
 def _marked(source: str, marks: list[tuple[int, int, int, str]]) -> str:

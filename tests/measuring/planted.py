@@ -966,6 +966,13 @@ WRONG: tuple[Planted, ...] = (
         caught="outputs",
     ),
     _case(
+        "a check that compiled code skips",
+        _TOKENS,
+        ("if ids.max() >= 16:", "if not torch.compiler.is_compiling() and ids.max() >= 16:"),
+        caught="searched",
+        hint="IndexError: token out of range in the original",
+    ),
+    _case(
         "an index that is clamped",
         _TOKENS,
         (
