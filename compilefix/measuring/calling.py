@@ -21,6 +21,7 @@ from compilefix.measuring.aliasing import shared_memory
 from compilefix.measuring.arm import Arm, changed_inputs, output_tensors, seed_everything, without_graph
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.measuring.request import ArmResult, FrameEvent, WorkerRequest
+from compilefix.measuring.slots import join
 from compilefix.measuring.snapshot import Node, freeze, without_addresses
 from compilefix.measuring.state import StateWatch, hooks_of, state_keys
 from compilefix.measuring.transcript import recorded
@@ -114,7 +115,7 @@ def _one_call(
         except (Exception, SystemExit) as error:
             exception, explicit = _described(error, "call"), _is_own_raise(error)
         seconds = time.perf_counter() - started
-        drawn = _random_states()
+        drawn, settings = _random_states(), _settings(arm)
         frozen = freeze(outputs)
         shared = shared_memory(output_tensors(outputs), fresh.tensors(), {} if request.compiled else arm.state.values())
         own_gradients = bool(backwards) or any(node["kind"] == "tensor" for node in arm.gradients(fresh).values())
@@ -143,6 +144,7 @@ def _one_call(
         "explicit": explicit,
         "text": transcript.to_dict(),
         "random": drawn,
+        "settings": settings,
     }
     return record, seconds
 
@@ -168,6 +170,19 @@ def watching_backward() -> Iterator[list[str]]:
     finally:
         for name, original in originals.items():
             setattr(torch.autograd, name, original)
+
+
+def _settings(arm: Arm) -> dict[str, str]:
+    """What a call may leave behind for all code that runs after it."""
+    training = [
+        join(owner, name) for owner, part in arm.modules.items() for name, item in part.named_modules() if item.training
+    ]
+    return {
+        "gradients on": str(torch.is_grad_enabled()),
+        "default dtype": str(torch.get_default_dtype()),
+        "modules in training mode": ", ".join(training),
+        "deterministic algorithms": str(torch.are_deterministic_algorithms_enabled()),
+    }
 
 
 def _random_states() -> dict[str, str]:

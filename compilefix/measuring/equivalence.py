@@ -11,7 +11,16 @@ from pathlib import Path
 from compilefix.measuring.overlays import Probed
 from compilefix.measuring.probes import Probe
 from compilefix.measuring.process import Worker, WorkerFailed
-from compilefix.measuring.request import ROUNDING, ArmResult, Options, Variant, VariedResult, VariedRun, WorkerRequest
+from compilefix.measuring.request import (
+    ROUNDING,
+    STRIDED,
+    ArmResult,
+    Options,
+    Variant,
+    VariedResult,
+    VariedRun,
+    WorkerRequest,
+)
 from compilefix.measuring.verdict_model import BranchCoverage, Difference, Parity, Side
 
 ORIGINAL_S = 15.0
@@ -115,7 +124,7 @@ def for_compiled(original: VariedResult) -> tuple[Variant, ...]:
     """
     runs = [run for run in original.runs if run.variant.mode == "as given"]
     values = [run for run in runs if not run.variant.resized and not run.variant.scalars]
-    values = [run for run in values if not run.variant.name.startswith(ROUNDING)]
+    values = [run for run in values if not run.variant.name.startswith((ROUNDING, STRIDED))]
     values.sort(key=lambda run: -len(run.reached))
     sized = [run.variant for run in runs if run.variant.resized and run.variant.name.split()[-1] not in "01"]
     return (*(replace(run.variant, calls=1) for run in values[:_VALUES]), *(replace(v, calls=1) for v in sized[:1]))

@@ -228,7 +228,7 @@ class _Explorer:
     @contextlib.contextmanager
     def _mode(self, variant: Variant, wide: bool = False) -> Iterator[None]:
         """The program at its beginning, set to the variant's mode and, if asked, to float64; put back at the end."""
-        arm, default = self._arm, torch.get_default_dtype()
+        arm, default, grad = self._arm, torch.get_default_dtype(), torch.is_grad_enabled()
         self._checkpoint.restore()
         try:
             if variant.mode == "other mode":
@@ -246,6 +246,7 @@ class _Explorer:
             yield
         finally:
             torch.set_default_dtype(default)
+            torch.set_grad_enabled(grad)
             self._checkpoint.restore()
             arm.with_grad = self._with_grad
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from compilefix.measuring import surroundings as around
 from compilefix.measuring.beginning import beginning, given
 from compilefix.measuring.exactness import Exactness
 from compilefix.measuring.leaves import TOLERANCES, Leaf, by_place, compared, kinds
-from compilefix.measuring.request import BEYOND, ArmResult, Options, Variant
-from compilefix.measuring.snapshot import Node, dtypes_in
+from compilefix.measuring.request import BEYOND, STRIDED, ArmResult, Options, Variant
+from compilefix.measuring.snapshot import Node, dtypes_in, without_strides
 from compilefix.measuring.texts import Rounding, said
 from compilefix.measuring.verdict_model import Difference, Parity, worst
 
@@ -80,8 +81,8 @@ class Rules:
 
     @property
     def lenient(self) -> bool:
-        """Whether other sizes or indices may make either version fail, somewhere."""
-        return self.variant is not None and (self.variant.resized or self.variant.name.startswith(BEYOND))
+        """Whether other sizes, indices or strides may make either version fail, somewhere."""
+        return self.variant is not None and (self.variant.resized or self.variant.name.startswith((BEYOND, STRIDED)))
 
 
 @dataclass(frozen=True)
@@ -191,14 +192,15 @@ def _judged(
         if left["exception"] is None and right["exception"] is None:
             yield from _measured(aspect, "outputs", "output", pair, rules, beyond, exactness)
             if rules.eager and "no-aliasing" not in rules.assumptions:
-                yield from _memory(left.get("shared", {}), right.get("shared", {}))
+                yield from around.memory(left.get("shared", {}), right.get("shared", {}), _given_up(right, pairs))
         elif (left["exception"] is None) != (right["exception"] is None):
             yield Leaf("output", "error", text="only one of the two returned")
     else:
         if aspect == "state":
             yield from beginning(left.get("start"), right.get("start"), (pair.base or {}).get("start"))
+            yield from around.settings(left.get("settings", {}), right.get("settings", {}))
             if rules.eager and "rng-stream" not in rules.assumptions:
-                yield from _random(left.get("random"), right.get("random"))
+                yield from around.random(left.get("random"), right.get("random"))
         elif aspect == "inputs":
             yield from given(left.get("start"), right.get("start"))
         for name in sorted({*left[aspect], *right[aspect]}):
@@ -240,6 +242,8 @@ def _measured(
         return record["outputs"] if aspect == "outputs" else record[aspect].get(name)
 
     one, two, base, wide = of(pair.left), of(pair.right), of(pair.base), of(pair.wide)
+    if rules.variant is not None and rules.variant.name == STRIDED:
+        one = without_strides(one)  # strides that go in may come out
     own = {} if base is None else by_place(compared(one, base, place, rules.options))
     options = rules.options
     if pair.left.get("narrow") and options.rtol is None:
@@ -301,21 +305,10 @@ def _as_kept(one: Node, two: Node, name: str, pairs: Sequence[Pair]) -> tuple[No
     return {**two, "tensor": torch.tensor(value, dtype=wide.dtype).reshape(wide.shape)}, {**two, "tensor": wide}
 
 
-def _memory(left: Mapping[str, list[str]], right: Mapping[str, list[str]]) -> Iterator[Leaf]:
-    for place in sorted({*left, *right}):
-        if left.get(place) != right.get(place):
-            one, two = (" and ".join(side.get(place) or ["nothing else"]) for side in (left, right))
-            text = f"shares memory with {one} in the original, with {two} in the patched code"
-            yield Leaf(place, "different", text=text)
-
-
-def _random(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> Iterator[Leaf]:
-    for name in left or ():
-        if left is None or right is None:
-            return
-        # A library that only one of the two has imported was seeded by nobody.
-        if name in right and left[name] != right[name]:
-            yield Leaf(f"random state of {name}", "different", text="other random numbers were drawn, or not as many")
+def _given_up(right: Record, pairs: Sequence[Pair]) -> Callable[[str], bool]:
+    """Whether private state of the original is none of the patched code: what it held counts no more."""
+    known = {*(pairs[0].right.get("start") or {"names": ()})["names"], *right["state"]}
+    return lambda name: _private(name) and name not in known
 
 
 def _outside(left: Record, rules: Rules) -> bool:

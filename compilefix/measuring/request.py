@@ -123,6 +123,10 @@ ROUNDING = "of both signs and large"
 """How the variants begin whose sums lose digits. There one error alone is luck, so they are judged together."""
 
 
+STRIDED = "laid out otherwise in memory"
+"""The variant whose inputs have the same values with other strides."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """One way to call the target otherwise than the workload does.

@@ -110,6 +110,19 @@ def dtypes_in(node: Node) -> set[torch.dtype]:
     return set().union(*map(dtypes_in, items))
 
 
+def without_strides(node: Node) -> Node:
+    """The value without what is known of its layout in memory."""
+    if node["kind"] in ("list", "dict"):
+        items = node["items"]
+        inside: Any = (
+            [without_strides(item) for item in items]
+            if node["kind"] == "list"
+            else {key: without_strides(item) for key, item in items.items()}
+        )
+        return {**node, "items": inside}
+    return {key: value for key, value in node.items() if key != "contiguous"}
+
+
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor in the plain strided layout, quantized values taken out."""
     if tensor.is_quantized:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from compilefix.measuring.request import BEYOND, FLOATING, MODE_TEXT, ROUNDING, Variant
+from compilefix.measuring.request import BEYOND, FLOATING, MODE_TEXT, ROUNDING, STRIDED, Variant
 from compilefix.measuring.workload import InputSet, mapped
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -131,6 +131,8 @@ def variants(
         yield Variant(name, scalars=name.startswith("Python"))
     for name in _resizes(input_sets[0], state_sizes):
         yield Variant(name, resized=True)
+    if any(tensor.dim() > 1 for _, tensor in input_sets[0].tensors()):
+        yield Variant(STRIDED, calls=1)
     if 1 < len(floats) <= _SEPARATE_INPUTS:
         for place in floats:
             for name in _ALONE:
@@ -210,6 +212,9 @@ def _change(variant: Variant, draw: torch.Generator) -> Callable[[torch.Tensor],
         _, old, _, new = name.split()
         return lambda tensor: _resized(tensor, int(old), int(new))
 
+    if name == STRIDED:
+        return _strided
+
     def apply(tensor: torch.Tensor) -> torch.Tensor:
         value = tensor.detach()
         if value.is_floating_point() and name in _ANYTHING:
@@ -224,6 +229,14 @@ def _change(variant: Variant, draw: torch.Generator) -> Callable[[torch.Tensor],
         return _like(value, tensor)
 
     return apply
+
+
+def _strided(tensor: torch.Tensor) -> torch.Tensor:
+    """The same values, the last two dimensions the other way round in memory."""
+    if tensor.dim() < 2 or tensor.layout != torch.strided:
+        return tensor
+    turned = tensor.detach().transpose(-1, -2).contiguous().transpose(-1, -2)
+    return turned.requires_grad_(tensor.requires_grad)
 
 
 def _like(value: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
@@ -252,6 +265,8 @@ def _in_range(tensor: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
 INTEGERS: dict[str, Change] = {
     "integers permuted": _permuted,
     "integers drawn in their range": _in_range,
+    "integers lowered": lambda tensor, _: (tensor - 1).clamp(min=tensor.min()) if tensor.numel() else tensor,
+    "integers raised": lambda tensor, _: (tensor + 1).clamp(max=tensor.max()) if tensor.numel() else tensor,
     "integers all smallest": lambda tensor, _: tensor.clone().fill_(tensor.min()) if tensor.numel() else tensor,
     "integers all largest": lambda tensor, _: tensor.clone().fill_(tensor.max()) if tensor.numel() else tensor,
 }

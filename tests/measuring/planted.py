@@ -534,6 +534,29 @@ _HEADS = """
         torch.manual_seed(0)
         return Heads(), (torch.randn(5, 8),)
 """
+_VIEWED = """
+    def forward(x):
+        total = x.reshape(-1).sum()
+        if total > 0:
+            x = x * 2
+        return x + total
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(3, 4),)
+"""
+_VIEWED_IF = "    if total > 0:\n        x = x * 2\n"
+_VIEWED_WHERE = "    x = torch.where(total > 0, x * 2, x)\n"
+_LENGTHS = """
+    def forward(x, lengths):
+        if lengths.max() > 5:
+            x = x * 0.5
+        return x + 1
+
+    def work():
+        torch.manual_seed(0)
+        return forward, (torch.randn(3, 4), torch.tensor([3, 6, 2]))
+"""
 _TOKENS = """
     class Model(nn.Module):
         def __init__(self):
@@ -966,6 +989,36 @@ WRONG: tuple[Planted, ...] = (
         caught="outputs",
     ),
     _case(
+        "evaluation mode left behind",
+        _LIMITED,
+        (_LIMITED_IF, _LIMITED_WHERE),
+        ("h = self.proj(x)", "h = self.eval().proj(x)"),
+        caught="state",
+        hint="modules in training mode",
+    ),
+    _case(
+        "another default dtype left behind",
+        _LIMITED,
+        (_LIMITED_IF, "        torch.set_default_dtype(torch.float64)\n" + _LIMITED_WHERE),
+        caught="state",
+        hint="default dtype",
+    ),
+    _case(
+        "a view of an input",
+        _VIEWED,
+        (_VIEWED_IF, _VIEWED_WHERE),
+        ("x.reshape(-1)", "x.view(-1)"),
+        caught="exceptions",
+        hint="laid out otherwise",
+    ),
+    _case(
+        "a bound of integers",
+        _LENGTHS,
+        ("    if lengths.max() > 5:\n        x = x * 0.5\n", "    x = torch.where(lengths.max() >= 5, x * 0.5, x)\n"),
+        caught="outputs",
+        hint="integers",
+    ),
+    _case(
         "a check that compiled code skips",
         _TOKENS,
         ("if ids.max() >= 16:", "if not torch.compiler.is_compiling() and ids.max() >= 16:"),
@@ -986,6 +1039,15 @@ WRONG: tuple[Planted, ...] = (
 )
 
 TRUE: tuple[Planted, ...] = (
+    _case("a view less", _VIEWED, (_VIEWED_IF, _VIEWED_WHERE), ("x.reshape(-1)", "x")),
+    _case(
+        "a bound of integers, moved",
+        _LENGTHS,
+        (
+            "    if lengths.max() > 5:\n        x = x * 0.5\n",
+            "    x = torch.where(lengths.max() >= 6, x * 0.5, x)\n",
+        ),
+    ),
     _case("a limit without a branch", _LIMITED, (_LIMITED_IF, _LIMITED_WHERE)),
     _case("beside its own source of random numbers", _NOISY, (_NOISY_IF, _NOISY_WHERE)),
     _case("a training step with a schedule", _SCHEDULED, (_SCHEDULED_IF, _SCHEDULED_WHERE)),
