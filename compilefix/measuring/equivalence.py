@@ -122,7 +122,7 @@ def for_compiled(original: VariedResult) -> tuple[Variant, ...]:
 
     Values can be changed without compiling again. Numbers that are no tensors, and modes, cannot.
     """
-    runs = [run for run in original.runs if run.variant.mode == "as given"]
+    runs = [run for run in original.runs if run.variant.mode in ("as given", "large parameters")]
     values = [run for run in runs if not run.variant.resized and not run.variant.scalars]
     values = [run for run in values if not run.variant.name.startswith((ROUNDING, STRIDED))]
     values.sort(key=lambda run: -len(run.reached))

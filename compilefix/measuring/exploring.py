@@ -32,6 +32,7 @@ _SLOWER = 4.0
 """How much longer than the original the patched code may take for a variant before it counts as not ending."""
 _CHEAP_S = 0.05
 _STATE_CALLS = 12
+_LARGER = 100.0
 
 
 class TooLong(BaseException):
@@ -239,6 +240,8 @@ class _Explorer:
                 arm.with_grad = False
             elif variant.mode == "input gradients":
                 arm.with_grad = True
+            elif variant.mode == "large parameters":
+                _enlarge(arm)
             if wide or variant.mode in FLOATING:
                 dtype = getattr(torch, FLOATING["float64" if wide else variant.mode])
                 torch.set_default_dtype(dtype)
@@ -260,6 +263,13 @@ def _sizes(tensor: torch.Tensor) -> Iterator[int]:
 
 def _say_nothing(_: str) -> None:
     """Takes the stage of calls whose progress nobody needs."""
+
+
+def _enlarge(arm: Arm) -> None:
+    parameters = {id(item): item for module in arm.modules.values() for item in module.parameters()}
+    for parameter in parameters.values():
+        if parameter.is_floating_point():
+            parameter.data.mul_(_LARGER)
 
 
 def _cast(arm: Arm, dtype: torch.dtype) -> None:

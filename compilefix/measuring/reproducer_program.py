@@ -89,10 +89,13 @@ def main(side):
         calls = torch.load(HERE / "inputs.pt", weights_only=True)
     if ABOUT["mode"] == "other mode" and isinstance(target, torch.nn.Module):
         target.train(not target.training)
-    if ABOUT["mode"] == "float64":
-        torch.set_default_dtype(torch.float64)
+    if ABOUT["mode"] in ("float64", "bfloat16"):
+        torch.set_default_dtype(getattr(torch, ABOUT["mode"]))
         if isinstance(target, torch.nn.Module):
-            target.double()
+            target.to(torch.get_default_dtype())
+    if ABOUT["mode"] == "large parameters" and isinstance(target, torch.nn.Module):
+        for parameter in target.parameters():
+            parameter.data.mul_(100)
     for number, (args, kwargs) in enumerate(calls):
         seed(ABOUT["seed"] + number)
         try:

@@ -102,7 +102,9 @@ class Overlay:
         return bool(self.sources or self.new_modules)
 
 
-Mode = Literal["as given", "other mode", "without gradients", "input gradients", "float64", "bfloat16"]
+Mode = Literal[
+    "as given", "other mode", "without gradients", "input gradients", "float64", "bfloat16", "large parameters"
+]
 MODE_TEXT: Mapping[Mode, str] = {
     "as given": "",
     "other mode": "in the other of training and evaluation mode",
@@ -110,6 +112,7 @@ MODE_TEXT: Mapping[Mode, str] = {
     "input gradients": "with gradients of the inputs",
     "float64": "in float64",
     "bfloat16": "in bfloat16",
+    "large parameters": "with parameters 100 times as large",
 }
 FLOATING: Mapping[str, str] = {"float64": "float64", "bfloat16": "bfloat16"}
 """The modes in which parameters and inputs have another dtype."""

@@ -163,6 +163,9 @@ def search(
             for name in (*[key for key in FLOATS if key not in _ALONE], *SEARCH):
                 finite = name not in _NOT_FINITE and "NaN" not in name and "infinite" not in name
                 yield Variant(name, only=place, finite=finite)
+    # What a normalization keeps small, whatever the inputs, grows with the parameters.
+    for name in ("unchanged", "times 100", "negated") if floats else ("unchanged",):
+        yield Variant(name, mode="large parameters")
     whole = [place for place, tensor in input_sets[0].tensors() if _is_integer(tensor)]
     if device == "cpu" and whole:
         for only in (None, *(whole if 1 < len(whole) <= _SEPARATE_INPUTS else ())):
@@ -200,7 +203,7 @@ def following(input_sets: Sequence[InputSet], variant: Variant) -> InputSet:
 
 
 def _modes(name: str, index: int, has_modules: bool) -> Iterator[Variant]:
-    for mode in list(MODE_TEXT)[1:]:
+    for mode in list(MODE_TEXT)[1:-1]:
         # In half precision only types and errors are compared: one set of values shows them.
         if (mode != "other mode" or has_modules) and (mode != "bfloat16" or (name, index) == ("unchanged", 0)):
             yield Variant(name, index, mode)

@@ -1048,6 +1048,11 @@ TRUE: tuple[Planted, ...] = (
             "    x = torch.where(lengths.max() >= 6, x * 0.5, x)\n",
         ),
     ),
+    _case(
+        "a bound that only larger parameters reach",
+        _LIMITED.replace("nn.Linear(4, 4)", "nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 4))").replace("=1.0", "=9.0"),
+        (_LIMITED_IF, _LIMITED_WHERE),
+    ),
     _case("a limit without a branch", _LIMITED, (_LIMITED_IF, _LIMITED_WHERE)),
     _case("beside its own source of random numbers", _NOISY, (_NOISY_IF, _NOISY_WHERE)),
     _case("a training step with a schedule", _SCHEDULED, (_SCHEDULED_IF, _SCHEDULED_WHERE)),

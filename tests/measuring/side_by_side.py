@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from compilefix.measuring import state
 from compilefix.measuring.observing import observe
@@ -47,9 +48,11 @@ def _seen(
     request = WorkerRequest(
         "arm", "observe", False, f"{path}:{workload}", OPTIONS, folder, vary_s=60.0, variants=variants
     )
+    default = torch.get_default_dtype()
     try:
         base, varied = observe(request, lambda text: None)
     finally:
+        torch.set_default_dtype(default)
         sys.modules.pop(MODULE, None)
     assert isinstance(base, ArmResult)
     assert isinstance(varied, VariedResult)
