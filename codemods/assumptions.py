@@ -38,6 +38,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A mask that hides nothing may be handed on where None was: who gets it applies it, and reads nothing else "
         "from its being None."
     ),
+    "no-recompute": (
+        "Compiled, the backward pass does not compute again what is read from memory that is written later (PyTorch "
+        "2.13 may, and takes what was written)."
+    ),
     "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": "The compile call switches on `capture_scalar_outputs` or `capture_dynamic_output_shape_ops`.",

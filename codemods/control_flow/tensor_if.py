@@ -99,6 +99,7 @@ class TensorIf(Rule):
         "mask-for-none",
         "caller-place",
         "text-order",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

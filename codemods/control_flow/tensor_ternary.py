@@ -74,6 +74,7 @@ class TensorTernary(Rule):
         "float32-rounding",
         "math-errors",
         "mask-for-none",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -66,6 +66,7 @@ class TensorWhile(Rule):
         "number-to-tensor",
         "float32-rounding",
         "math-errors",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

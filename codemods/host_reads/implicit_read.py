@@ -73,6 +73,7 @@ class ImplicitRead(Rule):
         "same-shape-dtype",
         "gradient-zeros",
         "finite-derivative",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -68,7 +68,14 @@ class NumberArithmetic(Rule):
     summary = "number read from a tensor with item(), float(), int() or bool()"
     gb = ("GB0124",)
     hints = ("item", "float(", "int(", "bool(")
-    assumptions = ("condition-one-element", "number-to-tensor", "float32-rounding", "math-errors", "branches-total")
+    assumptions = (
+        "condition-one-element",
+        "number-to-tensor",
+        "float32-rounding",
+        "math-errors",
+        "branches-total",
+        "no-recompute",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""

@@ -330,7 +330,7 @@ class Legality:
 
         PyTorch may compute such a value again in the backward pass of the graph, from its inputs, also from those that
         the graph has written into by then (2.13 and earlier): gradients come out wrong, without an error. A number that
-        was read on the host had left the graph.
+        was read on the host had left the graph. Reductions are computed again too, of tensors of up to four elements.
         """
         for atom in self._origins(read, facts, set()):
             value = facts.value(atom)
@@ -343,7 +343,7 @@ class Legality:
                         f"`{snippet(writer)}` writes into `{ast.unparse(atom)}` afterwards: "
                         "compiled, the backward pass may compute what is read here again, from what was written"
                     )
-                    yield Obstacle(reason)
+                    yield Obstacle(reason, "no-recompute")
                     return
 
     def _origins(self, read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
