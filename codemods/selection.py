@@ -320,7 +320,7 @@ def judge_selection(
     constants = numbers(values)
     if constants is not None or any(value.leaves for value in values):
         for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
-            template.refuse(scope.legality.recomputed(test, scope.facts))
+            template.refuse(scope.legality.recomputed(test, scope.facts, _own_writes(uses, scope)))
     if constants is not None:
         suffix, obstacles = number_conversion(uses, constants, scope, at)
         template.refuse(obstacles)
@@ -332,6 +332,24 @@ def judge_selection(
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
     return ""
+
+
+def _own_writes(uses: Sequence[ast.expr], scope: Scope) -> frozenset[ast.AST]:
+    """The writes in place that are all that a number is used for: `x.div_(n)` in every use of `n`.
+
+    What is written is then what the number works on. Where that needs a gradient it is not read again (measured in
+    tests/codemods/test_recomputed.py), and where it needs none nobody asks for the number in the backward pass.
+    """
+    found = [scope.parents.get(use) for use in uses]
+    calls = [
+        call
+        for call, use in zip(found, uses, strict=True)
+        if isinstance(call, ast.Call)
+        and call.args == [use]
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("mul_", "div_")
+    ]
+    return frozenset(calls) if len(calls) == len(uses) else frozenset()
 
 
 def _selected(

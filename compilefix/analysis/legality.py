@@ -325,12 +325,13 @@ class Legality:
                         "no-aliasing",
                     )
 
-    def recomputed(self, read: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
+    def recomputed(self, read: ast.expr, facts: FunctionFacts, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
         """Whether what is read from memory that outlives the call is still there when the backward pass runs.
 
         PyTorch may compute such a value again in the backward pass of the graph, from its inputs, also from those that
         the graph has written into by then (2.13 and earlier): gradients come out wrong, without an error. A number that
         was read on the host had left the graph. Reductions are computed again too, of tensors of up to four elements.
+        `own` are writes that do not count.
         """
         for atom in self._origins(read, facts, set()):
             value = facts.value(atom)
@@ -338,7 +339,7 @@ class Legality:
             if not outside or not value.may_be(Kind.TENSOR):
                 continue
             for writer in self.writers(outside, (), facts):
-                if getattr(writer, "lineno", 0) >= atom.lineno:
+                if writer not in own and getattr(writer, "lineno", 0) >= atom.lineno:
                     reason = (
                         f"`{snippet(writer)}` writes into `{ast.unparse(atom)}` afterwards: "
                         "compiled, the backward pass may compute what is read here again, from what was written"
