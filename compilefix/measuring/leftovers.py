@@ -12,7 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = "COMPILEFIX_WORKER"
@@ -24,20 +24,27 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Process:
-    """A running process. A number alone would not do, for the system uses it again: `started` is its start time."""
+    """A running process. A number alone would not do, for the system uses it again: `started` is its start time.
+
+    Its parent and its session change while it runs (the end of the parent gives it another), so they are not what tells
+    it from others.
+    """
 
     pid: int
-    parent: int
-    session: int
     started: int
+    parent: int = field(compare=False)
+    session: int = field(compare=False)
 
 
 def end_all(worker: int, mark: str) -> None:
     """Kills the worker, its session and everything that it started, until nothing is left of it."""
-    below = _below(worker)
+    known = _below({worker}, tuple(_running()))
     _kill_group(worker)
     for _ in range(_ROUNDS):
-        alive = [one for one in _running() if one in below or one.session == worker or _has_mark(one.pid, mark)]
+        running = tuple(_running())
+        known |= {one for one in running if one.session == worker or _has_mark(one.pid, mark)}
+        known |= _below({one.pid for one in known.intersection(running)}, running)
+        alive = known.intersection(running)
         if not alive:
             return
         for one in alive:
@@ -53,16 +60,12 @@ def _kill_group(worker: int) -> None:
             os.killpg(worker, signal.SIGKILL)
 
 
-def _below(worker: int) -> set[Process]:
-    running = tuple(_running())
+def _below(parents: set[int], running: tuple[Process, ...]) -> set[Process]:
     found: set[Process] = set()
-    parents = {worker}
-    while True:
-        more = {one for one in running if one.parent in parents and one not in found}
-        if not more:
-            return found
+    while more := {one for one in running if one.parent in parents and one not in found}:
         found |= more
         parents = {one.pid for one in more}
+    return found
 
 
 def _running() -> Iterator[Process]:
@@ -75,7 +78,7 @@ def _running() -> Iterator[Process]:
                 # The name, in parentheses, may hold spaces and parentheses of its own.
                 fields = (folder / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
                 if fields[0] not in ("Z", "X"):
-                    yield Process(int(folder.name), int(fields[1]), int(fields[3]), int(fields[19]))
+                    yield Process(int(folder.name), int(fields[19]), parent=int(fields[1]), session=int(fields[3]))
 
 
 def _has_mark(pid: int, mark: str) -> bool:

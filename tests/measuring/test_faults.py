@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 from compilefix.codemods.finding import Finding, Fix, Span  # noqa: E402
 from compilefix.fixing.patchset import FileChange, PatchSet  # noqa: E402
+from compilefix.measuring import leftovers  # noqa: E402
 from compilefix.measuring.leftovers import end_all  # noqa: E402
 from compilefix.measuring.process import Worker, WorkerFailed, run_arm  # noqa: E402
 from compilefix.measuring.request import ArmResult, Options, WorkerRequest  # noqa: E402
@@ -223,6 +225,28 @@ def test_threads_and_children_that_stay_are_ended(run: Run, tmp_path: Path) -> N
     children = [int(pid) for pid in (tmp_path / "children").read_text(encoding="utf-8").split()]
     assert len(children) == 4
     assert [pid for pid in children if not gone(pid)] == []
+
+
+@linux
+def test_a_child_is_known_also_after_its_parent_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the worker gives its children another parent; how soon is up to the system, so here it is at once."""
+    source = (
+        "import subprocess, sys, time\n"
+        "child = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
+        "print(subprocess.Popen(child, start_new_session=True, env={}).pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, start_new_session=True)
+    assert worker.stdout is not None
+    child = int(worker.stdout.readline())
+
+    def kill_and_wait(pid: int) -> None:
+        os.killpg(pid, signal.SIGKILL)
+        worker.wait(10)
+
+    monkeypatch.setattr(leftovers, "_kill_group", kill_and_wait)
+    end_all(worker.pid, "no such mark")
+    assert gone(child)
 
 
 @linux
