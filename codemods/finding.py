@@ -59,6 +59,7 @@ class Fix:
     `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
     the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each
     assumption what could not be proved. `always` is the code that runs at every call with the fix, and did not before.
+    A `last` fix is made only when no other one is left to make: it helps with what these leave.
     """
 
     edits: tuple[Edit, ...]
@@ -67,6 +68,7 @@ class Fix:
     reasons: tuple[str, ...] = ()
     boundary: bool = False
     always: tuple[Span, ...] = ()
+    last: bool = False
 
     @property
     def safe(self) -> bool:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value, may_share
+from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.ignored_result import result_is_ignored
 from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 CASTS = ("float", "int", "bool")
@@ -365,7 +367,10 @@ def _selected(
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     for side in sides:
-        ends = ends_of(side.node) if side is not None else ()
+        ends = tuple(ends_of(side.node)) if side is not None else ()
+        for end in ends:
+            if is_ragged(end, scope):
+                yield Obstacle(f"the size of `{snippet(end)}` depends on values, and is not that of the other side")
         calls = [end.func for end in ends if isinstance(end, ast.Call)]
         if any(isinstance(func, ast.Attribute) and func.attr == "contiguous" for func in calls):
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")

@@ -3,7 +3,8 @@
 ## What it does
 Finds a `torch.compile` whose code needs a result of a size that depends on values (`x[mask]`, `nonzero`, `unique`, ...)
 in a way that no other rule rewrites, and switches `torch._dynamo.config.capture_dynamic_output_shape_ops` on where it
-is compiled.
+is compiled. In a library, where nothing is compiled, it is switched on behind the imports of the file. The fix is made
+when no other one is left to make.
 
 ## Why is this bad
 The graph ends at each such operation (GB0036). With the flag the size is a symbol in the graph. On a GPU the program
@@ -27,8 +28,8 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
 Where the code asks a size that depends on values for its truth, goes through such a result in a loop, or takes the
 standard deviation or the running sum of one, the flag is not enough or makes the compilation fail: nothing is offered,
-and the finding names the place. The flag does not help `one_hot` without a number of classes, nor `bincount` with
-`minlength`.
+and the finding names the place. In a library that is all the code of the file, with what it calls. The flag does not
+help `one_hot` without a number of classes, nor `bincount` with `minlength`.
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -39,11 +40,19 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction, CompileSite, compile_sites, modules_with_compile, reached_from
+from compilefix.analysis.regions import CompileSite, compile_sites, modules_with_compile
 from compilefix.codemods.dynamic_shapes.captured_sizes import SHAPES, not_captured, switched_on
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import DataDependentShape
-from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_reads.capture_flag import place_of, switch_on
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_reads.capture_flag import (
+    behind_imports,
+    flag_fix,
+    from_compile_call,
+    library_roots,
+    place_of,
+    scopes_reached,
+    switch_on,
+)
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Module
 from compilefix.source.snippets import snippet
@@ -61,11 +70,17 @@ class CaptureShapes(Rule):
     assumptions = ("capture-scalars",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """The compile calls of this function, where what they compile has results of unknown size."""
-        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0]:
-            return
+        """The compile calls of this function, where what they compile has results of unknown size.
+
+        In a library the function itself, where it has some: nothing in it says what is compiled.
+        """
         modules = scope.legality.inference.project.modules
         if switched_on(scope):
+            return
+        if not from_compile_call(scope):
+            yield from self._in_library(scope)
+            return
+        if len(scope.compiled.reached_by) != 1:
             return
         for name in modules_with_compile(scope.legality.inference.project):
             module = modules[name]
@@ -74,13 +89,28 @@ class CaptureShapes(Rule):
                     yield from self._judge(module, site, scope)
                     return
 
+    def _in_library(self, scope: Scope) -> Iterator[Finding]:
+        """The first result that only the flag keeps in the graph, where it keeps all of the file there."""
+        wanted = next((node for node in _results(scope) if not_captured(node, scope) is None), None)
+        if wanted is None:
+            return
+        message = f"the size of `{snippet(wanted)}` depends on values; only `{SHAPES}` keeps it"
+        for inner in scopes_reached(library_roots(scope), scope):
+            for node in _results(inner):
+                reason = not_captured(node, inner)
+                if reason is not None:
+                    words = f"the flag would not do for `{snippet(node)}` in `{inner.function.qualname}`: {reason}"
+                    yield self.declined(scope, wanted, message, words)
+                    return
+        edit = behind_imports(SHAPES, scope.function.module)
+        if edit is not None:
+            yield self.fixed(scope, wanted, message, flag_fix(edit, scope.function.module, _REASON))
+
     def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
-        inference = scope.legality.inference
         wanted: list[str] = []
         refused: str | None = None
-        for function in sorted(reached_from([scope.function], inference), key=lambda f: f.qualname):
-            compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
-            inner = Scope(compiled, scope.legality, function.module.file.path.as_posix())
+        for inner in scopes_reached([scope.function], scope):
+            function = inner.function
             for node in _results(inner):
                 reason = not_captured(node, inner)
                 if reason is not None:
@@ -97,9 +127,7 @@ class CaptureShapes(Rule):
             reason = f"write `torch._dynamo.config.{SHAPES} = True` where it is compiled"
             finding = self.declined(scope, scope.function.node, message, reason)
         else:
-            needed = () if module.top_level_imports.get("torch") else ("torch",)
-            fix = Fix((edit,), needed, self.assumptions, (_REASON,))
-            finding = self.fixed(scope, scope.function.node, message, fix)
+            finding = self.fixed(scope, scope.function.node, message, flag_fix(edit, module, _REASON))
         place = place_of(module, site.node)
         path, line = module.file.path.as_posix(), module.lines[place.line - 1]
         yield replace(finding, path=path, span=place, source_line=line)

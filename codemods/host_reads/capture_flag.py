@@ -2,7 +2,9 @@
 
 ## What it does
 Finds a `torch.compile` whose code reads numbers from tensors as sizes of new tensors, as results, or for arithmetic
-that no other rule rewrites, and switches `torch._dynamo.config.capture_scalar_outputs` on where it is compiled.
+that no other rule rewrites, and switches `torch._dynamo.config.capture_scalar_outputs` on where it is compiled. In a
+library, where nothing is compiled, it is switched on behind the imports of the file that reads the number. The fix is
+made when no other one is left to make.
 
 ## Why is this bad
 Each such read ends the graph (GB0124, GB0033), and on a GPU the program waits for the device. With the flag the number
@@ -25,7 +27,8 @@ model = torch.compile(forward)
 ## Fix safety
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
 number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, so nothing is
-offered where the compiled code has one of these, or asks a number for its truth; the finding names it.
+offered where the compiled code has one of these, or asks a number for its truth; the finding names it. In a library
+that is all the code of the file, with what it calls and where it returns the number to; other files are not looked at.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
@@ -37,16 +40,23 @@ Graph breaks: GB0033, GB0124. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction, CompileSite, compile_sites, modules_with_compile, reached_from
+from compilefix.analysis.regions import (
+    CompiledFunction,
+    CompileSite,
+    compile_sites,
+    is_library_root,
+    modules_with_compile,
+    reached_from,
+)
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import SCALARS, not_captured, switched_on
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Module
+from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
 _REASON = "the flag counts for the whole process, and the compiled code gets symbols in place of numbers"
@@ -62,10 +72,16 @@ class CaptureFlag(Rule):
     assumptions = ("capture-scalars",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """The compile calls of this function, where what they compile reads numbers."""
-        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0]:
-            return
+        """The compile calls of this function, where what they compile reads numbers.
+
+        In a library the function itself, where it reads some: nothing in it says what is compiled.
+        """
         if switched_on(scope):
+            return
+        if not from_compile_call(scope):
+            yield from self._in_library(scope)
+            return
+        if len(scope.compiled.reached_by) != 1:
             return
         project = scope.legality.inference.project
         found = [
@@ -77,13 +93,28 @@ class CaptureFlag(Rule):
         for module, site in found[:1]:
             yield from self._judge(module, site, scope)
 
+    def _in_library(self, scope: Scope) -> Iterator[Finding]:
+        """The first number that only the flag keeps in the graph, where it keeps all of the file there."""
+        wanted = next((node for node in _numbers(scope) if not_captured(node, scope) is None), None)
+        if wanted is None:
+            return
+        message = f"only `{SCALARS}` keeps `{snippet(wanted)}` in the graph"
+        for inner in scopes_reached(library_roots(scope), scope):
+            for node in _numbers(inner, every=True):
+                reason = not_captured(node, inner)
+                if reason is not None:
+                    words = f"the flag would not do for `{snippet(node)}` in `{inner.function.qualname}`: {reason}"
+                    yield self.declined(scope, wanted, message, words)
+                    return
+        edit = behind_imports(SCALARS, scope.function.module)
+        if edit is not None:
+            yield self.fixed(scope, wanted, message, flag_fix(edit, scope.function.module, _REASON))
+
     def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
-        inference = scope.legality.inference
         wanted: list[str] = []
         refused: str | None = None
-        for function in sorted(reached_from([scope.function], inference), key=lambda f: f.qualname):
-            compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
-            inner = Scope(compiled, scope.legality, function.module.file.path.as_posix())
+        for inner in scopes_reached([scope.function], scope):
+            function = inner.function
             for node in _numbers(inner):
                 reason = not_captured(node, inner)
                 refused = refused or (
@@ -102,22 +133,19 @@ class CaptureFlag(Rule):
                 reason = f"write `torch._dynamo.config.{SCALARS} = True` where it is compiled"
                 finding = self.declined(scope, scope.function.node, message, reason)
             else:
-                fix = Fix(
-                    (edit,), () if module.top_level_imports.get("torch") else ("torch",), self.assumptions, (_REASON,)
-                )
-                finding = self.fixed(scope, scope.function.node, message, fix)
+                finding = self.fixed(scope, scope.function.node, message, flag_fix(edit, module, _REASON))
         path = module.file.path.as_posix()
         line = module.lines[place.line - 1]
         yield replace(finding, path=path, span=place, source_line=line)
 
 
-def _numbers(scope: Scope) -> Iterator[ast.expr]:
-    """The reads for which no other rule has a fix."""
+def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:
+    """The reads for which no other rule has a fix, or all of them."""
     rule = NumberArithmetic()
     for node, source in reads(scope):
-        if rule.judge(node, source, scope).fix is None:
+        if every or rule.judge(node, source, scope).fix is None:
             yield node
-    spans = {f.span for f in ImplicitRead().find(scope) if f.fix is None}
+    spans = {f.span for f in ImplicitRead().find(scope) if every or f.fix is None}
     for part in scope.nodes:
         if isinstance(part, ast.expr) and spans and scope.value(part).is_tensor and scope.span(part) in spans:
             yield part
@@ -127,15 +155,47 @@ def _count(wanted: list[str]) -> str:
     return f"`{wanted[0]}`" if len(wanted) == 1 else f"`{wanted[0]}` and {len(wanted) - 1} more numbers"
 
 
+def from_compile_call(scope: Scope) -> bool:
+    """Whether a function is reached from a `torch.compile` in the project."""
+    return "compile" in scope.compiled.reached_by[0]
+
+
+def library_roots(scope: Scope) -> list[Function]:
+    """The functions of this file that users of a library may compile."""
+    inference = scope.legality.inference
+    return [f for f in scope.function.module.all_functions if is_library_root(f, inference)]
+
+
+def scopes_reached(roots: Iterable[Function], scope: Scope) -> Iterator[Scope]:
+    """What functions reach, in the order of names."""
+    inference = scope.legality.inference
+    for function in sorted(reached_from(roots, inference), key=lambda f: f.qualname):
+        compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
+        yield Scope(compiled, scope.legality, function.module.file.path.as_posix())
+
+
+def flag_fix(edit: Edit, module: Module, reason: str) -> Fix:
+    """The fix that switches a flag on, once no other one is left to make."""
+    needed = () if module.top_level_imports.get("torch") else ("torch",)
+    return Fix((edit,), needed, ("capture-scalars",), (reason,), last=True)
+
+
+def behind_imports(name: str, module: Module) -> Edit | None:
+    """The flag behind the imports of a file."""
+    torch = module.top_level_imports.get("torch") or "torch"
+    imports = [s for s in module.file.tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+    text = module.file.segment(imports[-1]) if imports else None
+    flag = f"{torch}._dynamo.config.{name} = True"
+    return None if text is None else Edit(place_of(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
+
+
 def switch_on(name: str, module: Module, node: ast.AST) -> Edit | None:
     """The flag in front of the statement that compiles, or behind the imports where a decorator compiles."""
     torch = module.top_level_imports.get("torch") or "torch"
     flag = f"{torch}._dynamo.config.{name} = True"
     tree = module.file.tree
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
-        text = module.file.segment(imports[-1]) if imports else None
-        return None if text is None else Edit(place_of(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
+        return behind_imports(name, module)
     simple = (ast.Assign, ast.Expr, ast.Return)
     around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]
     if not around or around[-1].value is None:

@@ -25,7 +25,7 @@ CAPTURE = (
 )
 _SWITCHED_ON = re.compile(rf"\b{SCALARS}\s*=\s*True\b")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
-_FUNCTIONS = frozenset({"int", "float", "min", "max", "abs"})
+_FUNCTIONS = frozenset({"int", "float", "min", "max", "abs", "math.sqrt"})
 _NEW_TENSORS = frozenset(
     {
         "zeros",
@@ -72,6 +72,8 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
             elif not isinstance(target, ast.Attribute | ast.Subscript):
                 return f"`{snippet(parent)}` unpacks it"
         return None
+    if isinstance(parent, ast.Compare) and all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
+        return None
     if decides(node, scope):
         return f"`{snippet(parent)}` decides on it"
     if integer_place(node, scope) is not None:
@@ -79,11 +81,13 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
-        return _not_captured(parent, scope, depth, seen) if scope.value(parent).is_(Kind.NUMBER) else None
-    if isinstance(parent, ast.Return | ast.Tuple | ast.Dict) and not isinstance(
-        scope.parents.get(parent), ast.Subscript
-    ):
-        return None if not isinstance(parent, ast.Tuple) or _is_result(parent, scope) else _used(node, parent)
+        return None if scope.value(parent).may_be(Kind.TENSOR) else _not_captured(parent, scope, depth, seen)
+    if isinstance(parent, ast.IfExp) and parent.test is not node:
+        return _not_captured(parent, scope, depth, seen)
+    if isinstance(parent, ast.Return):
+        return _returned(scope, depth, seen)
+    if isinstance(parent, ast.Tuple | ast.List | ast.Dict) and not isinstance(scope.parents.get(parent), ast.Subscript):
+        return None if isinstance(parent, ast.Dict) or _is_result(parent, scope) else _in_size(parent, scope)
     if isinstance(parent, ast.Call | ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         return _call(node, call, scope, depth, seen) if isinstance(call, ast.Call) else _used(node, parent)
@@ -92,6 +96,45 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
 
 def _used(node: ast.expr, parent: ast.AST | None) -> str:
     return f"line {node.lineno}: it is used in `{snippet(parent)}`"
+
+
+def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+    """As `not_captured`, of the calls in this file that a number is returned to."""
+    function = scope.compiled.function
+    if (function, "return") in seen or depth >= _MAX_DEPTH:
+        return None if (function, "return") in seen else f"`{function.qualname}` returns it"
+    seen.add((function, "return"))
+    for caller in function.module.all_functions:
+        facts = scope.legality.inference.facts(caller)
+        inner = Scope(CompiledFunction(caller, facts, scope.compiled.reached_by), scope.legality, scope.path)
+        for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) is function):
+            reason = _not_captured(call, inner, depth + 1, seen)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _in_size(node: ast.expr, scope: Scope) -> str | None:
+    """As `not_captured`, of a tuple or list that a number is put in: it may be the size of new tensors."""
+    whole: ast.expr = node
+    while isinstance(above := scope.parents.get(whole), ast.BinOp) and isinstance(above.op, ast.Add):
+        whole = above
+    parent = scope.parents.get(whole)
+    places = [whole]
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        places = list(scope.names(name)) if len(scope.names(name, stores=True)) == 1 else []
+    for place in places:
+        call = scope.parents.get(place)
+        if not isinstance(call, ast.Call) or call.func is place or not _makes_new(call, scope):
+            return _used(node, call or parent)
+    return None if places else _used(node, parent)
+
+
+def _makes_new(call: ast.Call, scope: Scope) -> bool:
+    name = scope.callee(call) or ""
+    bare = name.rpartition(".")[2]
+    return name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _NEW_TENSORS
 
 
 def _is_result(node: ast.AST, scope: Scope) -> bool:
@@ -117,9 +160,7 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
         if isinstance(parent, ast.Slice):
             return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
         if isinstance(parent, ast.Call):
-            name = scope.callee(parent) or ""
-            bare = name.rpartition(".")[2]
-            known = name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _NEW_TENSORS
+            known = _makes_new(parent, scope)
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
 

@@ -63,7 +63,9 @@ def run(
     pending: Iterable[Finding] = findings
     for _ in range(_MAX_PASSES):
         possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused)
-        chosen = _choose((f for f in possible if break_inside(f, left.get(f.path, ())) is None), current)
+        open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
+        first = [f for f in open_ if f.fix is not None and not f.fix.last]
+        chosen = _choose(first or open_, current)
         if not chosen:
             break
         changed: list[Path] = []
