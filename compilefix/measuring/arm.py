@@ -16,7 +16,7 @@ import torch
 from compilefix.measuring.ranks import local_rank
 from compilefix.measuring.request import Options, Trains, WorkerRequest, WorkloadError
 from compilefix.measuring.slots import join
-from compilefix.measuring.snapshot import Node, freeze, same_tensor
+from compilefix.measuring.snapshot import Node, freeze, same_node, same_tensor, without_tensors
 from compilefix.measuring.state import ProgramState
 from compilefix.measuring.workload import InputSet, Workload, tensors_in
 
@@ -151,15 +151,29 @@ def output_tensors(outputs: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def changed_inputs(before: InputSet, after: InputSet) -> dict[str, Node]:
-    """The input tensors that a call changed, as they are after it."""
+    """What a call changed of its arguments, as it is after it: tensors, and what lists, dicts and objects hold."""
     old = dict(before.tensors())
-    return {
+    found = {
         place: freeze(tensor)
         for place, tensor in after.tensors()
         if place not in old
         or old[place].requires_grad != tensor.requires_grad
         or not same_tensor(old[place].detach(), tensor.detach())
     }
+    given = dict(_arguments(before))
+    for place, value in _arguments(after):
+        if not isinstance(value, torch.Tensor):
+            node = freeze(value)
+            if not same_node(without_tensors(freeze(given[place])), without_tensors(node)):
+                found[place] = node
+    return found
+
+
+def _arguments(inputs: InputSet) -> Iterator[tuple[str, Any]]:
+    for index, value in enumerate(inputs.args):
+        yield f"args[{index}]", value
+    for name, value in inputs.kwargs.items():
+        yield f"kwargs[{name!r}]", value
 
 
 def _with_grad(options: Options, workload: Workload, modules: dict[str, torch.nn.Module]) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import torch
 
 from compilefix.measuring.leaves import Leaf
 from compilefix.measuring.slots import as_written
 from compilefix.measuring.snapshot import same_node, scalar_text
+from compilefix.measuring.workload import uncompiled
 
 
 def beginning(
@@ -30,6 +34,36 @@ def beginning(
         if name in right["defaults"] and not same_node(value, right["defaults"][name]):
             one, two = scalar_text(value), scalar_text(right["defaults"][name])
             yield Leaf(f"default of {name}", "different", text=f"{one} in the original, {two} in the patched code")
+    yield from _interface(left["parameters"], right["parameters"])
+
+
+def parameters_of(target: Callable[..., Any]) -> list[tuple[str, str, bool]]:
+    """The parameters of a callable: name, kind, and whether a call has to give it. Empty where nobody can tell."""
+    if isinstance(target, torch.nn.Module):
+        target = uncompiled(target).forward
+    try:
+        found = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    required = inspect.Parameter.empty
+    return [(one.name, one.kind.description, one.default is required) for one in found]
+
+
+def _interface(left: Sequence[tuple[str, str, bool]], right: Sequence[tuple[str, str, bool]]) -> Iterator[Leaf]:
+    """Whether whoever calls the one can call the other: the same names at the same places, and nothing new to give."""
+    if not left or not right or any(kind.startswith("variadic") for _, kind, _ in right):
+        return
+    places = {name: (kind, place) for place, (name, kind, _) in enumerate(right)}
+    plain = [(name, kind) for name, kind, _ in left if not kind.startswith("variadic")]
+    for place, (name, kind) in enumerate(plain):
+        if places.get(name) != (kind, place) and (name not in places or kind != "keyword-only"):
+            text = f"{name!r} cannot be given to the patched code as to the original"
+            yield Leaf("parameters", "different", text=text)
+            return
+    for name, _, required in right:
+        if required and name not in dict(plain):
+            yield Leaf("parameters", "different", text=f"the patched code wants {name!r}, which the original does not")
+            return
 
 
 def _lists(what: str, left: Sequence[str], right: Sequence[str]) -> Iterator[Leaf]:

@@ -17,8 +17,9 @@ from typing import Any
 
 import torch
 
-from compilefix.measuring.aliasing import shared_memory
-from compilefix.measuring.arm import Arm, changed_inputs, output_tensors, seed_everything, without_graph
+from compilefix.measuring.aliasing import shared
+from compilefix.measuring.arm import Arm, changed_inputs, seed_everything, without_graph
+from compilefix.measuring.beginning import parameters_of
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.measuring.request import ArmResult, FrameEvent, WorkerRequest
 from compilefix.measuring.slots import join
@@ -78,6 +79,7 @@ class Caller:
         self.start: dict[str, Any] = {
             "names": list(self._watch.names),
             "files": [f"{name}." for name in arm.state.files()],
+            "parameters": parameters_of(arm.workload.target),
             "keys": state_keys(checkpointed(arm.workload.target)),
             "hooks": hooks_of(arm.modules),
             "buffers": [slot.name for slot in arm.state.slots() if slot.is_buffer],
@@ -117,7 +119,8 @@ def _one_call(
         seconds = time.perf_counter() - started
         drawn, settings = _random_states(), _settings(arm)
         frozen = freeze(outputs)
-        shared = shared_memory(output_tensors(outputs), fresh.tensors(), {} if request.compiled else arm.state.values())
+        given = {"args": fresh.args, "kwargs": dict(fresh.kwargs)}
+        sharing = shared(outputs, given, {} if request.compiled else arm.state.values())
         own_gradients = bool(backwards) or any(node["kind"] == "tensor" for node in arm.gradients(fresh).values())
         if exception is None and arm.with_grad:
             started = time.perf_counter()
@@ -136,7 +139,7 @@ def _one_call(
     gradients: dict[str, Node] = arm.gradients(fresh) if arm.with_grad else {}
     record = {
         "outputs": frozen,
-        "shared": shared,
+        "shared": sharing,
         "gradients": gradients,
         "state": watch.changes(),
         "inputs": changed_inputs(inputs, fresh),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import random
+import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,6 +20,8 @@ from compilefix.measuring.workload import uncompiled
 INTERNAL = frozenset((*vars(torch.nn.Module()), "_compiled_call_impl", "training"))
 """Attributes that every module has, which are looked at by other means."""
 _MOST_ITEMS = 1000
+_STREAMS = 2
+"""The last file descriptor of the standard streams."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class _Stateful(Slot):
-    """The state of an object that is no plain data itself: a source of random numbers, a queue."""
+    """The state of an object that is no plain data itself: a source of random numbers, a queue, an open file."""
 
     held: Any = None
 
@@ -65,6 +70,9 @@ class _Stateful(Slot):
         elif isinstance(self.held, deque):
             self.held.clear()
             self.held.extend(value)
+        elif isinstance(self.held, io.IOBase):
+            self.held.seek(value)
+            self.held.truncate()
         else:
             getattr(self.held, "bit_generator", self.held).state = value
 
@@ -87,10 +95,21 @@ def _state_of(value: Any) -> Any:
         return value.getstate()
     if isinstance(value, deque) and is_plain(list(value)):
         return list(value)
+    if isinstance(value, io.IOBase):
+        return _written(value)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.random.Generator):
         return value.bit_generator.state
     return None
+
+
+def _written(file: io.IOBase) -> int | None:
+    """How far a file on disk has been written; None for other files, and for the standard streams."""
+    try:
+        regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        return file.tell() if regular and file.writable() and file.fileno() > _STREAMS else None
+    except (OSError, ValueError):
+        return None
 
 
 def is_plain(value: Any, depth: int = 0) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -112,15 +112,20 @@ def dtypes_in(node: Node) -> set[torch.dtype]:
 
 def without_strides(node: Node) -> Node:
     """The value without what is known of its layout in memory."""
-    if node["kind"] in ("list", "dict"):
-        items = node["items"]
-        inside: Any = (
-            [without_strides(item) for item in items]
-            if node["kind"] == "list"
-            else {key: without_strides(item) for key, item in items.items()}
-        )
-        return {**node, "items": inside}
-    return {key: value for key, value in node.items() if key != "contiguous"}
+    return _with_leaves(node, lambda leaf: {key: value for key, value in leaf.items() if key != "contiguous"})
+
+
+def without_tensors(node: Node) -> Node:
+    """The value with nothing known of its tensors but that they are there."""
+    return _with_leaves(node, lambda leaf: {"kind": "opaque"} if leaf["kind"] == "tensor" else leaf)
+
+
+def _with_leaves(node: Node, change: Callable[[Node], Node]) -> Node:
+    if node["kind"] == "list":
+        return {**node, "items": [_with_leaves(item, change) for item in node["items"]]}
+    if node["kind"] == "dict":
+        return {**node, "items": {key: _with_leaves(item, change) for key, item in node["items"].items()}}
+    return change(node)
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:

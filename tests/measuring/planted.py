@@ -573,6 +573,50 @@ _TOKENS = """
         return Model().eval(), (torch.randint(0, 16, (2, 6)),)
 """
 
+_LISTS_IF = """        if x.sum() > 0:
+            y = x * 2
+        else:
+            y = x * 3
+"""
+_LISTS_WHERE = "        y = torch.where(x.sum() > 0, x * 2, x * 3)\n"
+_LISTS = f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.names = ["first", "second"]
+
+    def forward(self, x, history, given):
+{textwrap.indent(textwrap.dedent(_LISTS_IF), "        ")}
+        history.append(float(x.sum()))
+        return y, list(self.names), given.pop("name")
+
+
+def work():
+    torch.manual_seed(0)
+    return Net(), [(torch.randn(5, 4), [0.5], {{"name": "run"}})]
+"""
+_FILES = f"""
+import tempfile
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = tempfile.TemporaryFile("w")
+        self.calls = 0
+
+    def forward(self, x):
+{textwrap.indent(textwrap.dedent(_LISTS_IF), "        ")}
+        self.calls += 1
+        self.out.write(f"{{self.calls}} calls\\n")
+        return y
+
+
+def work():
+    torch.manual_seed(0)
+    return Net(), (torch.randn(5, 4),)
+"""
+
 WRONG: tuple[Planted, ...] = (
     _case("a branch off by the bound", _BRANCH, _where("x.sum() >= 0"), caught="outputs"),
     _case("sides swapped", _BRANCH, _where("x.sum() > 0", "x - 1", "x * 2"), caught="outputs"),
@@ -649,6 +693,60 @@ WRONG: tuple[Planted, ...] = (
         ("(out[0], out[1])", "(out[0].clone(), out[1].clone())"),
         caught="outputs",
         hint="shares memory",
+    ),
+    _case(
+        "a parameter has another name",
+        _CHECKS,
+        ("def forward(x, limit=10.0):", "def forward(x, bound=10.0):\n    limit = bound"),
+        caught="state",
+        hint="limit",
+    ),
+    _case(
+        "parameters in another order",
+        _LISTS,
+        ("x, history, given):", "given, x, history):\n        x, history, given = given, x, history"),
+        caught="state",
+        hint="given",
+    ),
+    _case(
+        "a line in an open file is lost",
+        _FILES,
+        (_LISTS_IF, _LISTS_WHERE),
+        ('        self.out.write(f"{self.calls} calls\\n")\n', ""),
+        caught="state",
+        hint="out",
+    ),
+    _case(
+        "a list of the module for a copy of it",
+        _LISTS,
+        (_LISTS_IF, _LISTS_WHERE),
+        ("list(self.names)", "self.names"),
+        caught="outputs",
+        hint="shares memory",
+    ),
+    _case(
+        "an entry in the caller's list is lost",
+        _LISTS,
+        (_LISTS_IF, _LISTS_WHERE),
+        ("        history.append(float(x.sum()))\n", ""),
+        caught="inputs",
+        hint="args[1]",
+    ),
+    _case(
+        "an entry in the caller's list becomes a tensor",
+        _LISTS,
+        (_LISTS_IF, _LISTS_WHERE),
+        ("history.append(float(x.sum()))", "history.append(x.sum())"),
+        caught="inputs",
+        hint="args[1]",
+    ),
+    _case(
+        "the caller's dict keeps what was taken out of it",
+        _LISTS,
+        (_LISTS_IF, _LISTS_WHERE),
+        ('given.pop("name")', 'given["name"]'),
+        caught="inputs",
+        hint="args[2]",
     ),
     _case(
         "a list for a tuple",
@@ -1039,6 +1137,9 @@ WRONG: tuple[Planted, ...] = (
 )
 
 TRUE: tuple[Planted, ...] = (
+    _case("lists and dicts of the caller as before", _LISTS, (_LISTS_IF, _LISTS_WHERE)),
+    _case("lines in an open file as before", _FILES, (_LISTS_IF, _LISTS_WHERE)),
+    _case("one more parameter", _LISTS, ("history, given):", "history, given, more=None, *, scale=1.0):")),
     _case("a view less", _VIEWED, (_VIEWED_IF, _VIEWED_WHERE), ("x.reshape(-1)", "x")),
     _case(
         "a bound of integers, moved",
