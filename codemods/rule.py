@@ -37,6 +37,14 @@ class Scope:
         self.legality = legality
         self.path = path
         self.logging = logging
+        self._found: dict[type[Rule], tuple[Finding, ...]] = {}
+
+    def found(self, rule: Rule) -> tuple[Finding, ...]:
+        """What a rule finds here. Several rules ask what others find, so it is looked for once."""
+        kind = type(rule)
+        if kind not in self._found:
+            self._found[kind] = tuple(rule.find(self))
+        return self._found[kind]
 
     @property
     def file(self) -> SourceFile:

@@ -41,7 +41,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compilefix.analysis.regions import CompileSite, compile_sites, modules_with_compile
-from compilefix.codemods.dynamic_shapes.captured_sizes import SHAPES, not_captured, switched_on
+from compilefix.codemods.capture_flags import SHAPES, switched_on
+from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import DataDependentShape
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_reads.capture_flag import (
@@ -75,7 +76,7 @@ class CaptureShapes(Rule):
         In a library the function itself, where it has some: nothing in it says what is compiled.
         """
         modules = scope.legality.inference.project.modules
-        if switched_on(scope):
+        if switched_on(SHAPES, scope):
             return
         if not from_compile_call(scope):
             yield from self._in_library(scope)
@@ -135,7 +136,7 @@ class CaptureShapes(Rule):
 
 def _results(scope: Scope) -> Iterator[ast.expr]:
     """The operations for which no other rule has a fix."""
-    spans = {f.span for f in DataDependentShape().find(scope) if "GB0033" not in f.gb}
+    spans = {f.span for f in scope.found(DataDependentShape()) if "GB0033" not in f.gb}
     for node in scope.nodes:
         if isinstance(node, ast.Call | ast.Subscript) and spans and scope.span(node) in spans:
             yield node

@@ -6,27 +6,15 @@ Measured on torch 2.13 with inductor, forward and backward.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
-SHAPES = "capture_dynamic_output_shape_ops"
-_SWITCHED_ON = re.compile(rf"\b{SHAPES}\s*=\s*True\b")
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
 _FAILING = frozenset({"std", "var", "std_mean", "var_mean", "cumsum"})  # in the backward pass
 _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
-
-
-def switched_on(scope: Scope) -> bool:
-    """Whether the flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
-    if _SWITCHED_ON.search(scope.file.text):
-        return True
-    modules = scope.legality.inference.project.modules
-    names = modules.mentioning(SHAPES) if "compile" in scope.compiled.reached_by[0] else ()
-    return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
 
 
 def not_captured(node: ast.expr, scope: Scope) -> str | None:

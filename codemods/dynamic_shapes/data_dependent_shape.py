@@ -36,7 +36,8 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
-from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured, switched_on
+from compilefix.codemods.capture_flags import SHAPES, switched_on
+from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
@@ -75,7 +76,7 @@ class DataDependentShape(Rule):
         """Calls by the API table, and indexing with a boolean mask."""
         drafts = drafts_of(scope)
         claimed = [span for finding in _others(drafts, scope) for span in _spans(finding)]
-        captured = switched_on(scope)
+        captured = switched_on(SHAPES, scope)
         for node in scope.nodes:
             if not isinstance(node, ast.Call | ast.Subscript) or any(_within(scope.span(node), s) for s in claimed):
                 continue
@@ -142,7 +143,7 @@ def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
     yield from MaskedReduction().findings(drafts, scope)
     for rule in (MaskedWrite, ExpertLoop, KnownSize):
-        yield from rule().find(scope)
+        yield from scope.found(rule())
 
 
 def _spans(finding: Finding) -> Iterator[Span]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
-from compilefix.source.index import Class, Project
+from compilefix.source.index import Class, Module, Project
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 _FUNCTIONAL = "torch.nn.functional."
 # Losses of two tensors that are zero, with a gradient of zero, where both are zero.
@@ -83,7 +86,7 @@ def _maker(func: ast.expr, name: str, scope: Scope) -> ast.Call | None:
             return None
         made = statements[0].value if isinstance(statements[0], ast.Assign) else None
     elif isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self" and scope.function.cls is not None:
-        assigned = list(_assignments(scope.function.cls, func.attr, scope))
+        assigned = list(islice(_assignments(scope.function.cls, func.attr, scope), 2))
         made = assigned[0].value if len(assigned) == 1 else None
     else:
         made = func
@@ -95,27 +98,39 @@ def _maker(func: ast.expr, name: str, scope: Scope) -> ast.Call | None:
 def _assignments(cls: Class, attribute: str, scope: Scope) -> Iterator[ast.Assign | ast.AugAssign | ast.AnnAssign]:
     """Where the project assigns an attribute, except to instances of classes that have nothing to do with this one."""
     project = scope.legality.inference.project
-    for name in project.modules.mentioning(attribute):
-        module = project.modules[name]
-        others = [c.node for c in module.classes.values() if not _related(c, cls, project)]
-        apart = {line for other in others for line in range(other.lineno, (other.end_lineno or 0) + 1)}
-        for node in ast.walk(module.file.tree):
+    modules = project.modules
+    # Few of the files that mention `.loss` assign it, and only those need to be parsed: a `=` follows in its line, or,
+    # in a target of several lines, a comma or a bracket after it.
+    assigned = re.compile(rf"\.{attribute}\b(?:[^\n]*=|\s*,\s*\n|\s*\n\s*[)\]]|\s*\\)")
+    for name in modules.mentioning(f".{attribute}"):
+        if assigned.search(modules.files[name].text) is None:
+            continue
+        module = modules[name]
+        for node in walk(module.tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(_stores(t, attribute, node.lineno in apart) for t in targets):
+                owners = [owner for target in targets for owner in _owners(target, attribute)]
+                if owners and not (all(map(_is_self, owners)) and _apart(node, module, cls, project)):
                     yield node
+
+
+def _owners(target: ast.expr, attribute: str) -> Iterator[ast.expr]:
+    """What an assignment gives the attribute to."""
+    yield from (t.value for t in walk(target) if isinstance(t, ast.Attribute) and t.attr == attribute)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _apart(node: ast.stmt, module: Module, cls: Class, project: Project) -> bool:
+    """Whether a statement stands in a class that has nothing to do with this one, so that `self` is something else."""
+    holders = [c for c in module.classes.values() if c.node.lineno <= node.lineno <= (c.node.end_lineno or 0)]
+    return any(not _related(holder, cls, project) for holder in holders)
 
 
 def _related(one: Class, other: Class, project: Project) -> bool:
     return one is other or one in project.ancestors(other) or other in project.ancestors(one)
-
-
-def _stores(target: ast.expr, attribute: str, apart: bool) -> bool:
-    """Whether a target is the attribute; in a class apart, `self` is something else."""
-    return any(
-        isinstance(t, ast.Attribute) and t.attr == attribute and not (apart and ast.unparse(t.value) == "self")
-        for t in ast.walk(target)
-    )
 
 
 def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:

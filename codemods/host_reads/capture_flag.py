@@ -51,8 +51,9 @@ from compilefix.analysis.regions import (
     modules_with_compile,
     reached_from,
 )
+from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
-from compilefix.codemods.host_reads.captured import SCALARS, not_captured, switched_on
+from compilefix.codemods.host_reads.captured import not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.rule import Rule, Scope
@@ -76,7 +77,7 @@ class CaptureFlag(Rule):
 
         In a library the function itself, where it reads some: nothing in it says what is compiled.
         """
-        if switched_on(scope):
+        if switched_on(SCALARS, scope):
             return
         if not from_compile_call(scope):
             yield from self._in_library(scope)
@@ -145,7 +146,7 @@ def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:
     for node, source in reads(scope):
         if every or rule.judge(node, source, scope).fix is None:
             yield node
-    spans = {f.span for f in ImplicitRead().find(scope) if every or f.fix is None}
+    spans = {f.span for f in scope.found(ImplicitRead()) if every or f.fix is None}
     for part in scope.nodes:
         if isinstance(part, ast.expr) and spans and scope.value(part).is_tensor and scope.span(part) in spans:
             yield part

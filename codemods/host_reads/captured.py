@@ -7,7 +7,6 @@ that bounds a slice or picks an item of a list makes the compilation fail, one t
 from __future__ import annotations
 
 import ast
-import re
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
@@ -18,12 +17,10 @@ from compilefix.codemods.selection import decides
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
-SCALARS = "capture_scalar_outputs"
 CAPTURE = (
     "pass the number in from outside the compiled code, or set `torch._dynamo.config.capture_scalar_outputs = True` "
     "where it is compiled"
 )
-_SWITCHED_ON = re.compile(rf"\b{SCALARS}\s*=\s*True\b")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 _FUNCTIONS = frozenset({"int", "float", "min", "max", "abs", "math.sqrt"})
 _NEW_TENSORS = frozenset(
@@ -43,15 +40,6 @@ _NEW_TENSORS = frozenset(
     }
 )
 _MAX_DEPTH = 3
-
-
-def switched_on(scope: Scope) -> bool:
-    """Whether the flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
-    if _SWITCHED_ON.search(scope.file.text):
-        return True
-    modules = scope.legality.inference.project.modules
-    names = modules.mentioning(SCALARS) if "compile" in scope.compiled.reached_by[0] else ()
-    return any(_SWITCHED_ON.search(modules.files[name].text) for name in names)
 
 
 def not_captured(node: ast.expr, scope: Scope) -> str | None:

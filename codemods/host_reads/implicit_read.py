@@ -39,8 +39,9 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
+from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -138,7 +139,7 @@ class ImplicitRead(Rule):
                 yield self._place(node, scope)
         elif (place := integer_place(node, scope)) is not None:
             works = not_captured(node, scope)
-            if works is None and switched_on(scope):
+            if works is None and switched_on(SCALARS, scope):
                 return
             gb = ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
             reason = CAPTURE if works is None else _OUTSIDE

@@ -48,9 +48,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding
-from compilefix.codemods.host_reads.captured import CAPTURE, not_captured, switched_on
+from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
@@ -85,7 +86,7 @@ class NumberArithmetic(Rule):
             if finding.fix is None and made_in_init(node, scope) is not None:
                 continue
             if finding.fix is None and not_captured(node, scope) is None:
-                if switched_on(scope):
+                if switched_on(SCALARS, scope):
                     continue
                 finding = replace(finding, declined=f"{finding.declined}; {CAPTURE}")
             yield finding

@@ -9,7 +9,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Value, tensor
 from compilefix.source.index import Function
-from compilefix.source.tree import children
+from compilefix.source.tree import children, walk
 
 # Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.
 _COMPUTES = frozenset(
@@ -112,7 +112,7 @@ def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
     """Nodes that are evaluated whenever the statement is reached and nothing raises."""
     if isinstance(statement, ast.With):
         for item in statement.items:
-            yield from ast.walk(item)
+            yield from walk(item)
         for inner in statement.body:
             yield from _unconditional(inner)
     elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):

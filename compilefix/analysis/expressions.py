@@ -21,6 +21,7 @@ from compilefix.analysis.operators import (
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
+from compilefix.source.tree import children
 
 
 class Expressions(Calls):
@@ -32,7 +33,7 @@ class Expressions(Calls):
         if handler is not None:
             value = handler(self, node, env)
         else:
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 if isinstance(child, ast.expr):
                     self.eval(child, env)
             value = values.UNKNOWN

@@ -19,7 +19,7 @@ from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
-from compilefix.source.tree import walk, walk_block
+from compilefix.source.tree import children, walk, walk_block
 
 _LEAVES_REGION = (
     "torch.compiler.disable",
@@ -61,7 +61,8 @@ _NEVER_COMPILED = frozenset(
         "configure_optimizers",
     }
 )
-_MENTIONS_COMPILE = re.compile(r"(?<!\bre)\.compile\b|\bimport compile\b")
+_MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
+_COMPILE_WORDS = (".compile", "import compile")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
@@ -134,7 +135,8 @@ def _is_installed(project: Project) -> bool:
 
 def mentions_compile(text: str) -> bool:
     """Whether a text may hold a use of torch.compile."""
-    return _MENTIONS_COMPILE.search(text) is not None
+    # Most files have neither word, and looking for these is many times as fast.
+    return any(word in text for word in _COMPILE_WORDS) and _MENTIONS_COMPILE.search(text) is not None
 
 
 def modules_with_compile(project: Project) -> Iterator[str]:
@@ -345,13 +347,13 @@ def _module_function(module: Module) -> Function:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    pending = list(ast.iter_child_nodes(node))
+    pending = children(node)
     while pending:
         child = pending.pop()
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         yield child
-        pending.extend(ast.iter_child_nodes(child))
+        pending.extend(children(child))
 
 
 def _may_hold_roots(file: SourceFile) -> bool:

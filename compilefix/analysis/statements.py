@@ -12,6 +12,7 @@ from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_
 from compilefix.analysis.operators import binary, element_of
 from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, join_all, replace
+from compilefix.source.tree import children, walk
 
 
 class Interpreter(Expressions):
@@ -45,7 +46,7 @@ class Interpreter(Expressions):
         handler = _STATEMENTS.get(type(node))
         if handler is not None:
             return handler(self, node, env)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.expr):
                 self.eval(child, env)
         return env
@@ -265,7 +266,7 @@ class Interpreter(Expressions):
 def _touched(nodes: Sequence[ast.AST]) -> set[str]:
     """The names that a run of part of this code may leave with another value, or with a tensor of another shape."""
     found = set()
-    for node in (n for s in nodes for n in ast.walk(s)):
+    for node in (n for s in nodes for n in walk(s)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         elif (

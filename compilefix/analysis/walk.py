@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join, may_share, replace
 from compilefix.source.index import Function
+from compilefix.source.tree import walk
 
 
 class Walk(ABC):
@@ -141,6 +142,6 @@ def rebound_after(function: Function, inner: ast.AST) -> frozenset[str]:
 
 def _changed_in(nested: ast.AST) -> Iterator[str]:
     """Names of containers that a nested function changes."""
-    for node in ast.walk(nested):
+    for node in walk(nested):
         if isinstance(node, ast.Attribute) and node.attr in CHANGES and isinstance(node.value, ast.Name):
             yield node.value.id

@@ -217,7 +217,7 @@ class _Judge:
         scope = Scope(compiled, self._legality, path, self._logging)
         for rule in self._rules:
             if not rule.hints or any(hint in text for hint in rule.hints):
-                yield from rule.find(scope)
+                yield from scope.found(rule)
 
 
 def _deep(path: str, function: str, line: int) -> SourceError:
