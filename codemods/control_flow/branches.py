@@ -44,7 +44,7 @@ def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, templa
     """The assignments of a block; None, with the obstacle noted, where it does anything else."""
     branch = Branch()
     for statement in body:
-        if isinstance(statement, ast.Pass):
+        if isinstance(statement, ast.Pass) or (isinstance(statement, ast.AnnAssign) and statement.value is None):
             continue
         reason = _read(statement, branch, around, scope, template)
         if reason is not None:

@@ -281,9 +281,7 @@ def _of_statement(statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
 def _of_expression(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     does = scope.legality.effects.of(node, scope.facts)
     for obstacle in scope.legality.both_evaluated([node], scope.facts):
-        if obstacle.assumption is None and does.random is not None and does.random in obstacle.reason:
-            yield Obstacle(f"the skipped turn draws random numbers as well: {does.random}", "rng-stream")
-        elif obstacle.assumption is None and _may_write(does.mutates, node) and does.mutates in obstacle.reason:
+        if obstacle.assumption is None and _may_write(does.mutates, node) and does.mutates in obstacle.reason:
             yield Obstacle(f"the skipped turn may write: {does.mutates}", "branches-total")
         else:
             yield obstacle

@@ -21,13 +21,13 @@ image = image / scale
 
 ## Fix safety
 Both sides are computed, so the fix is safe only where both are proved to be tensors of the same shape and dtype that
-cannot fail, draw no random numbers, take gradients to the same tensors, have a derivative that stays finite, and where
-nobody can tell a new tensor from the old one. Where the derivative is not finite for every value and the condition is
-short, the operand is replaced on the other side (`x / torch.where(n > 0, n, 1.0)`). Two constant numbers become a
-tensor without dimensions: safe where every use is arithmetic with a tensor and the constants are exact in half
-precision. Dividing by such a tensor instead of by a Python number can differ by one unit in the last place on a GPU,
-where torch multiplies by the reciprocal of a number. Each condition that is not proved is a named assumption; one that
-is broken declines the fix.
+cannot fail, draw no random numbers (else `rng-stream`), take gradients to the same tensors, have a derivative that
+stays finite, and where nobody can tell a new tensor from the old one. Where the derivative is not finite for every
+value and the condition is short, the operand is replaced on the other side (`x / torch.where(n > 0, n, 1.0)`). Two
+constant numbers become a tensor without dimensions: safe where every use is arithmetic with a tensor and the constants
+are exact in half precision. Dividing by such a tensor instead of by a Python number can differ by one unit in the last
+place on a GPU, where torch multiplies by the reciprocal of a number. Each condition that is not proved is a named
+assumption; one that is broken declines the fix.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -75,6 +75,7 @@ class TensorTernary(Rule):
         "math-errors",
         "mask-for-none",
         "no-recompute",
+        "rng-stream",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

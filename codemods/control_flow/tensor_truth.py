@@ -66,6 +66,7 @@ class TensorTruth(Rule):
         "gradient-text",
         "float32-rounding",
         "math-errors",
+        "rng-stream",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

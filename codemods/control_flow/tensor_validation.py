@@ -87,6 +87,7 @@ class TensorValidation(Rule):
         "enough-dimensions",
         "float32-rounding",
         "math-errors",
+        "rng-stream",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -26,8 +26,9 @@ for _ in range(10):
 
 ## Fix safety
 The fix needs the assumption `bounded-loop`: all turns are computed, which costs time where the loop used to end early.
-What a turn computes must not be able to fail, draw random numbers or write, and is selected under the conditions of
-CF101. For a `while` loop there is no fix: the number of turns that is enough is not in the code.
+What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. A turn that draws
+random numbers draws them always (`rng-stream`). For a `while` loop there is no fix: the number of turns that is enough
+is not in the code.
 `torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
@@ -67,6 +68,7 @@ class TensorWhile(Rule):
         "float32-rounding",
         "math-errors",
         "no-recompute",
+        "rng-stream",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -66,9 +66,10 @@ class Legality:
                 if isinstance(atom, ast.Name) and not facts.value(atom).certain:
                     yield Obstacle(f"`{atom.id}` may have no value, or is not proved to be a tensor", "branches-total")
             effects = self.effects.of(node, facts)
-            for reason in (effects.random, effects.mutates):
-                if reason is not None:
-                    yield Obstacle(f"a branch is not free of effects: {reason}")
+            if effects.random is not None:
+                yield Obstacle(f"a branch is not free of effects: {effects.random}", "rng-stream")
+            if effects.mutates is not None:
+                yield Obstacle(f"a branch is not free of effects: {effects.mutates}")
             if effects.host is not None:
                 yield Obstacle(f"a branch has an effect on the host: {effects.host}")
             if effects.raises is not None:
