@@ -112,7 +112,26 @@ class Interpreter(Expressions):
         after_else = self.block(node.orelse, else_env)
         if after_then is not None and after_else is not None and not node.orelse:
             self._defaulted(node.test, after_then, after_else)
-        return join_env(after_then, after_else)
+        after = join_env(after_then, after_else)
+        if after is not None and after_then is not None and after_else is not None:
+            self._tell_apart(node, after, after_then)
+        return after
+
+    def _tell_apart(self, node: ast.If, after: Env, after_then: Env) -> None:
+        """Names of the dtype and shape that a tensor has behind an `if`, where its branches leave different ones.
+
+        What is computed of it elementwise has the same.
+        """
+        for name, value in after.items():
+            if value is after_then.get(name) or not (value.is_tensor and value.certain):
+                continue
+            if value.dtype_id is None or value.shape_id is None:
+                of = f"{name} behind {self.place(node)}"
+                after[name] = replace(
+                    value,
+                    dtype_id=value.dtype_id or f"dtype of {of}",
+                    shape_id=value.shape_id or f"shape of {of}",
+                )
 
     def _defaulted(self, test: ast.expr, given: Env, as_passed: Env) -> None:
         """`if mask is None: mask = torch.ones(...)`: what callers pass in its place is most likely a tensor too."""
