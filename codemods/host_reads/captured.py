@@ -69,7 +69,11 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
-        return None if scope.value(parent).may_be(Kind.TENSOR) else _not_captured(parent, scope, depth, seen)
+        other = scope.value(parent.right if parent.left is node else parent.left)
+        if other.may_be(Kind.TENSOR):
+            return None
+        numbers = other.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and other.dtype in ("int", "float", "bool")
+        return _not_captured(parent, scope, depth, seen) if numbers else _used(node, parent)
     if isinstance(parent, ast.IfExp) and parent.test is not node:
         return _not_captured(parent, scope, depth, seen)
     if isinstance(parent, ast.Return):
