@@ -69,6 +69,8 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
+        if any(_is_text(operand, scope) for operand in (parent.left, parent.right)):
+            return _used(node, parent)
         other = scope.value(parent.right if parent.left is node else parent.left)
         if other.may_be(Kind.TENSOR):
             return None
@@ -84,6 +86,11 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         return _call(node, call, scope, depth, seen) if isinstance(call, ast.Call) else _used(node, parent)
     return _used(node, parent)
+
+
+def _is_text(node: ast.expr, scope: Scope) -> bool:
+    const = scope.value(node).const
+    return const is not None and isinstance(const.value, str | bytes)
 
 
 def _used(node: ast.expr, parent: ast.AST | None) -> str:
