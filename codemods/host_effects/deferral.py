@@ -228,8 +228,7 @@ def check_function(scope: Scope) -> None:
 def _binds_emit(module: Module, function: Function) -> bool:
     if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
         return True
-    names = {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return "emit" in names | {a.arg for a in ast.walk(function.node) if isinstance(a, ast.arg)}
+    return "emit" in function.bound
 
 
 def _is_helper(imported: str, module: Module, project: Project) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_effects.texts import source_of
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 
@@ -142,18 +143,11 @@ def is_global(node: ast.expr, scope: Scope) -> bool:
     if not isinstance(root, ast.Name):
         return False
     name, module = root.id, scope.function.module
-    bound = {a.arg for a in ast.walk(scope.function.node) if isinstance(a, ast.arg)}
-    bound |= {
-        n.id for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    }
-    owner = scope.function.parent
+    owner: Function | None = scope.function
     while owner is not None:
-        bound |= {n.id for n in ast.walk(owner.node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)} | {
-            a.arg for a in ast.walk(owner.node) if isinstance(a, ast.arg)
-        }
+        if name in owner.bound:
+            return False
         owner = owner.parent
-    if name in bound:
-        return False
     if name in module.top_level_imports.values() or name in module.functions or name in module.classes:
         return True
     if name in module.assigns:

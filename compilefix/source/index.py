@@ -54,6 +54,12 @@ class Function:
         """Those of `nodes` that are of one class, in source order."""
         return self._by_class.get(kind, ())  # type: ignore[return-value]
 
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The names that are parameters or get a value in the function, or in one nested in it."""
+        stored = (n.id for n in self.of(ast.Name) if not isinstance(n.ctx, ast.Load))
+        return frozenset((*stored, *(a.arg for a in self.of(ast.arg))))
+
     @property
     def is_static(self) -> bool:
         """Whether the method gets neither the instance nor the class."""
