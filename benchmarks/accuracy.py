@@ -91,11 +91,14 @@ def _child(build: accuracy_models.Builder, path: Path, seconds: int) -> None:
 
 
 def _warm_up(packages: set[str]) -> None:
-    """Import what the children need, Dynamo's lazy parts included."""
+    """Import what the children need, Dynamo's lazy parts included.
+
+    The packages come first, as in a program of their users: the first use of torch.compile switches the checks of
+    torch.distributions off, and a package that is imported later may switch them on again.
+    """
     import torch
 
     torch.set_num_threads(1)
-    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
     for package in sorted(packages):
         if package == "vit_pytorch":
             continue  # its __init__ needs torchvision
@@ -103,6 +106,7 @@ def _warm_up(packages: set[str]) -> None:
             importlib.import_module(package)
         except Exception as error:
             print(f"{package} is not there: {error}", file=sys.stderr)
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
 
 
 def _result(out: Path, name: str) -> Path:

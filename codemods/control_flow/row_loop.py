@@ -79,9 +79,10 @@ class RowLoop(Rule):
         template = Template()
         template.refuse(_obstacles(node, fill, scope))
         if template.broken is not None:
-            return self.declined(scope, node, message, template.broken)
+            return self.declined(scope, node.body[0], message, template.broken)
         edit = scope.edit(node, _code(fill, scope, template), **template.parts)
-        return self.fixed(scope, node, message, Fix((edit,), imports(scope), template.assumptions, template.reasons))
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node.body[0], message, fix)
 
 
 def _row_fill(node: ast.For, scope: Scope) -> _RowFill | None:

@@ -3,8 +3,8 @@
 ## What it does
 Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where`
 with one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave`
-with a tensor of repeats. `x[mask] = value` writes in place and is compiled as it is; it is not reported, unless the
-mask has no dimension: such an index is read as a Python number (GB0033).
+with a tensor of repeats, `ctc_loss`. `x[mask] = value` writes in place and is compiled as it is; it is not reported,
+unless the mask has no dimension: such an index is read as a Python number (GB0033).
 
 ## Why is this bad
 Dynamo cannot know the shape while it traces, so the graph ends there (GB0036), and on a GPU the program waits for the
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
@@ -42,7 +43,7 @@ from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
-from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, seems_mask
+from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, named_mask, seems_mask
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, drafts_of
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
@@ -50,6 +51,8 @@ from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+_LABEL_LOSSES = frozenset({"torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss"})
+"""No setting keeps these in the graph: there is no kernel that tells the shapes."""
 _ADVICE = {
     "nonzero": "count with `mask.sum()`, or keep the mask and use `torch.where(mask, a, b)`",
     "where": "keep the condition and use `torch.where(condition, a, b)`",
@@ -75,14 +78,24 @@ class DataDependentShape(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the API table, and indexing with a boolean mask."""
         drafts = drafts_of(scope)
-        claimed = [span for finding in _others(drafts, scope) for span in _spans(finding)]
+        others = list(_others(drafts, scope))
+        claimed = [(span, finding) for finding in others for span in _spans(finding)]
         captured = switched_on(SHAPES, scope)
         for node in scope.nodes:
-            if not isinstance(node, ast.Call | ast.Subscript) or any(_within(scope.span(node), s) for s in claimed):
+            if not isinstance(node, ast.Call | ast.Subscript):
+                continue
+            claims = [finding for span, finding in claimed if _within(scope.span(node), span)]
+            if claims and any(_in_statement(finding, scope.statement(node)) for finding in others):
                 continue
             found = self._call(node, scope) if isinstance(node, ast.Call) else self._index(node, drafts, scope)
             for finding in found:
-                if not captured or "GB0033" in finding.gb or not_captured(node, scope) is not None:
+                if claims:
+                    # Another break of the elements that the fix of another rule does away with.
+                    finding = replace(
+                        finding, declined=f"goes with the fix of {claims[0].code} on line {claims[0].span.line}"
+                    )
+                kept = "GB0033" in finding.gb or (isinstance(node, ast.Call) and scope.callee(node) in _LABEL_LOSSES)
+                if not captured or kept or not_captured(node, scope) is not None:
                     yield finding
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
@@ -90,6 +103,12 @@ class DataDependentShape(Rule):
         method = name.startswith("Tensor.")
         api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
         short = name.rpartition(".")[2]
+        if name in _LABEL_LOSSES:
+            message = (
+                f"`{snippet(node)}` gives tensors for the backward pass whose shape depends on values: the graph breaks"
+            )
+            yield self.declined(scope, node, message, "compute this loss outside the compiled code", gb=("GB0036",))
+            return
         if api is None or short == "index" or not (api.dynamic or _in_form(api.dynamic_form, node, method, scope)):
             return
         receiver = scope.value(node.func.value) if method and isinstance(node.func, ast.Attribute) else None
@@ -136,7 +155,11 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     if not scope.value(node.value).may_be(Kind.TENSOR):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
+    found = next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
+    if found is not None or not scope.value(node.value).is_tensor:
+        return found
+    # A tensor is indexed: something unknown with the name of a mask is one.
+    return next((part for part in parts if scope.value(part).is_unknown and named_mask(part)), None)
 
 
 def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
@@ -150,6 +173,11 @@ def _spans(finding: Finding) -> Iterator[Span]:
     yield finding.span
     if finding.fix is not None:
         yield from (edit.target for edit in finding.fix.edits)
+
+
+def _in_statement(finding: Finding, statement: ast.stmt) -> bool:
+    """Whether a finding stands in a statement, so that it speaks of the break there."""
+    return statement.lineno <= finding.span.line <= (statement.end_lineno or statement.lineno)
 
 
 def _within(inner: Span, outer: Span) -> bool:

@@ -111,7 +111,10 @@ class MaskedReduction(Rule):
         templates = [other.template for other in draft.group]
         assumptions = tuple(dict.fromkeys(name for template in templates for name in template.assumptions))
         reasons = tuple(dict.fromkeys(reason for template in templates for reason in template.reasons))
-        return self.fixed(scope, found.node, message, Fix(edits, imports(scope), assumptions, reasons))
+        selection = draft.elements.first_selection(found.node)
+        earlier = selection is not None and scope.statement(selection) is not scope.statement(found.node)
+        place = selection if selection is not None and earlier else found.node
+        return self.fixed(scope, place, message, Fix(edits, imports(scope), assumptions, reasons))
 
 
 def _edits(node: ast.expr, code: str, elements: Elements, template: Template) -> tuple[Edit, ...]:

@@ -118,7 +118,10 @@ class MaskedWrite(Rule):
             reason = template.broken or "the new values are not computed element by element"
             return self.declined(scope, node, message, reason)
         edits = elements.edits(node, lines, template)
-        return self.fixed(scope, node, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
+        selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
+        earlier = selection is not None and scope.statement(selection) is not node
+        place = selection if selection is not None and earlier else node
+        return self.fixed(scope, place, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
 
 
 def written(node: ast.Assign | ast.AugAssign, scope: Scope) -> ast.Subscript | None:

@@ -118,9 +118,14 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
         sides = (node.left, node.right)
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
-    value, name = scope.value(node), snippet(node).rpartition(".")[2]
-    named = isinstance(node, ast.Name | ast.Attribute) and name.strip("_").endswith(("mask", "masks"))
-    return named and value.is_tensor and value.dtype is None
+    value = scope.value(node)
+    return named_mask(node) and value.is_tensor and value.dtype is None
+
+
+def named_mask(node: ast.expr) -> bool:
+    """Whether an expression is a name or attribute that says `mask`."""
+    name = snippet(node).rpartition(".")[2]
+    return isinstance(node, ast.Name | ast.Attribute) and name.strip("_").endswith(("mask", "masks"))
 
 
 def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:

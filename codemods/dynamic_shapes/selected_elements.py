@@ -110,6 +110,12 @@ class Elements:
             if isinstance(n, ast.expr)
         )
 
+    def first_selection(self, node: ast.AST) -> ast.expr | None:
+        """Where the elements of an expression are first selected, in it or in a definition: there the graph breaks."""
+        parts: list[ast.AST] = [*sorted(self.definitions, key=lambda d: d.lineno), node]
+        found = (n for part in parts for n in ast.walk(part) if isinstance(n, ast.expr))
+        return next((n for n in found if self._base(n) is not None or self._is_column(n)), None)
+
     def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
         found = definition_of(node, at, self.scope)
         if found is None or found.value in self.reductions:

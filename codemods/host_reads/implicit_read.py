@@ -57,6 +57,9 @@ _SCALARS = frozenset({"alpha", "value", "beta"})
 _SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "addmm", "baddbmm", "addbmm", "addmv"})
 
 
+_NUMBERS_ONLY = frozenset({"range", "arange", "linspace", "logspace", "randint", "randperm", "eye", "multinomial"})
+
+
 class ImplicitRead(Rule):
     """Tensor where a number is needed."""
 
@@ -87,13 +90,13 @@ class ImplicitRead(Rule):
             value = scope.value(node)
             if value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
-            elif (
-                Kind.TENSOR in value.kinds
-                and value.sometimes_tensor
-                and (place := integer_place(node, scope)) is not None
-            ):
-                reason = f"`{snippet(node)}` is a tensor in some calls only"
-                yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))
+            elif Kind.TENSOR in value.kinds and (place := integer_place(node, scope)) is not None:
+                if value.sometimes_tensor:
+                    reason = f"`{snippet(node)}` is a tensor in some calls only"
+                    yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))
+                elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
+                    reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
+                    yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
@@ -141,9 +144,8 @@ class ImplicitRead(Rule):
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):
                 return
-            gb = ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
             reason = CAPTURE if works is None else _OUTSIDE
-            yield self.declined(scope, node, _message(node, place), reason, gb=gb)
+            yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
         elif isinstance(parent, ast.keyword) and parent.arg in _SCALARS:
             call = scope.parents.get(parent)
             bare = (scope.callee(call) or "").rpartition(".")[2] if isinstance(call, ast.Call) else ""
@@ -173,6 +175,18 @@ class ImplicitRead(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _may_be_shape(node: ast.expr, scope: Scope) -> bool:
+    """Whether a parameter that only looks like a tensor stands where a whole shape may stand: `torch.zeros(size)`."""
+    parent = scope.parents.get(node)
+    if not isinstance(node, ast.Name) or not scope.value(node).origin or not isinstance(parent, ast.Call):
+        return False
+    return (scope.callee(parent) or "").rpartition(".")[2] not in _NUMBERS_ONLY
+
+
+def _ids(place: str) -> tuple[str, ...]:
+    return ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
 
 
 def _message(node: ast.expr, what: str) -> str:

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from compilefix.codemods.rule import Scope
 
 _SIZES_ARE_ARGUMENTS = frozenset(
     {"view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty", "resize_", "permute"}
 )
-_MAKES = frozenset({"zeros", "ones", "empty", "rand", "randn", "arange", "eye", "randperm"})
+_MAKES = frozenset(
+    {
+        "zeros",
+        "ones",
+        "empty",
+        "rand",
+        "randn",
+        "arange",
+        "eye",
+        "randperm",
+        "randint",
+        "hann_window",
+        "hamming_window",
+        "blackman_window",
+        "bartlett_window",
+        "kaiser_window",
+        "tril_indices",
+        "triu_indices",
+    }
+)
 _FIRST_INTEGER = {
     "split": 1,
     "chunk": 1,
@@ -23,12 +43,32 @@ _FIRST_INTEGER = {
     "unfold": 1,
     "tril": 1,
     "triu": 1,
+    "multinomial": 1,
+    "linspace": 2,
+    "logspace": 2,
 }
 """The first argument that is an integer, the tensor counted."""
 _INTEGER_KEYWORDS = frozenset(
-    {"size", "shifts", "k", "length", "start", "steps", "split_size_or_sections", "num_classes"}
+    {
+        "size",
+        "shifts",
+        "k",
+        "length",
+        "start",
+        "end",
+        "low",
+        "high",
+        "steps",
+        "split_size_or_sections",
+        "num_classes",
+        "num_samples",
+        "output_size",
+    }
 )
+_TENSOR_BOUNDS = frozenset({"linspace", "logspace"})
+"""These take tensors as start and end."""
 _FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate"})
+_POOLS = re.compile(r"adaptive_(?:avg|max)_pool[123]d")
 
 
 def integer_place(node: ast.expr, scope: Scope) -> str | None:
@@ -53,7 +93,8 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     method = name.startswith("Tensor.")
     if keyword is not None:
         takes = bare in _FIRST_INTEGER or bare in _SIZES_ARE_ARGUMENTS or bare in _MAKES or bare in _FUNCTIONAL
-        takes = takes or bare in ("new_full", "full")
+        takes = takes or bare in ("new_full", "full") or _POOLS.fullmatch(bare) is not None
+        takes = takes and not (bare in _TENSOR_BOUNDS and keyword in ("start", "end"))
         return "a size" if takes and keyword in _INTEGER_KEYWORDS | {"pad"} else None
     position = parent.args.index(child) + method if isinstance(child, ast.expr) and child in parent.args else None
     if position is None:
@@ -61,7 +102,8 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     if bare in _SIZES_ARE_ARGUMENTS:
         return "a size" if position >= 1 else None
     if name.startswith("torch.nn.functional."):
-        return "a size" if bare in _FUNCTIONAL and position == 1 else None
+        sized = bare in _FUNCTIONAL or _POOLS.fullmatch(bare)
+        return "a size" if sized and position == 1 else None
     if name == f"torch.{bare}" and bare in _MAKES:
         return "a size"
     if (name == "torch.full" and position == 0) or (bare == "new_full" and position == 1):

@@ -1,4 +1,4 @@
-"""Where Python needs the value of a NumPy number: conditions and `range`."""
+"""Where Python needs the value of a NumPy number: conditions, `range`, `int()`, `.item()`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.numpy_calls.array_values import from_tensor
+from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Scope
 
+_CASTS = frozenset({"int", "float", "bool", "complex"})
 _ARRAY_OR_NUMBER = frozenset({Kind.NDARRAY, Kind.STATIC, Kind.SIZE, Kind.NUMBER})
 
 
@@ -30,10 +32,30 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
             for part in operation.values[:-1]:
                 yield from _truths(part, scope)
     for call in scope.of(ast.Call):
-        if scope.callee(call) == "range":
+        name = scope.callee(call) or ""
+        if name == "range":
             for argument in call.args:
                 if is_array(scope.value(argument)):
                     yield argument, "GB0059"
+        elif (source := _read_by(call, name)) is not None and _is_read(source, scope):
+            yield call, "GB0033"
+
+
+def _read_by(call: ast.Call, name: str) -> ast.expr | None:
+    """What a call reads as one Python number, or as a list of them."""
+    if name in _CASTS:
+        return call.args[0] if len(call.args) == 1 else None
+    method = isinstance(call.func, ast.Attribute) and call.func.attr in ("item", "tolist") and not call.args
+    return call.func.value if method and isinstance(call.func, ast.Attribute) else None
+
+
+def _is_read(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number is read from an array: a draw of a single number breaks the graph where it is drawn."""
+    value = scope.value(node)
+    if not value.is_(Kind.NDARRAY) or not value.certain or from_tensor(node, scope):
+        return False
+    drawn = isinstance(node, ast.Call) and (scope.callee(node) or "").startswith("numpy.random.")
+    return not (drawn and isinstance(node, ast.Call) and breaks_when_drawn(node, scope.callee(node) or "") is not None)
 
 
 def _truths(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, str]]:

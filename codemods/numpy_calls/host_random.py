@@ -9,7 +9,8 @@ or writes of the state of torch's generator. A draw that breaks nothing by itsel
 `permutation` and other distributions are unknown to torch (GB0294), as are NumPy's generators (GB0156). Python's
 `random.random`, `choice`, `shuffle`, `gauss` are not traced (GB0007). `random.uniform`, `randint` and `randrange`
 are, unless the number decides a branch or bounds a slice or loop (GB0170, GB0124, GB4841). Draws of whole arrays
-(`np.random.rand(4, 6)`) do not break and are not reported; when compiled they come from torch's generator.
+(`np.random.rand(4, 6)`) do not break, but for `choice`, and are not reported; when compiled they come from torch's
+generator.
 
 ## Example
 ```python
@@ -40,23 +41,11 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
+from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
-# Draws that torch's NumPy has; all others break. The number of leading arguments that are not the size.
-_TRACED = {
-    "rand": 0,
-    "randn": 0,
-    "random": 0,
-    "random_sample": 0,
-    "sample": 0,
-    "uniform": 2,
-    "normal": 2,
-    "randint": 2,
-    "choice": 1,
-}
-_NOT_DRAWS = frozenset({"seed", "get_state", "set_state"})
 _PYTHON_TRACED = frozenset(
     {
         *(f"random.{name}" for name in ("uniform", "randint", "randrange")),
@@ -178,15 +167,7 @@ def _broken_by(node: ast.Call, name: str) -> str | None:
         return "GB7650"
     if name in _GENERATORS:
         return "GB0156"
-    if not name.startswith("numpy.random."):
-        return None
-    short = name.removeprefix("numpy.random.")
-    if "." in short or short in _NOT_DRAWS or short[:1].isupper():
-        return None
-    if short not in _TRACED:
-        return "GB0294"
-    sized = len(node.args) > _TRACED[short] or any(k.arg in ("size", "d0") for k in node.keywords)
-    return None if sized or (short == "choice" and len(node.args) > 1) else "GB0033"
+    return breaks_when_drawn(node, name)
 
 
 def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> tuple[ast.expr, str] | None:

@@ -7,11 +7,11 @@ Finds `np.sqrt`, `np.ceil`, `np.prod` and the like on shape integers and Python 
 ## Why is this bad
 Dynamo traces NumPy as tensor operations. A result of an integer type that is used as a Python integer
 (`int(np.prod(s))`), and one that decides a branch, is then a value read from a tensor: the graph breaks (GB0033,
-GB0170, GB0059 in `range`; GB0208 for functions of two integers). The finding stands where the value is needed. A float
-that becomes an integer (`int(np.log2(n))`) breaks nothing. A shape that goes through NumPy loses its symbol, so that
-the code is compiled again for every new size; the same in `math` is compiled twice. NumPy on constants that is only
-used beside tensors costs nothing and is not reported, and neither are `log`, `log10` and `exp` of a shape, which are
-compiled for every size with `math` as well.
+GB0170, GB0059 in `range`; GB0208 for functions of two integers). So is an item of an array, or what `tolist` gives. The
+finding stands where the value is needed. A float that becomes an integer (`int(np.log2(n))`) breaks nothing. A shape
+that goes through NumPy loses its symbol, so that the code is compiled again for every new size; the same in `math` is
+compiled twice. NumPy on constants that is only used beside tensors costs nothing and is not reported, and neither are
+`log`, `log10` and `exp` of a shape, which are compiled for every size with `math` as well.
 
 ## Example
 ```python
@@ -85,8 +85,11 @@ class NumpyStatic(Rule):
         for node, gb in needed_numbers(scope):
             if node.lineno in told:
                 continue
-            what = "bounds a loop" if gb == "GB0059" else "decides a branch"
-            message = f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {what}: the graph breaks"
+            number = f"`{snippet(node)}` is a NumPy number, traced as a tensor, and"
+            message = {
+                "GB0059": f"{number} bounds a loop: the graph breaks",
+                "GB0170": f"{number} decides a branch: the graph breaks",
+            }.get(gb, f"`{snippet(node)}` reads an array, which is traced as a tensor: the graph breaks")
             reason = "make it a Python number outside the compiled code, or compute it with Python's own functions"
             yield self.declined(scope, node, message, reason, gb=(gb,))
 

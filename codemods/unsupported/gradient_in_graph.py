@@ -1,11 +1,12 @@
 """CF712: gradients that compiled code asks for itself.
 
 ## What it does
-Finds `torch.autograd.grad`, `torch.autograd.backward` and `loss.backward()` in compiled code.
+Finds `torch.autograd.grad`, `torch.autograd.backward` and `loss.backward()` in compiled code, and optimisers that are
+made there, or whose `zero_grad()` is called.
 
 ## Why is this bad
 Dynamo traces no backward pass: the graph breaks there (GB9186, GB0123), and what the gradient is computed of runs again
-outside of it.
+outside of it. Nor does it trace what makes an optimiser or resets gradients (GB0008).
 
 ## Example
 ```python
@@ -27,7 +28,7 @@ This rule has no fix: the function to differentiate is spread over the code befo
 have `torch._dynamo.config.trace_autograd_ops = True`, which traces the call where the tensor required a gradient before
 the compiled code began.
 
-Graph breaks: GB0123, GB9186. torch: all supported versions.
+Graph breaks: GB0008, GB0123, GB9186. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ _ADVICE = {
     "torch.autograd.grad": "use `torch.func.grad` of a function, or compile what the gradient is computed of",
     "torch.autograd.backward": "compile what computes the loss, and call it outside",
     "Tensor.backward": "compile what computes the loss, and call `backward()` outside",
+    "torch.optim": "make the optimiser once, outside the compiled code",
+    "zero_grad": "call it outside the compiled code",
 }
+_IDS = {"torch.autograd.grad": "GB9186", "torch.optim": "GB0008", "zero_grad": "GB0008"}
+_BACKWARD_OPTIONS = frozenset({"gradient", "retain_graph", "create_graph", "inputs"})
+_NOT_OPTIMISERS = frozenset({"torch.optim.swa_utils", "torch.optim.lr_scheduler"})
 
 
 class GradientInGraph(Rule):
@@ -52,17 +58,52 @@ class GradientInGraph(Rule):
     code = "CF712"
     name = "gradient-in-graph"
     summary = "torch.autograd.grad or backward() in compiled code"
-    gb = ("GB0123", "GB9186")
-    hints = ("autograd", "backward")
+    gb = ("GB0008", "GB0123", "GB9186")
+    hints = ("autograd", "backward", "optim", "zero_grad")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """Calls that start a backward pass."""
+        """Calls that start a backward pass, make an optimiser or reset the gradients."""
         for node in scope.of(ast.Call):
             name = scope.callee(node) or ""
-            method = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-            if method and isinstance(node.func, ast.Attribute) and scope.value(node.func.value).is_tensor:
+            if _is_backward(node, scope):
                 name = "Tensor.backward"
+            elif _makes_optimiser(name):
+                name = "torch.optim"
+            elif _resets(node, scope):
+                name = "zero_grad"
             if name in _ADVICE:
-                gb = "GB9186" if name == "torch.autograd.grad" else "GB0123"
-                message = f"`{snippet(node)}` starts a backward pass: the graph breaks"
-                yield self.declined(scope, node, message, _ADVICE[name], gb=(gb,))
+                does = {"torch.optim": "makes an optimiser", "zero_grad": "resets gradients"}
+                message = f"`{snippet(node)}` {does.get(name, 'starts a backward pass')}: the graph breaks"
+                yield self.declined(scope, node, message, _ADVICE[name], gb=(_IDS.get(name, "GB0123"),))
+
+
+def _is_backward(node: ast.Call, scope: Scope) -> bool:
+    """Whether `loss.backward()` is called: of a tensor, or of something unknown with nothing but a tensor's options."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "backward":
+        return False
+    value = scope.value(node.func.value)
+    if value.is_tensor:
+        return True
+    plain = not node.args and all(k.arg in _BACKWARD_OPTIONS for k in node.keywords)
+    return plain and value.is_unknown and scope.callee(node) is None
+
+
+def _makes_optimiser(name: str) -> bool:
+    if not name.startswith("torch.optim.") or any(name.startswith(other) for other in _NOT_OPTIMISERS):
+        return False
+    return name.rpartition(".")[2][:1].isupper()
+
+
+def _resets(node: ast.Call, scope: Scope) -> bool:
+    """Whether an optimiser resets gradients: one made in the function, or an unknown object named like one."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "zero_grad":
+        return False
+    owner = node.func.value
+    if not scope.value(owner).is_unknown:
+        return False
+    if isinstance(owner, ast.Name):
+        statements = (scope.parents.get(store) for store in scope.names(owner.id, stores=True))
+        values = [s.value for s in statements if isinstance(s, ast.Assign)]
+        if any(isinstance(v, ast.Call) and _makes_optimiser(scope.callee(v) or "") for v in values):
+            return True
+    return "optim" in snippet(owner).rpartition(".")[2].lower()

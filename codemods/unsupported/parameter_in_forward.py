@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` and `torch.ones(3, requires_grad=True)` in
-compiled code. Where the tensor is only computed with, the request for a gradient is left out.
+compiled code. Where a parameter, or a tensor asked for its gradient, is only computed with, the request is left out.
 
 ## Why is this bad
 A graph cannot make a tensor that requires a gradient: it breaks there (GB0264, GB0125, GB8985, GB0206, GB0225). A
@@ -27,7 +27,8 @@ tensor's `.grad`, and the result need not require a gradient because of it.
 
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
 `torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
-before compiling. Declined where the parameter is stored, returned, or given to unknown code.
+before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
+`requires_grad=True` may be returned.
 
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
@@ -66,6 +67,8 @@ class ParameterInForward(Rule):
                 finding = self._judge_request(node, node.func.value, scope)
                 if finding is not None:
                     yield finding
+            elif _makes_leaf(node, scope):
+                yield self._judge_leaf(node, scope)
         for assignment in scope.of(ast.Assign):
             target = assignment.targets[0]
             if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
@@ -84,6 +87,21 @@ class ParameterInForward(Rule):
             return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0264",))
         why = "the parameter requires a gradient, which is lost when the call has returned"
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (why,)), gb=("GB0264",))
+
+    def _judge_leaf(self, node: ast.Call, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` makes a tensor that requires a gradient, and the graph breaks"
+        reason = _asks(scope) or _kept(node, scope)
+        if reason is not None:
+            return self.declined(scope, node, message, f"{reason}; else leave out `requires_grad=True`", gb=("GB0225",))
+        template = Template()
+        given = [f"*{template.use(a.value)}" if isinstance(a, ast.Starred) else template.use(a) for a in node.args]
+        for keyword in node.keywords:
+            if keyword.arg != "requires_grad":
+                given.append((f"{keyword.arg}=" if keyword.arg else "**") + template.use(keyword.value))
+        code = f"{template.use(node.func, operand=True)}({', '.join(given)})"
+        why = "the tensor requires a gradient, and what is computed of it alone does"
+        fix = Fix((scope.edit(node, code, **template.parts),), (), ("no-gradient",), (why,))
+        return self.fixed(scope, node, message, fix, gb=("GB0225",))
 
     def _judge_request(self, node: ast.Call, owner: ast.expr, scope: Scope) -> Finding | None:
         value = scope.value(owner)
@@ -110,6 +128,37 @@ class ParameterInForward(Rule):
         )
         why = f"`{snippet(owner)}` is asked to require a gradient, which is lost when the call has returned"
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (why,)), gb=ids)
+
+
+def _makes_leaf(node: ast.Call, scope: Scope) -> bool:
+    """Whether a function of torch that makes a tensor is asked for one that requires a gradient."""
+    asked = any(
+        k.arg == "requires_grad" and isinstance(k.value, ast.Constant) and k.value.value is True for k in node.keywords
+    )
+    name = scope.callee(node) or ""
+    return asked and (name == "Tensor.new_tensor" or (name.startswith("torch.") and name.count(".") == 1))
+
+
+def _kept(node: ast.Call, scope: Scope) -> str | None:
+    """A use of a new tensor besides computing with it and handing it to the caller."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Return) or _computes(node, scope):
+        return None
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return "the tensor is kept, or given to unknown code"
+    name = parent.targets[0].id
+    again = any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(node))
+    for use in scope.function.of(ast.Name):
+        if use.id != name or use not in scope.parents or (use.lineno <= node.lineno and not again):
+            continue
+        around = scope.parents[use]
+        if isinstance(around, ast.AugAssign):
+            return f"`{name}` is written in place"
+        if isinstance(around, ast.Tuple):
+            around = scope.parents.get(around, around)
+        if isinstance(use.ctx, ast.Load) and not (isinstance(around, ast.Return) or _computes(use, scope)):
+            return f"`{name}` is kept, or given to unknown code"
+    return None
 
 
 def _wants(positional: list[ast.expr], node: ast.Call) -> bool | None:

@@ -56,6 +56,8 @@ class Binding(Narrowing):
             kind = evidence.of(arg.arg)
             if kind is not None:
                 value = kind
+                if not kind.certain and default_value is not None and default_value.is_(Kind.STATIC):
+                    value = join(value, replace(default_value, const=None))
             elif default_value is not None and default_value.is_(Kind.STATIC) and default_value.dtype in ("bool",):
                 value = replace(default_value, const=None)
             elif hint is not None:

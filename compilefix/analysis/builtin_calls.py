@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
@@ -13,6 +13,7 @@ _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
 _SOME_NUMBER = replace(values.UNKNOWN, storage=frozenset(), leaves=frozenset())
 """A number of which it is not known whether it comes from a tensor."""
+_WHOLE = frozenset({Kind.NDARRAY, Kind.CONTAINER, Kind.TENSOR})
 _READ = frozenset({Kind.NUMBER, Kind.NDARRAY})
 """What may be read from a tensor, or hold what is."""
 _NUMERIC_BUILTINS = frozenset({"abs", "round", "min", "max", "sum", "pow", "divmod"})
@@ -223,12 +224,79 @@ _NUMPY_ARRAYS = frozenset(
 )
 
 
-def numpy_result(name: str, args: Sequence[Value]) -> Value:
+_ARRAY_METHODS = frozenset(
+    {
+        *(
+            "all",
+            "any",
+            "argmax",
+            "argmin",
+            "argsort",
+            "astype",
+            "clip",
+            "conj",
+            "copy",
+            "cumprod",
+            "cumsum",
+            "diagonal",
+        ),
+        *(
+            "dot",
+            "flatten",
+            "max",
+            "mean",
+            "min",
+            "prod",
+            "ptp",
+            "ravel",
+            "repeat",
+            "reshape",
+            "round",
+            "squeeze",
+            "std",
+        ),
+        *("sum", "swapaxes", "take", "trace", "transpose", "var", "view"),
+    }
+)
+
+
+def array_method_result(name: str) -> Value | None:
+    """The result of a method of an ndarray; None where nothing is known of it."""
+    if name in _ARRAY_METHODS:
+        return values.NDARRAY
+    return perhaps_read(None) if name == "item" else None
+
+
+NUMPY_DRAWS = {
+    "rand": 0,
+    "randn": 0,
+    "random": 0,
+    "random_sample": 0,
+    "sample": 0,
+    "uniform": 2,
+    "normal": 2,
+    "randint": 2,
+}
+"""Draws of `numpy.random` that torch's NumPy has: the number of leading arguments that are not the size."""
+
+
+def draws_one(name: str, count: int, keywords: Iterable[str | None]) -> bool:
+    """Whether a call of a function of `NUMPY_DRAWS` with so many arguments draws one number, no array."""
+    return count <= NUMPY_DRAWS[name] and not {"size", "d0", None} & set(keywords)
+
+
+def numpy_result(name: str, args: Sequence[Value], keywords: Iterable[str | None] = ()) -> Value:
     """The result of a function of `numpy`."""
+    drawn = name.removeprefix("numpy.random.")
+    if drawn in NUMPY_DRAWS and drawn != name and draws_one(drawn, len(args), keywords):
+        return perhaps_read(None)  # the graph ends at the draw, and goes on with a Python number
     if name in _NUMPY_ARRAYS:
         return values.NDARRAY
     if args and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args) and not name.startswith("numpy.random."):
         return replace(values.STATIC, dtype="float", ref="numpy")
     if name in _NUMPY_PYTHON or (name.startswith("numpy.random.") and name.rpartition(".")[2][:1].isupper()):
         return values.UNKNOWN
-    return values.NDARRAY
+    # Of Python numbers alone some functions give a number that Dynamo computes itself.
+    proved = name.startswith(("numpy.random.", "numpy.array", "numpy.asarray"))
+    whole = any(v.kinds & _WHOLE and not v.is_unknown for v in args)
+    return values.NDARRAY if proved or whole else replace(values.NDARRAY, certain=False)

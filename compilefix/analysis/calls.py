@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.binding import Binding
-from compilefix.analysis.builtin_calls import BUILTINS, builtin_result, math_result, numpy_result
+from compilefix.analysis.builtin_calls import (
+    BUILTINS,
+    array_method_result,
+    builtin_result,
+    math_result,
+    numpy_result,
+)
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
@@ -208,6 +214,8 @@ class Calls(Binding):
             item = operands[position] if position is not None and position < len(operands) else None
             only_moved = attr in ("pop", "remove", "clear", "reverse", "sort")
             self.changed(receiver, receiver.element if only_moved else item, env)
+        if receiver.is_(Kind.NDARRAY) and (made := array_method_result(attr)) is not None:
+            return made
         if attr in _SHAPE_METHODS and receiver.is_unknown:
             result = _SHAPE_METHODS[attr]
             return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
@@ -281,7 +289,7 @@ class Calls(Binding):
         if name.startswith("math."):
             return math_result(name, args)
         if name.startswith("numpy."):
-            return numpy_result(name, args)
+            return numpy_result(name, args, keywords)
         if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
             # These take no tensor without dimensions either.
             self.facts.float_only.append((node, args[0]))
@@ -299,7 +307,9 @@ class Calls(Binding):
                 ] + list(args[len(node.args) :])
                 if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in env:
                     args = [env[node.args[0].id], *args[1:]]
-            return self._apply(node, api, args, keywords, name)
+            result = self._apply(node, api, args, keywords, name)
+            self._written(node, env)
+            return result
         if name.startswith("Tensor."):
             return opaque(self.place(node), operands)
         if makes_module(name):
@@ -328,6 +338,15 @@ class Calls(Binding):
         ):
             return values.STATIC
         return self._into_unknown(node, operands, env)
+
+    def _written(self, node: ast.Call, env: Env) -> None:
+        """`torch.add(x, 1, out=s)` gives `s` another shape where it does not fit."""
+        for keyword in node.keywords:
+            key = self.key(keyword.value) if keyword.arg == "out" else None
+            if key is not None and key in env and env[key].is_tensor:
+                old = env[key]
+                self.reshapes_others(old, frozenset(), env)
+                env[key] = replace(old, rank=None, has_dims=False, shape_id=self.place(node))
 
     def _apply(
         self, node: ast.Call, api: torch_api.Api, args: Sequence[Value], keywords: Mapping[str | None, Value], name: str

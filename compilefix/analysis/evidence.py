@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.docstrings import tensor_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Value, tensor
 from compilefix.source.index import Function
@@ -57,6 +58,7 @@ class Evidence:
                     self._hint.add(node.args[0].id)
         if method and function.node.name == "forward":
             self._hint |= self.computes
+        self._hint |= tensor_parameters(function) & names
 
     def of(self, name: str) -> Value | None:
         """A tensor, certain or not; None without evidence."""

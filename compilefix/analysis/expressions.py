@@ -10,6 +10,7 @@ from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.operators import (
+    array_attribute,
     binary,
     by_identity,
     element_of,
@@ -123,6 +124,8 @@ class Expressions(Calls):
             if value.may_be(Kind.TENSOR) or value.may_be(Kind.CONTAINER):
                 return replace(value, storage=value.storage | self.escaped)
             return value
+        if base.is_(Kind.NDARRAY) and (part := array_attribute(node.attr)) is not None:
+            return part
         part = _part_of_pair(base, node.attr)
         if part is not None:
             return part

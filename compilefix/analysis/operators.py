@@ -37,7 +37,7 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
             leaves=left.leaves | right.leaves,
         )
     if any(v.is_(Kind.NDARRAY) for v in pair):
-        return values.NDARRAY
+        return replace(values.NDARRAY, certain=any(v.is_(Kind.NDARRAY) and v.certain for v in pair))
     if any(v.is_(Kind.CONTAINER) for v in pair):
         element = join_all(v.element for v in pair if v.element is not None) if any(v.element for v in pair) else None
         elements = None
@@ -141,6 +141,15 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
     return replace(values.FUNCTION, ref=f"Tensor.{attr}")
 
 
+def array_attribute(attr: str) -> Value | None:
+    """An attribute of an ndarray that is no method; None where it is one, or not known."""
+    if attr in ("T", "real", "imag", "flat"):
+        return values.NDARRAY
+    if attr == "shape":
+        return values.SHAPE
+    return values.SIZE if attr in ("size", "ndim", "itemsize", "nbytes") else None
+
+
 def element_of(value: Value) -> Value:
     """One item of an iterable."""
     if value.is_(Kind.CONTAINER):
@@ -161,6 +170,8 @@ def element_of(value: Value) -> Value:
         )
     if value.is_(Kind.OBJECT) and value.element is not None and value.ref != "torch.nn.ModuleDict":
         return value.element
+    if value.is_(Kind.NDARRAY):
+        return values.NDARRAY
     return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
 
 
@@ -181,6 +192,8 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
             leaves=value.leaves,
         )
         return [element] * count
+    if value.is_(Kind.NDARRAY):
+        return [values.NDARRAY] * count
     return [replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)] * count
 
 

@@ -222,8 +222,9 @@ def reached_from(functions: Iterable[Function], inference: Inference) -> frozens
 
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     alive = set(live_nodes(facts)) - _at_the_boundary(facts)
+    making = facts.function.node.name == "__init__"  # of an object that compiled code makes: that of its base class too
     for node, callee in facts.calls.items():
-        if node in alive and callee.node.name != "__init__":
+        if node in alive and (making or callee.node.name != "__init__"):
             yield callee
     yield from (made for node, made in facts.constructed.items() if node in alive)
     for node in alive:
@@ -388,29 +389,68 @@ def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterat
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
     name = function.node.name
     return (
-        function.parent is None
+        (function.parent is None or _is_returned(function))
         and "torch" in function.module.file.text
-        and name not in _NEVER_COMPILED
+        and (name not in _NEVER_COMPILED or _makes_distribution(function, inference.project))
         and not name.startswith("test")
-        and not _is_harness(function)
+        and (_is_called_like_a_module(function) or not _is_harness(function))
         and _on_tensors(function, inference, inference.facts)
     )
 
 
+def _is_returned(function: Function) -> bool:
+    """Whether the function round a nested one gives it to its caller."""
+    if function.parent is None:
+        return False
+    returns = function.parent.of(ast.Return)
+    return any(isinstance(node.value, ast.Name) and node.value.id == function.node.name for node in returns)
+
+
+def _makes_distribution(function: Function, project: Project) -> bool:
+    """Whether a distribution is made: compiled code makes one of its tensors, and samples from it, in each call."""
+    if function.cls is None or function.node.name != "__init__":
+        return False
+    return any(isinstance(a, str) and a.startswith("torch.distributions.") for a in project.ancestors(function.cls))
+
+
+def _is_called_like_a_module(function: Function) -> bool:
+    return function.cls is not None and function.parent is None and function.node.name == "forward"
+
+
 def _on_tensors(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
-    """Whether the function computes on tensors: it gets one, or makes one and is a method that is called."""
+    """Whether the function computes on tensors: it gets one, or has one in an attribute of an object of its class."""
     start = 0 if function.cls is None or function.is_static else 1
     names = {a.arg for a in function.parameters[start:] if _may_be_tensor(a, function, inference)}
-    if not names:
+    if names:
+        facts = look(function)
+        for node in live_nodes(facts):
+            if isinstance(node, ast.Name) and node.id in names:
+                value = facts.value(node)
+                parts = (value, value.element) if value.element is not None else (value,)
+                if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in parts):
+                    return True
+    return _on_state(function, inference, look)
+
+
+def _on_state(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
+    """Whether a method computes on tensors that its object keeps, such as `compute` of a metric.
+
+    Not one of a module: its `forward` is what users compile.
+    """
+    if function.cls is None or function.is_static or not function.parameters:
+        return False
+    if inference.project.is_module_class(function.cls):
+        return False
+    instance = function.parameters[0].arg
+    reads = [
+        node
+        for node in function.of(ast.Attribute)
+        if isinstance(node.value, ast.Name) and node.value.id == instance and isinstance(node.ctx, ast.Load)
+    ]
+    if not reads:
         return False
     facts = look(function)
-    for node in live_nodes(facts):
-        if isinstance(node, ast.Name) and node.id in names:
-            value = facts.value(node)
-            parts = (value, value.element) if value.element is not None else (value,)
-            if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in parts):
-                return True
-    return False
+    return any(facts.value(node).is_tensor and facts.value(node).certain for node in reads)
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

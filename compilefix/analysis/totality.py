@@ -93,6 +93,13 @@ _FLOAT_ONLY = frozenset({"mean", "norm", "dropout", "rand_like", "randn_like"})
 _PARTIAL = frozenset({"mT", "mH", "H", "T", "imag"})
 _READS = frozenset({"float", "int", "bool", "complex", "round", "range", "any", "all", "sum", "min", "max", "divmod"})
 _ITERATES = frozenset({"list", "tuple", "enumerate", "zip", "reversed", "sorted", "set", "iter", "len", "dict"})
+_TENSOR_SECOND = frozenset(
+    {
+        *("masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "logical_and", "logical_or"),
+        *("logical_xor", "maximum", "minimum", "fmax", "fmin", "atan2", "arctan2", "hypot", "logaddexp"),
+    }
+)
+"""These take no number in the place of their second tensor."""
 _SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
 _UNORDERED = frozenset({Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE})
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
@@ -176,10 +183,13 @@ class Totality:
             for operand in wanted:
                 if not facts.value(operand).is_tensor:
                     yield f"`{snippet(operand)}` is not proved to be a tensor"
-            if bare == "to" and any(facts.value(o).dtype is not None for o in operands[1:2] if not _tensor(o, facts)):
+            if bare == "to" and any(_may_be_number(facts.value(o)) for o in operands[1:2]):
                 yield f"`{snippet(part)}` names a device by its number"
         elif _fails_on_numbers(name, api) and operands and not facts.value(operands[0]).is_tensor:
             yield f"`{snippet(operands[0])}` is not proved to be a tensor"
+        for operand in operands[1:2] if bare in _TENSOR_SECOND else ():
+            if not facts.value(operand).is_tensor:
+                yield f"`{snippet(operand)}` is not proved to be a tensor"
         for operand in operands:
             value = facts.value(operand)
             if (
@@ -215,8 +225,11 @@ class Totality:
         yield from self._of_nodes(nodes, facts)
 
 
-def _tensor(node: ast.expr, facts: FunctionFacts) -> bool:
-    return facts.value(node).is_tensor
+def _may_be_number(value: Value) -> bool:
+    """Whether something else than a tensor, a dtype or a device may stand there."""
+    if value.is_tensor:
+        return False
+    return value.dtype is not None or bool(value.kinds & {Kind.TENSOR, Kind.NUMBER, Kind.SIZE})
 
 
 def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:

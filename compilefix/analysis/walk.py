@@ -92,7 +92,13 @@ class Walk(ABC):
                     storage=value.storage | (item if item is not None else UNKNOWN).storage,
                 )
             elif value.storage & container.storage:
-                env[key] = replace(value, element=None, elements=None, leaves=value.leaves | UNKNOWN.leaves)
+                env[key] = replace(
+                    value,
+                    element=None,
+                    elements=None,
+                    leaves=value.leaves | UNKNOWN.leaves,
+                    storage=value.storage | (item if item is not None else UNKNOWN).storage,
+                )
 
     def reshapes_others(self, tensor: Value, storage: frozenset[str], env: Env) -> None:
         """A tensor got another shape, dtype or memory in place: it may be known under other names."""

@@ -5,6 +5,7 @@ A line that ends in `# BREAK` is to be reported, and no other.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
@@ -16,7 +17,8 @@ from compilefix.fixing.engine import run
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 
-HEAD = "import torch\nfrom torch import Tensor, nn\n"
+sys.path.insert(0, str(Path(__file__).parent))
+from reporting import HEAD, reported
 
 CASES: Mapping[str, Mapping[str, str]] = {
     "a logger of the package's own making": {
@@ -303,16 +305,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_breaks_are_reported_where_they_are(name: str) -> None:
-    files = []
-    expected = set()
-    for path, body in CASES[name].items():
-        text = HEAD + dedent(body)
-        module = path.removeprefix("site-packages/").removesuffix(".py").replace("/", ".")
-        files.append(SourceFile(Path("/") / path, module, text))
-        lines = enumerate(text.splitlines(), 1)
-        expected |= {(path, number) for number, line in lines if line.endswith("# BREAK")}
-    outcome = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False)
-    found = {(f.path.lstrip("/"), f.span.line) for f in outcome.findings if f.effect == "break"}
+    found, expected = reported(CASES[name])
     assert found == expected
 
 

@@ -146,6 +146,15 @@ REGRESSIONS = {
     "an item or what is given instead": (
         "box = {'k': k}\nv = box.get('a', x)\nw = box.pop('b', y)\nu = box.setdefault('c', s)\nreturn v, w, u"
     ),
+    "a copied list under two names grows in a loop": (
+        "*a, b = x, y.sum()\nfor i in self.blocks:\n    box = list(a)\n    other = box\n    other.append(s)\n"
+        "    v = box[0]\nreturn v"
+    ),
+    "a mask that is a number": "if flag:\n    return x\nv = x.masked_fill(s.dim() > 0, 1)\nreturn v",
+    "to a number on some turns": (
+        "for i in (1, 2):\n    v = s.to(y)\n    if flag:\n        return v\n    y = k\nreturn v"
+    ),
+    "out of another shape": "s = y * 1\ntorch.add(x.detach(), 1, out=s)\nw = s\nreturn w",
     "a list under two names": "box = [x, x]\nother = box\nother.append(None)\nv = box[-1]\nreturn v",
     "a list grows at the front": "box = [k, k]\nbox.insert(0, x)\nv = box[0]\nreturn v",
     "an item is deleted": "box = [k, x]\ndel box[0]\nv = box[0]\nreturn v",

@@ -1,0 +1,245 @@
+"""What libraries write besides modules: metrics, distributions, attacks, losses with lengths, NumPy.
+
+A line that ends in `# BREAK` is to be reported, and no other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reporting import reported
+
+CASES: Mapping[str, Mapping[str, str]] = {
+    "docstrings that say what is a tensor": {
+        "pkg/losses.py": '''
+            def numpy_style(source, lengths, count):
+                """Masks what is behind the end.
+
+                Arguments
+                ---------
+                source : torch.Tensor
+                    The values.
+                lengths : torch.LongTensor
+                    Where they end.
+                count : int
+                    How many there are. Not a torch.Tensor.
+                """
+                for i in range(count):
+                    source[i, lengths[i] :] = 0  # BREAK
+                return source[:count]
+            def google_style(values, ends, shape):
+                """Cuts.
+
+                Args:
+                    values (Tensor): the values
+                    ends (:class:`torch.Tensor`, optional): ends
+                    shape (torch.Tensor or int): a size
+
+                Returns:
+                    first (Tensor): what is first
+                """
+                first = 3
+                return values[: ends[0]], values[:shape], values[:first]  # BREAK
+            def sphinx_style(values, ends):
+                """Cuts.
+
+                :param torch.Tensor values: the values
+                :type ends: Tensor
+                """
+                return values[: ends[0]]  # BREAK
+            def a_shape(values, shape):
+                """Adds noise.
+
+                Arguments
+                ---------
+                values : torch.Tensor
+                shape : tensor
+                """
+                return values + torch.randn(shape)
+        ''',
+    },
+    "tensors that an object keeps": {
+        "pkg/metrics.py": """
+            class Mean:
+                def reset(self):
+                    self.total = torch.tensor(0.0)
+                    self.count = 0
+                def update(self, x: Tensor):
+                    self.total += x.sum()
+                    self.count += x.shape[0]
+                def compute(self):
+                    if self.count == 0:
+                        raise ValueError
+                    return self.total.item() / self.count  # BREAK
+            class Layer(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("scale", torch.ones(()))
+                def forward(self, x: Tensor):
+                    return x * self.scale
+                def describe(self):
+                    return self.scale.item()
+        """,
+    },
+    "distributions, and what their base class does": {
+        "pkg/distributions.py": """
+            from torch.distributions import Distribution
+            class Base(Distribution):
+                def __init__(self, low: Tensor, high: Tensor):
+                    if (low >= high).any():  # BREAK
+                        raise ValueError
+                    super().__init__(low.shape)
+            class Window(Base):
+                def __init__(self, low: Tensor):
+                    super().__init__(low, low + 1)
+            class Box:
+                def __init__(self, low: Tensor):
+                    if (low > 0).any():
+                        raise ValueError
+        """,
+    },
+    "objects that compiled code makes": {
+        "pkg/model.py": """
+            class Base:
+                def __init__(self, low: Tensor):
+                    if (low > 0).any():  # BREAK
+                        raise ValueError
+            class Box(Base):
+                def __init__(self, low: Tensor):
+                    super().__init__(low)
+            class Model(nn.Module):
+                def forward(self, x: Tensor):
+                    return Box(x)
+        """,
+    },
+    "functions that functions return": {
+        "pkg/objectives.py": """
+            def make(weights: Tensor):
+                minimise = weights < 0
+                def objective(values: Tensor):
+                    return values[..., minimise].sum(0)  # BREAK
+                def unused(values: Tensor):
+                    return values[values > 0]
+                return objective
+        """,
+    },
+    "attacks that compute gradients in `forward`": {
+        "pkg/attacks.py": """
+            import torch.optim as optim
+            class Attack:
+                def forward(self, images: Tensor, labels: Tensor):
+                    w = images.clone().detach()
+                    w.requires_grad = True  # BREAK
+                    optimizer = optim.Adam([w], lr=0.1)  # BREAK
+                    for _ in range(3):
+                        cost = ((w - labels) ** 2).sum()
+                        optimizer.zero_grad()  # BREAK
+                        cost.backward()  # BREAK
+                        optimizer.step()
+                    return w
+            def train(model, images: Tensor, optimizer):
+                optimizer.zero_grad()
+                loss = model(images).sum()
+                loss.backward()
+                optimizer.step()
+                return loss.item()
+        """,
+    },
+    "tensors as bounds of random numbers and ranges": {
+        "pkg/augment.py": """
+            class Drop(nn.Module):
+                def forward(self, x: Tensor):
+                    high = x.shape[0] - x.argmax()
+                    a = torch.randint(0, high, (3,))  # BREAK
+                    b = torch.randint(low=1, high=high, size=(3,))  # BREAK
+                    c = torch.randint(0, 9, size=(3, high))  # BREAK
+                    d = torch.linspace(0, 1, high)  # BREAK
+                    e = torch.linspace(x.min(), x.max(), 5)
+                    f = nn.functional.adaptive_avg_pool1d(x, high)  # BREAK
+                    return a, b, c, d, e, f
+        """,
+    },
+    "elements that are selected before they are used": {
+        "pkg/losses.py": """
+            class Loss(nn.Module):
+                def forward(self, x: Tensor, y: Tensor, keep: Tensor):
+                    positive = x > 0
+                    selected = x[positive]  # BREAK
+                    mean = selected.mean()
+                    left = x[y > 0]  # BREAK
+                    right = y[y > 0]  # BREAK
+                    both = (left - right).abs().sum()
+                    new = torch.zeros_like(x)
+                    old = x[positive]  # BREAK
+                    new[positive] = old * 2
+                    return mean + both, new
+        """,
+    },
+    "losses that no setting keeps in the graph": {
+        "pkg/losses.py": """
+            class Loss(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.ctc = nn.CTCLoss()
+                def forward(self, x: Tensor, y: Tensor, a: Tensor, b: Tensor):
+                    loss = nn.functional.ctc_loss(x, y, a, b)  # BREAK
+                    return loss + self.ctc(x, y, a, b)  # BREAK
+        """,
+    },
+    "tensors that require a gradient from the start": {
+        "pkg/model.py": """
+            class Model(nn.Module):
+                def forward(self, x: Tensor):
+                    a = torch.tensor(0.0, requires_grad=True)  # BREAK
+                    b = torch.zeros_like(x, requires_grad=True)  # BREAK
+                    c = torch.zeros(3, requires_grad=False)
+                    d = torch.zeros(3, requires_grad=x.requires_grad)
+                    e = x.new_zeros(3, requires_grad=True)
+                    return a + b, c, d, e
+        """,
+    },
+    "items of arrays": {
+        "pkg/model.py": """
+            import numpy as np
+            class Model(nn.Module):
+                def forward(self, x: Tensor, scale: float):
+                    c, h, w = x.shape
+                    u, v = np.random.uniform(0, 1, 2)
+                    left = int(u * w)  # BREAK
+                    choice = np.random.choice(3, 2)  # BREAK
+                    epsilon = np.random.rand(1).item()  # BREAK
+                    sizes = np.array([1, 2, 3])
+                    assert (sizes >= 0).all()  # BREAK
+                    names = sizes.tolist()  # BREAK
+                    top = int(np.max([1, 2]))  # BREAK
+                    root = float(np.sqrt(5) * 2)
+                    rows = int(np.ceil(scale))
+                    offset = np.random.randint(1, 3)  # BREAK
+                    if offset + 1 > 2:
+                        return x
+                    return x * left * epsilon, choice, names, top, root, rows
+        """,
+    },
+    "masks of which only the name is known": {
+        "pkg/model.py": """
+            from elsewhere import split
+            class Model(nn.Module):
+                def forward(self, x: Tensor, row):
+                    parts, mask = split(x)
+                    flat = (x * 2)[mask]  # BREAK
+                    kept = parts[mask]
+                    return flat, kept, x[row]
+        """,
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_breaks_are_reported_where_they_are(name: str) -> None:
+    found, expected = reported(CASES[name])
+    assert found == expected
