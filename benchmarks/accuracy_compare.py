@@ -371,6 +371,7 @@ _TITLES = {
     "improved-on": "Models that the analysis was improved on",
     "held-out": "Held-out models",
     "unseen": "Models of packages that were first run in the end",
+    "latest": "Models of packages that were first run after that",
 }
 
 

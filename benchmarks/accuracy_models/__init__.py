@@ -18,33 +18,37 @@ Builder = Callable[[], Built]
 
 _MODULES = ("metrics", "graphs", "science", "attention", "sequences", "vision", "transformers_models")
 _UNSEEN_MODULES = ("unseen_signals", "unseen_models")
+_LATEST_MODULES = ("latest_models",)
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
 HELD_OUT_PACKAGES = frozenset(
     {"monai", "nflows", "pytorch_metric_learning", "torchani", "tsai", "tensordict", "lightning", "deepctr_torch"}
 )
 # What a group is called: `--group` of the command line.
-GROUPS = ("improved-on", "held-out", "unseen")
+GROUPS = ("improved-on", "held-out", "unseen", "latest")
 _SPLIT_PACKAGES = frozenset({"transformers", "torchmetrics", "kornia", "torch_geometric", "vit_pytorch"})
 
 
 def load() -> Mapping[str, Builder]:
     """All models by `package/name`."""
     models: dict[str, Builder] = {}
-    for name in (*_MODULES, *_UNSEEN_MODULES):
+    for name in (*_MODULES, *_UNSEEN_MODULES, *_LATEST_MODULES):
         models |= import_module(f"{__name__}.{name}").MODELS
     return models
 
 
 @cache
-def _unseen() -> frozenset[str]:
-    """The packages that were first run when all else was done."""
-    return frozenset(n.partition("/")[0] for m in _UNSEEN_MODULES for n in import_module(f"{__name__}.{m}").MODELS)
+def _packages_of(modules: tuple[str, ...]) -> frozenset[str]:
+    """The packages that modules of this folder have models of."""
+    return frozenset(n.partition("/")[0] for m in modules for n in import_module(f"{__name__}.{m}").MODELS)
 
 
 def group(name: str) -> str:
     """The one of `GROUPS` that a model belongs to."""
-    if name.partition("/")[0] in _unseen():
+    package = name.partition("/")[0]
+    if package in _packages_of(_LATEST_MODULES):
+        return "latest"
+    if package in _packages_of(_UNSEEN_MODULES):
         return "unseen"
     return "held-out" if held_out(name) else "improved-on"
 
