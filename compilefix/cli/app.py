@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from compilefix import __version__
+from compilefix.cli.parameters import PlainCommand, PlainGroup
 from compilefix.source import interpreter
 from compilefix.source.errors import InputError
 
@@ -30,13 +30,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Command -> the module that holds it, in a function of the command's name, and its line in the help."""
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """The group of all commands. Listing them, as the help does, imports none of them."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, (_, summary) in COMMANDS.items():
-            self.commands[name] = TyperCommand(name, help=summary, short_help=summary)
+            self.commands[name] = PlainCommand(name, help=summary, short_help=summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that was asked for, now with its module."""
@@ -60,7 +60,8 @@ def load(name: str) -> Any:
     module = importlib.import_module(COMMANDS[name][0])
     # `apply --diff` writes bytes and `check` may print to a pipe with a narrow encoding, so texts are plain.
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name, context_settings=getattr(module, "SETTINGS", None))(getattr(module, name))
+    settings = getattr(module, "SETTINGS", None)
+    single.command(name, cls=PlainCommand, context_settings=settings)(getattr(module, name))
     return typer.main.get_command(single)
 
 
