@@ -73,7 +73,7 @@ def read_for_check(read: ast.Call, scope: Scope) -> bool:
 
 def _with_small_number(test: ast.Compare, scope: Scope) -> bool:
     constants = [scope.value(side).const for side in (test.left, *test.comparators)]
-    return any(const is not None and _fits_all(const.value) for const in constants)
+    return any(const is not None and fits_all(const.value) for const in constants)
 
 
 def _is_int64(source: ast.expr) -> bool:
@@ -85,7 +85,7 @@ def _is_int64(source: ast.expr) -> bool:
     )
 
 
-def _fits_all(value: object) -> bool:
+def fits_all(value: object) -> bool:
     """Whether every dtype holds a number exactly."""
     return isinstance(value, int | float) and exact(value) and 0 <= value <= 127
 
@@ -177,7 +177,7 @@ def _is_truncated(call: ast.expr, source: ast.expr, scope: Scope) -> bool:
 def common_precision(reads: Sequence[str | None], others: Sequence[Value], template: Template) -> str:
     """The conversion that makes tensors compare as the Python numbers did: integers exactly, floats in double."""
     constants = [v.const.value for v in others if v.const is not None]
-    if len(constants) == len(others) == 1 and _fits_all(constants[0]):
+    if len(constants) == len(others) == 1 and fits_all(constants[0]):
         return ""  # every dtype holds it
     kinds = {*reads, *(v.dtype for v in others)}
     if kinds <= {"int", "bool"}:

@@ -12,18 +12,46 @@ from compilefix.source.snippets import snippet
 
 
 def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | None:
-    """The statement `name = ...` that gave a name the value that it has in `at`, where it stands in the same block."""
+    """The statement `name = ...` that gave a name the value that it has in `at`.
+
+    It stands in the same block, or in one around it that an `if` leads out of.
+    """
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return None
     if not scope.names(node.id, stores=True):
         return None
-    block = scope.block(at)
-    if at not in block:
-        return None
-    for statement in reversed(block[: block.index(at)]):
-        if _stores(statement, node.id):
-            return statement if isinstance(statement, ast.Assign) and _defines(statement, node.id) else None
+    for block, index in _blocks_around(at, scope):
+        for statement in reversed(block[:index]):
+            if _stores(statement, node.id):
+                return statement if isinstance(statement, ast.Assign) and _defines(statement, node.id) else None
     return None
+
+
+def _blocks_around(at: ast.stmt, scope: Scope) -> Iterator[tuple[list[ast.stmt], int]]:
+    """The block of a statement with its place there, then those that an `if` leads out to."""
+    statement: ast.AST | None = at
+    while isinstance(statement, ast.stmt):
+        block = scope.block(statement)
+        if statement not in block:
+            return
+        yield block, block.index(statement)
+        statement = scope.parents.get(statement)
+        if not isinstance(statement, ast.If):
+            return
+
+
+def _between(definitions: Sequence[ast.Assign], at: ast.stmt, scope: Scope) -> list[ast.AST]:
+    """What runs between the first of the definitions and `at`."""
+    first = min(d.lineno for d in definitions)
+    found: list[ast.AST] = []
+    for block, index in _blocks_around(at, scope):
+        found = [*(s for s in block[:index] if s.lineno >= first and s not in definitions), *found]
+        around = block[index]
+        if isinstance(around, ast.If) and around is not at:
+            found = [around.test, *found]
+        if any(d in block for d in definitions if d.lineno == first):
+            break
+    return found
 
 
 def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
@@ -116,17 +144,14 @@ def unused_then(
         for use in reads or ():
             if use not in inside:
                 yield Obstacle(f"`{name}` is used on line {use.lineno} too")
-    block = scope.block(at)
-    first = min(block.index(d) for d in definitions)
-    for statement in block[first : block.index(at)]:
-        if statement in definitions:
-            continue
-        effects = scope.legality.effects.of(statement, scope.facts)
-        mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-        stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        changes = effects.mutates is not None and not _writes_elsewhere(statement, names, scope)
+    for part in _between(definitions, at, scope):
+        effects = scope.legality.effects.of(part, scope.facts)
+        mentioned = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+        stored = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        writes_elsewhere = isinstance(part, ast.stmt) and _writes_elsewhere(part, names, scope)
+        changes = effects.mutates is not None and not writes_elsewhere
         if changes or stored & names or (effects.unknown is not None and mentioned & names):
-            yield Obstacle(f"`{snippet(statement)}` stands between the selection and its use, and may change it")
+            yield Obstacle(f"`{snippet(part)}` stands between the selection and its use, and may change it")
 
 
 def mask_kept(definitions: Sequence[ast.Assign], mask: ast.expr, use: ast.AST) -> Iterator[Obstacle]:

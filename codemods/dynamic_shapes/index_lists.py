@@ -19,6 +19,7 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "mse_loss", "l1_loss", "cross_entropy"})
+_MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,23 @@ def place_of(use: ast.expr, scope: Scope) -> ast.Subscript | None:
         target = statement.targets[0]
         if ast.dump(target.slice) == ast.dump(parent.slice):
             return parent  # x[rows] = f(x[rows])
-    around = (a for a in scope.ancestors(parent) if isinstance(a, ast.Call))
-    reduced = any((scope.callee(call) or "").rpartition(".")[2] in _REDUCTIONS for call in around)
-    return parent if reduced else None
+    return parent if _is_reduced(parent, scope, 0) else None
+
+
+def _is_reduced(node: ast.expr, scope: Scope, depth: int) -> bool:
+    """Whether all that is made of an expression is one number, there or under names."""
+    for around in scope.ancestors(node):
+        if isinstance(around, ast.Call) and (scope.callee(around) or "").rpartition(".")[2] in _REDUCTIONS:
+            return True
+        if isinstance(around, ast.stmt):
+            named = isinstance(around, ast.Assign) and len(around.targets) == 1
+            if not named or not isinstance(around.targets[0], ast.Name) or depth > _MAX_NAMES:
+                return False
+            uses = reads_of(around, scope)
+            return bool(uses) and all(
+                _asked(use, scope) is not None or _is_reduced(use, scope, depth + 1) for use in uses or ()
+            )
+    return False
 
 
 def _asked(use: ast.Name, scope: Scope) -> ast.expr | None:

@@ -35,17 +35,18 @@ counts = counts.scatter_add_(0, torch.where(mask, label, 0).flatten(), mask.flat
 ```
 
 ## Fix safety
-A name for what is selected may be used several times: all that it is used for is rewritten together, or nothing. What
-is done with the last dimension alone (`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`) treats each row by itself, where the
-rows have a dimension of their own: with ranks that are not known that needs `same-shape-dtype`.
-`any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways. A sum or mean of
-floats adds zeros between the elements, which changes the order and so the rounding (`summation-order`); in half
-precision the sum can overflow where the mean does not. The maximum of nothing is an error, and becomes minus infinity
-(`mask-not-empty`). A count was a Python number and becomes a tensor (`number-to-tensor`); beside a half precision
-tensor a GPU rounds it first (`float32-rounding`). What is computed of the elements before they are reduced must treat
-each by itself, see CF502; where the mask is not proved to have the tensor's shape the fix needs `same-shape-dtype`.
-Elements that are not selected may be NaN or inf: they are replaced before anything is computed whose derivative is not
-finite for them. A class number as large as `minlength` made `bincount` longer, and raises (`index-in-range`).
+A name for what is selected may be used several times: all that it is used for is rewritten together, or nothing; a use
+may stand in an `if` behind it. What is done with the last dimension alone (`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`)
+treats each row by itself, where the rows have a dimension of their own: with ranks that are not known that needs
+`same-shape-dtype`. `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways.
+A sum or mean of floats adds zeros between the elements, which changes the order and so the rounding
+(`summation-order`); in half precision the sum can overflow where the mean does not. The maximum of nothing is an
+error, and becomes minus infinity (`mask-not-empty`). A count was a Python number and becomes a tensor
+(`number-to-tensor`); beside a half precision tensor a GPU rounds it first (`float32-rounding`). What is computed of
+the elements before they are reduced must treat each by itself, see CF502; where the mask is not proved to have the
+tensor's shape the fix needs `same-shape-dtype`. Elements that are not selected may be NaN or inf: they are replaced
+before anything is computed whose derivative is not finite for them. A class number as large as `minlength` made
+`bincount` longer, and raises (`index-in-range`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """

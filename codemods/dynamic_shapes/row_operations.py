@@ -9,6 +9,7 @@ from compilefix.analysis.values import Const
 from compilefix.codemods.rule import Scope
 
 _REDUCE = frozenset({"sum", "mean", "prod", "amax", "amin", "any", "all", "norm", "vector_norm", "logsumexp"})
+_REDUCE |= frozenset({"argmax", "argmin"})
 _KEEP = frozenset({"softmax", "log_softmax", "normalize", "cumsum"})
 DEGREE_ONE = frozenset({"sum", "mean", "amax", "amin", "logsumexp", "norm", "vector_norm"})
 """Reductions of rows whose derivative is finite where all numbers of a row are the same."""

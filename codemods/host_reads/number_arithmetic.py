@@ -27,17 +27,19 @@ padded = torch.full(size, fill_value, dtype=logits.dtype, device=logits.device)
 ```
 
 ## Fix safety
-A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used
-beside a floating tensor that has dimensions, so that the result keeps its dtype, or fills one of its own dtype; a
-tensor with more than one element is refused as before, by `reshape(())`, with another message. Python computes in
-double precision, so arithmetic on the way is done on `.double()`, except for one sum, difference or product with a
-constant whose result is rounded to the tensor's dtype anyway; beside a float16 or bfloat16 tensor the number is
-rounded once to that precision on a GPU. A division of numbers by zero, `**` and functions of `math` raise where a
-tensor becomes inf or NaN, `int()`, `round`, `floor` and `ceil` raise for NaN, and a fill value that the dtype does
-not hold raises (`math-errors`); `**` and functions of `math` may differ in the last bit of double precision. A
-rounded number stays a float, whose zero may be -0.0. A number that is returned or stored becomes a detached tensor
-(`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep it beyond the next
-call. The comparison of a number with a number is a matter for the `if` that it decides.
+A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used beside
+a floating tensor that has dimensions, so that the result keeps its dtype, or fills one of its own dtype; a tensor with
+more than one element is refused as before, by `reshape(())`, with another message. Python computes in double
+precision, so arithmetic on the way is done on `.double()`, except for one sum, difference or product with a constant
+whose result is rounded to the tensor's dtype anyway; beside a float16 or bfloat16 tensor the number is rounded once to
+that precision on a GPU. A division of numbers by zero, `**` and functions of `math` raise where a tensor becomes inf
+or NaN, `int()`, `round`, `floor` and `ceil` raise for NaN, and a fill value that the dtype does not hold raises
+(`math-errors`); `**` and functions of `math` may differ in the last bit of double precision. A rounded number stays a
+float, whose zero may be -0.0. A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide
+it, compared in double where the constant asks for it: CF101 and CF102 look at that `if` then. A number that is
+returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
+`mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter
+for the `if` that it decides.
 
 Graph breaks: GB0124. torch: all supported versions.
 """

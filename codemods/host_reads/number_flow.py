@@ -24,6 +24,7 @@ class Flow:
     beside: it meets tensors in arithmetic, where the precision of what was computed on the way shows.
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
     narrow: it meets a tensor without dimensions, whose dtype a wider one would change.
+    meets: a name that holds the number is used for more than deciding.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
@@ -38,6 +39,7 @@ class Flow:
     narrow: bool = False
     handed_out: bool = False
     picks: bool = False
+    meets: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0

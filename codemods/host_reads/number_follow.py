@@ -18,6 +18,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     tensor_beside,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
+from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
 from compilefix.source.snippets import snippet
@@ -40,7 +41,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             _follow_name(target.id, scope, flow, stored=parent)
             return
     if decides(node, scope):
-        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
+        _decide(node, parent, scope, flow)
     elif isinstance(parent, ast.Compare):
         _compare(node, parent, scope, flow)
     elif isinstance(parent, ast.BinOp):
@@ -109,11 +110,34 @@ def _follow_name(
         return
     flow.following.add(followed)
     before = len(flow.rewrites)
+    met_before = flow.meets
+    flow.meets = any(not decides(load, scope) for load in loads)
     for load in loads:
         follow(load, scope, flow)
+    flow.meets = met_before
     flow.following.discard(followed)
     if either and len(flow.rewrites) > before:
         flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
+
+
+def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) -> None:
+    """The number decides an `if`, which its tensor then does: CF101 and CF102 look at it once it is one.
+
+    Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
+    """
+    statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
+    if not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
+    elif isinstance(parent, ast.Compare):
+        other = parent.comparators[0] if parent.left is node else parent.left
+        value = scope.value(other)
+        plain = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
+        if len(parent.ops) > 1 or not isinstance(parent.ops[0], tuple(COMPARISONS)) or not plain or flow.boolean:
+            flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
+        elif value.const is None or not fits_all(value.const.value):
+            flow.compute(whole=value.dtype == "int")
+    elif flow.boolean:
+        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
 
 
 def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.stmt] | None:

@@ -60,12 +60,13 @@ def run(
     current: dict[Path, SourceFile] = {file.path: file for file in files}
     applied: dict[Path, list[Finding]] = {}
     refused: set[str] = set()
+    ended: set[str] = set()
     pending: Iterable[Finding] = findings
     for _ in range(_MAX_PASSES):
         possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused)
         open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
-        first = [f for f in open_ if f.fix is not None and not f.fix.last]
-        chosen = _choose(first or open_, current)
+        first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
+        chosen = _choose(first or (f for f in open_ if f.fix is not None and f.fix.last), current)
         if not chosen:
             break
         changed: list[Path] = []
@@ -75,10 +76,14 @@ def run(
                 current[path], kept = done
                 applied.setdefault(path, []).extend(kept)
                 changed.append(path)
+                # What only such a fix makes possible would always run what it has kept in the graph.
+                ended.update(f.path for f in kept if f.fix is not None and f.fix.last)
         if not changed:
             continue
         search = Search(Project(list(current.values())), rules, config.roots, config.logging)
-        pending = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
+        found = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
+        again = {path.as_posix() for path in changed}
+        pending = [*found, *(f for f in pending if f.path not in again)]
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()
     helper: str | None = None

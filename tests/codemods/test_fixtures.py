@@ -94,7 +94,7 @@ def test_only_the_lines_of_the_edits_change(before: Path) -> None:
     text, outcome = outcome_of(before, frozenset(header(before.read_text(encoding="utf-8"), "assume")))
     result = execution.after(outcome, text)
     touched: set[int] = set()
-    for finding in outcome.findings:
+    for finding in (*outcome.findings, *outcome.patchset.fixes):
         # A later pass may rewrite the statement that an earlier one has rewritten a part of: take the whole finding.
         touched.update(range(finding.span.line, finding.span.end_line + 1))
         for edit in finding.fix.edits if finding.fix is not None else ():
