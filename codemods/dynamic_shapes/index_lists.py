@@ -127,8 +127,9 @@ def _is_reduced(node: ast.expr, scope: Scope, depth: int) -> bool:
         if isinstance(around, ast.Call) and (scope.callee(around) or "").rpartition(".")[2] in _REDUCTIONS:
             return True
         if isinstance(around, ast.stmt):
-            named = isinstance(around, ast.Assign) and len(around.targets) == 1
-            if not named or not isinstance(around.targets[0], ast.Name) or depth > _MAX_NAMES:
+            if not isinstance(around, ast.Assign) or len(around.targets) != 1 or depth > _MAX_NAMES:
+                return False
+            if not isinstance(around.targets[0], ast.Name):
                 return False
             uses = reads_of(around, scope)
             return bool(uses) and all(
