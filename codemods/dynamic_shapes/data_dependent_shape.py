@@ -32,10 +32,11 @@ Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.docstrings import boolean_parameters
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
@@ -158,8 +159,18 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     found = next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
     if found is not None or not scope.value(node.value).is_tensor:
         return found
-    # A tensor is indexed: something unknown with the name of a mask is one.
-    return next((part for part in parts if scope.value(part).is_unknown and named_mask(part)), None)
+    # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean.
+    booleans = boolean_parameters(scope.function)
+    return next(
+        (p for p in parts if (scope.value(p).is_unknown and named_mask(p)) or _is_called(p, booleans, scope)), None
+    )
+
+
+def _is_called(node: ast.expr, names: Collection[str], scope: Scope) -> bool:
+    """Whether an expression is one of these parameters, as it was passed."""
+    if not isinstance(node, ast.Name) or node.id not in names or scope.names(node.id, stores=True):
+        return False
+    return scope.value(node).dtype in ("bool", None)
 
 
 def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:

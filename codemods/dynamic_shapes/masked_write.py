@@ -114,14 +114,21 @@ class MaskedWrite(Rule):
         lines = _rewritten(node, target, elements, template)
         elements.once()
         template.refuse(elements.obstacles)
+        selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
         if not lines or template.broken is not None:
             reason = template.broken or "the new values are not computed element by element"
-            return self.declined(scope, node, message, reason)
+            return self.declined(scope, _place(node, selection, scope), message, reason)
         edits = elements.edits(node, lines, template)
-        selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
-        earlier = selection is not None and scope.statement(selection) is not node
-        place = selection if selection is not None and earlier else node
+        place = _place(node, selection, scope)
         return self.fixed(scope, place, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
+
+
+def _place(node: ast.stmt, selection: ast.expr | None, scope: Scope) -> ast.AST:
+    """Where the graph breaks: the statement, or the selection where that stands earlier or on one of two ways."""
+    if selection is None:
+        return node
+    chosen = any(isinstance(around, ast.IfExp) for around in scope.ancestors(selection))
+    return selection if chosen or scope.statement(selection) is not node else node
 
 
 def written(node: ast.Assign | ast.AugAssign, scope: Scope) -> ast.Subscript | None:

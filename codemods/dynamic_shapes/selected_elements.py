@@ -110,11 +110,15 @@ class Elements:
             if isinstance(n, ast.expr)
         )
 
-    def first_selection(self, node: ast.AST) -> ast.expr | None:
+    def first_selection(self, node: ast.AST, at: ast.stmt | None = None) -> ast.expr | None:
         """Where the elements of an expression are first selected, in it or in a definition: there the graph breaks."""
-        parts: list[ast.AST] = [*sorted(self.definitions, key=lambda d: d.lineno), node]
-        found = (n for part in parts for n in ast.walk(part) if isinstance(n, ast.expr))
-        return next((n for n in found if self._base(n) is not None or self._is_column(n)), None)
+        parts = [n for n in ast.walk(node) if isinstance(n, ast.expr)]
+        definitions = {d for n in parts if (d := self._definition(n, at or self.at)) is not None}
+        for definition in sorted(definitions, key=lambda d: d.lineno):
+            found = self.first_selection(definition.value, definition)
+            if found is not None:
+                return found
+        return next((n for n in parts if self._base(n) is not None or self._is_column(n)), None)
 
     def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
         found = definition_of(node, at, self.scope)

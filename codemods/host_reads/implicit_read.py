@@ -49,6 +49,7 @@ from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_o
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
+from compilefix.codemods.host_reads.vector_items import seems_one_number
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -140,6 +141,8 @@ class ImplicitRead(Rule):
         elif isinstance(parent, ast.Tuple) and index_of(node, scope) is not None:
             if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
                 yield self._place(node, scope)
+            elif scope.value(node).rank is None and seems_one_number(node, scope):
+                yield self._item(node, scope)
         elif (place := integer_place(node, scope)) is not None:
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):
@@ -160,8 +163,14 @@ class ImplicitRead(Rule):
         if base.is_tensor:
             if value.rank == 0 and value.dtype == "int":
                 yield self._place(node, scope)
+            elif value.rank is None and value.dtype in ("int", None) and seems_one_number(node, scope):
+                yield self._item(node, scope)
         elif (base.is_(Kind.CONTAINER) and base.ref != "dict") or (base.ref or "").startswith("torch.nn."):
             yield self._number(node, "an index", ("GB0124",), scope)
+
+    def _item(self, node: ast.expr, scope: Scope) -> Finding:
+        reason = f"`{snippet(node)}` seems to be one number, which is not proved; if it is: {_OUTSIDE}"
+        return self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
 
     def _place(self, node: ast.expr, scope: Scope) -> Finding:
         """An index into a tensor. One of dtype uint8 is a mask."""

@@ -1,8 +1,9 @@
 """CF403: random numbers drawn on the host.
 
 ## What it does
-Finds draws of NumPy and of Python's `random` in compiled code that break the graph, and `torch.manual_seed` and reads
-or writes of the state of torch's generator. A draw that breaks nothing by itself is reported where its number decides.
+Finds draws of NumPy and of Python's `random` in compiled code that break the graph, `torch.manual_seed`, reads and
+writes of the state of torch's generator, generators that are made there, and draws from those. A draw that breaks
+nothing by itself is reported where its number decides.
 
 ## Why is this bad
 `np.random.rand()` and other draws of one number are needed as a Python number (GB0033); `np.random.beta`,
@@ -29,7 +30,7 @@ Python no longer decide it. A number that decides a branch becomes a tensor wher
 (CF101), with the assumptions of that, or where it is looked at only under a fixed condition such as `self.training`.
 Where it is an index or goes elsewhere there is no fix: only the caller can draw it before the compiled code.
 
-Graph breaks: GB0007, GB0033, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
+Graph breaks: GB0007, GB0033, GB0055, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
@@ -60,6 +62,9 @@ _STATE = frozenset(
     f"{module}.{name}" for module in ("torch.cuda", "torch.cuda.random") for name in ("manual_seed", "manual_seed_all")
 )
 """Reads and writes of the state of torch's generator."""
+_GENERATOR = frozenset(
+    f"torch.Generator{suffix}" for suffix in ("", ".manual_seed", ".seed", ".get_state", ".set_state", ".initial_seed")
+)
 _PYTHON = frozenset(
     f"random.{name}"
     for name in (
@@ -103,13 +108,16 @@ _ADVICE = (
 )
 
 
+_OUTSIDE = "draw from torch's own generator, or outside the compiled code"
+
+
 class HostRandom(Rule):
     """Random number drawn on the host."""
 
     code = "CF403"
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
-    gb = ("GB0007", "GB0033", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841", "GB7650")
+    gb = ("GB0007", "GB0033", "GB0055", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841", "GB7650")
     assumptions = tuple(dict.fromkeys(("rng-stream", "number-to-tensor", *TensorIf.assumptions)))
     hints = (
         "rand",
@@ -136,6 +144,9 @@ class HostRandom(Rule):
                     yield self._judge(node, *needed, scope)
             elif (gb := _broken_by(node, name)) is not None:
                 yield self._judge(node, node, gb, scope)
+            elif _takes_generator(node, scope):
+                message = f"`{snippet(node)}` draws from a generator that the graph cannot hold: it breaks"
+                yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0055",))
 
     def _judge(self, node: ast.Call, place: ast.expr, gb: str, scope: Scope) -> Finding:
         """The finding for a draw. `place` is where the graph breaks."""
@@ -163,11 +174,17 @@ def _broken_by(node: ast.Call, name: str) -> str | None:
     """The graph-break id of a draw; None where it is traced."""
     if name in _PYTHON or name in _STATE:
         return "GB0007"
-    if name == "torch.Generator":
+    if name in _GENERATOR:
         return "GB7650"
     if name in _GENERATORS:
         return "GB0156"
     return breaks_when_drawn(node, name)
+
+
+def _takes_generator(node: ast.Call, scope: Scope) -> bool:
+    given = next((k.value for k in node.keywords if k.arg == "generator"), None)
+    value = scope.value(given) if given is not None else None
+    return value is not None and value.is_(Kind.OBJECT) and value.ref == "torch.Generator"
 
 
 def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> tuple[ast.expr, str] | None:

@@ -59,7 +59,7 @@ class GradientInGraph(Rule):
     name = "gradient-in-graph"
     summary = "torch.autograd.grad or backward() in compiled code"
     gb = ("GB0008", "GB0123", "GB9186")
-    hints = ("autograd", "backward", "optim", "zero_grad")
+    hints = ("autograd", "backward", "optim", "zero_grad", "grad(")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that start a backward pass, make an optimiser or reset the gradients."""

@@ -14,6 +14,7 @@ _STATIC_NAMES = frozenset({"str", "bytes", "torch.dtype", "torch.device", "torch
 _SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
 _OPTIONAL = frozenset({Kind.TENSOR, Kind.NONE})
+_TENSOR_TYPES = frozenset({"torchtyping.TensorType", "torchtyping.tensor_type.TensorType"})
 _JAXTYPING_DTYPES = {"Float": "float", "Int": "int", "Bool": "bool", "UInt": "int", "Complex": "complex", "Num": None}
 _TENSOR_SUBCLASSES = {
     "FloatTensor": "float",
@@ -82,6 +83,8 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return values.container()
     found = project.resolve(name)
     if isinstance(found, Class):
+        if any(isinstance(a, str) and a in _TENSOR_TYPES for a in project.ancestors(found)):
+            return values.tensor()
         if any(
             isinstance(a, str) and a.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum")
             for a in project.ancestors(found)
@@ -144,6 +147,8 @@ def _either(parts: list[Value]) -> Value:
 
 def _generic(node: ast.Subscript, module: Module, project: Project, within: frozenset[str]) -> Value:
     name = module.qualified(node.value) or ""
+    if name in _TENSOR_TYPES:
+        return values.tensor()
     last = name.rpartition(".")[2]
     args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if last == "Optional":

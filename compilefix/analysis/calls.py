@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api, values
+from compilefix.analysis.annotations import annotated
 from compilefix.analysis.binding import Binding
 from compilefix.analysis.builtin_calls import (
     BUILTINS,
@@ -314,11 +315,16 @@ class Calls(Binding):
             return opaque(self.place(node), operands)
         if makes_module(name):
             return made_module(name, node, args, self.place(node))
+        if name == "typing.cast" and len(node.args) == 2:
+            declared = annotated(node.args[0], self.module, self.project)
+            given = args[1]
+            known = not given.is_unknown or declared.is_unknown
+            return given if known else replace(declared, storage=given.storage, leaves=given.leaves)
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if name == "open":
             return Value(frozenset({Kind.OBJECT}), ref="open")
-        if name == "random.Random":
+        if name in ("random.Random", "torch.Generator"):
             return Value(frozenset({Kind.OBJECT}), ref=name)
         if name.endswith(".apply"):
             cls = self.project.resolve(name.removesuffix(".apply"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 
 from compilefix.source.index import Function
 
@@ -20,7 +21,7 @@ _TENSOR = (
 _ALONE = (
     r"(?=\s*(?:[):;.,\[(]|$|of\s|with\s|or\s+None|\|\s*None|shape\b|,\s*optional))"
     r"(?!\s*,?\s*(?:or|\||/)\s+(?!None\b))(?!\s*\|\s*(?!None\b))"
-    r"(?!\s*,\s*(?:float|int|bool|str|list|tuple|dict|n(?:um)?py?\b|nd?array|sequence|callable|scalar|number))"
+    r"(?!\s*,\s*(?:float|int|str|list|tuple|dict|n(?:um)?py?\b|nd?array|sequence|callable|scalar|number))"
 )
 _NAMES = r"[*`\-\s]*(?P<names>\w+(?:\s*,\s*\w+)*)`{0,2}\s*"
 _ENTRIES = (
@@ -29,24 +30,32 @@ _ENTRIES = (
     re.compile(rf"^\s*:param\s+{_TENSOR}\s+(?P<names>\w+)\s*:"),
     re.compile(rf"^\s*:type\s+(?P<names>\w+)\s*:\s*{_TENSOR}{_ALONE}"),
 )
+_BOOLEAN = re.compile(r"BoolTensor|\bbool(?:ean)?\b", re.IGNORECASE)
 _RESULTS = re.compile(r"^\s*(?:Returns?|Yields?|Outputs?|Examples?|Attributes|Raises)\s*:?\s*$")
 
 
 def tensor_parameters(function: Function) -> frozenset[str]:
     """The parameters that the docstring of a function calls tensors, and nothing else beside that but None."""
+    return frozenset(name for names, _ in _entries(function) for name in names)
+
+
+def boolean_parameters(function: Function) -> frozenset[str]:
+    """The parameters that the docstring of a function calls boolean tensors."""
+    return frozenset(name for names, line in _entries(function) if _BOOLEAN.search(line) for name in names)
+
+
+def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
+    """The entries for tensors: the parameters that one is for, and its line."""
     first = function.node.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
-        return frozenset()
+        return
     text = first.value.value
     if not isinstance(text, str) or "ensor" not in text:
-        return frozenset()
-    found: set[str] = set()
+        return
     for line in text.splitlines():
         if _RESULTS.match(line):
             break
         if "ensor" in line:
-            for entry in _ENTRIES:
-                if match := entry.match(line):
-                    found.update(re.split(r"\s*,\s*", match["names"]))
-                    break
-    return frozenset(found)
+            match = next((found for entry in _ENTRIES if (found := entry.match(line))), None)
+            if match is not None:
+                yield re.split(r"\s*,\s*", match["names"]), line

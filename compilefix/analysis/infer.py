@@ -215,6 +215,8 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
         found = inference.project.resolve(name)
         if isinstance(found, Class):
             return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+        if found == "torch.Generator":
+            return Value(frozenset({Kind.OBJECT}), ref=found)
         if (found if isinstance(found, str) else found.full_name if isinstance(found, Function) else "").endswith(
             (".getLogger", ".get_logger")
         ):

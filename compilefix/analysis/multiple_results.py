@@ -13,7 +13,8 @@ FORMS = frozenset({"where", "nonzero", "unique", "unique_consecutive"})
 _WITH_INDICES = frozenset(
     {"sort", "topk", "kthvalue", "mode", "max", "min", "median", "nanmedian", "cummax", "cummin", "msort"}
 )
-_KEEPS_RANK = frozenset({"sort", "topk", "cummax", "cummin"})
+# Those of the result are the dimensions that the table says; the others take their dimension by default.
+_RANKED = frozenset({"sort", "topk", "cummax", "cummin", "max", "min", "median", "nanmedian"})
 _UNIQUE = {
     "unique": ("input", "sorted", "return_inverse", "return_counts", "dim"),
     "unique_consecutive": ("input", "return_inverse", "return_counts", "dim"),
@@ -62,7 +63,7 @@ def with_indices(bare: str, parts: Sequence[Value], rank: int | None) -> tuple[V
     """The parts of a result that holds values and their indices, such as that of `sort`."""
     if bare not in _WITH_INDICES or len(parts) != 2 or not all(part.is_tensor for part in parts):
         return tuple(parts)
-    kept = rank if bare in _KEEPS_RANK else None
+    kept = rank if bare in _RANKED else None
     shapes = ["()" if kept == 0 else part.shape_id for part in parts]
     return (
         replace(parts[0], rank=kept, shape_id=shapes[0]),

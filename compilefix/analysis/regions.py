@@ -450,7 +450,7 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     if not reads:
         return False
     facts = look(function)
-    return any(facts.value(node).is_tensor and facts.value(node).certain for node in reads)
+    return any(Kind.TENSOR in facts.value(node).kinds and not facts.value(node).is_unknown for node in reads)
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

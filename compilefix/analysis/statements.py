@@ -11,7 +11,7 @@ from compilefix.analysis.expressions import Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.operators import binary, element_of
 from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
-from compilefix.analysis.values import Kind, join_all, replace
+from compilefix.analysis.values import Kind, join, join_all, replace
 from compilefix.source.tree import children, walk
 
 
@@ -74,6 +74,11 @@ class Interpreter(Expressions):
         if value.is_unknown and not declared.is_unknown:
             value = replace(declared, storage=value.storage, leaves=value.leaves)
         self.bind(node.target, value, env)
+        if value.kinds == values.NONE.kinds and isinstance(node.target, ast.Attribute) and not declared.is_unknown:
+            # `self.total: Tensor | None = None`: what comes later is what is declared.
+            key = self.key(node.target)
+            if key is not None and node.target.attr in self.facts.self_assigned:
+                self.facts.self_assigned[node.target.attr] = join(self.facts.self_assigned[node.target.attr], declared)
         return env
 
     def _aug_assign(self, node: ast.AugAssign, env: Env) -> Env | None:

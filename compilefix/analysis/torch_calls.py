@@ -226,6 +226,8 @@ def torch_result(call: TorchCall) -> Value:
         and ((api.pointwise and call.bare not in _MOVES_DIMENSIONS) or call.bare in _KEEPS_SHAPE)
     )
     dtype, dtype_id = _dtype(call, first)
+    if isinstance(returns, tuple) and call.bare in ("max", "min"):
+        dtype, dtype_id = first.dtype, first.dtype_id  # along a dimension they take from one tensor
     result = tensor(
         dtype=dtype,
         dtype_id=dtype_id or f"dtype {call.place}",

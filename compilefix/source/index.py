@@ -113,6 +113,8 @@ class Module:
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
         self._changing: dict[str, bool] = {}
+        self.stars: list[str] = []
+        self.star_sources: frozenset[str] = frozenset()
         self._collect(self.tree.body, None)
         for node in _imports(self.tree):
             self._import(node)
@@ -190,8 +192,28 @@ class Module:
             package = package[: len(package) - drop] if drop else package
             base = ".".join([*package, base] if base else package)
         for alias in node.names:
-            if alias.name != "*":
+            if alias.name == "*":
+                self.stars.append(base)
+            else:
                 self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+
+    def take_all(self, other: Module) -> None:
+        """Take the names that `from other import *` gives, but for those that the module defines itself."""
+        self.star_sources |= {other.name} | other.star_sources
+        for name in other.public_names:
+            if name not in self.functions and name not in self.classes and name not in self.assigns:
+                self.imports.setdefault(name, other.imports.get(name, f"{other.name}.{name}"))
+
+    @property
+    def public_names(self) -> Sequence[str]:
+        """The names that `import *` takes: those in `__all__`, or all without an underscore before them."""
+        listed = self.assigns.get("__all__")
+        if isinstance(listed, ast.List | ast.Tuple):
+            return [
+                item.value for item in listed.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            ]
+        names = dict.fromkeys((*self.functions, *self.classes, *self.assigns, *self.imports))
+        return [name for name in names if not name.startswith("_") and "." not in name]
 
     def changes_items(self, attribute: str) -> bool:
         """Whether something in the module seems to change a list or dict that is an attribute of this name."""
@@ -270,7 +292,11 @@ class Modules(Mapping[str, Module]):
         module = self._parsed.get(name)
         if module is None:
             module = self._parsed[name] = Module(self.files[name])
+            for source in module.stars:
+                if source in self.files and source != name:
+                    module.take_all(self[source])
         self._asked.add(name)
+        self._asked |= module.star_sources
         return module
 
     def __iter__(self) -> Iterator[str]:

@@ -177,7 +177,13 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     new = torch.zeros_like(x)
                     old = x[positive]  # BREAK
                     new[positive] = old * 2
-                    return mean + both, new
+                    new[keep.bool()] = (
+                        torch.tensor(1.0)
+                        if y is None
+                        else x[keep.bool()]  # BREAK
+                    )
+                    flags, places = (x > 0).max(-1)
+                    return mean + both, new, places[flags]  # BREAK
         """,
     },
     "losses that no setting keeps in the graph": {
@@ -225,8 +231,65 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x * left * epsilon, choice, names, top, root, rows
         """,
     },
-    "masks of which only the name is known": {
+    "names that `import *` brings": {
+        "pkg/types.py": """
+            import torch.nn.functional as F
+            from typing import cast
+            from torchtyping import TensorType
+            class Times(TensorType["batch"]):
+                pass
+            def halved(x: Tensor):
+                return x / 2
+            def hidden(x):
+                return x
+            __all__ = ["F", "cast", "Times", "halved", "TensorType", "Tensor"]
+        """,
         "pkg/model.py": """
+            from pkg.types import *
+            def solve(start: Times, end: TensorType["batch"], given):
+                if F.relu(start).sum() > 0:  # BREAK
+                    start = start + 1
+                if halved(start).max() > end.max():  # BREAK
+                    end = end + 1
+                if hidden(start):
+                    return start
+                return cast(Tensor, given).mean().item()  # BREAK
+        """,
+    },
+    "what an attribute is declared to be, and generators": {
+        "pkg/metrics.py": """
+            class Index:
+                def __init__(self):
+                    self.index: Tensor | None = None
+                def p_value(self):
+                    assert self.index is not None
+                    if self.index > 0.5:  # BREAK
+                        return 1 - self.index
+                    return self.index
+            def start(x: Tensor, seed: int):
+                generator = torch.Generator(device=x.device)  # BREAK
+                generator.manual_seed(seed)  # BREAK
+                return x + torch.rand(3, generator=generator)  # BREAK
+        """,
+    },
+    "items of orders, and of what is used item by item": {
+        "pkg/pairs.py": """
+            def pairs(time: Tensor, event: Tensor, rows: Tensor, index: Tensor):
+                order = torch.argsort(time)
+                ranked = time.argsort(dim=-1)
+                for i in range(len(time)):
+                    first = time[order[i]]  # BREAK
+                    whole = time[ranked[i]]
+                    chosen = rows[index[i]]  # BREAK
+                    if event[index[i]]:  # BREAK
+                        return first + whole
+                return chosen
+            def batches(x: Tensor, index: Tensor):
+                return [x[b][index[b]] for b in range(len(x))]
+        """,
+    },
+    "masks of which only the name is known": {
+        "pkg/model.py": '''
             from elsewhere import split
             class Model(nn.Module):
                 def forward(self, x: Tensor, row):
@@ -234,7 +297,16 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     flat = (x * 2)[mask]  # BREAK
                     kept = parts[mask]
                     return flat, kept, x[row]
-        """,
+            def events(x: Tensor, event: Tensor, index: Tensor):
+                """Sums.
+
+                Args:
+                    x (torch.Tensor, float): values
+                    event (torch.Tensor, bool): what happened
+                    index (torch.Tensor): places
+                """
+                return (x + 1)[event].sum() + x[index].sum()  # BREAK
+        ''',
     },
 }
 

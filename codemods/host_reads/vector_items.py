@@ -1,0 +1,80 @@
+"""Items of tensors of which the code says, without proof, that they are vectors: `order[i]` is one number there.
+
+Said by `torch.argsort(x)` without a dimension, and by a use of an item as one number in the same function: in a
+condition, in `int()`, as a slice bound.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+
+_SORTS = frozenset({"torch.argsort", "Tensor.argsort", "torch.randperm"})
+_READS = frozenset({"int", "float", "bool", "range"})
+
+
+def seems_one_number(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is an item of what seems to be a vector."""
+    if not isinstance(node, ast.Subscript) or not _is_position(node.slice, scope):
+        return False
+    base = node.value
+    return isinstance(base, ast.Name) and (_is_sorted(base, scope) or base.id in _vectors(scope))
+
+
+def _is_position(index: ast.expr, scope: Scope) -> bool:
+    value = scope.value(index)
+    return not isinstance(index, ast.Slice | ast.Tuple) and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+
+
+def _is_sorted(name: ast.Name, scope: Scope) -> bool:
+    """Whether a name is given one value only: the order of a tensor, without a word on its dimensions."""
+    stores = scope.names(name.id, stores=True)
+    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    call = statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    if not isinstance(call, ast.Call) or scope.callee(call) not in _SORTS:
+        return False
+    tensors = 0 if (scope.callee(call) or "").startswith("Tensor.") else 1
+    return len(call.args) <= tensors and all(k.arg == "descending" for k in call.keywords)
+
+
+def _vectors(scope: Scope) -> frozenset[str]:
+    """The names of tensors of which an item is used as one number."""
+    return frozenset(name for used in _used_as_number(scope) for name in _items_of(used, scope))
+
+
+def _used_as_number(scope: Scope) -> Iterator[ast.expr]:
+    for node in scope.nodes:
+        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            yield from _truths(node.test)
+        elif isinstance(node, ast.Slice):
+            yield from (part for part in (node.lower, node.upper) if part is not None)
+        elif isinstance(node, ast.Call) and scope.callee(node) in _READS:
+            yield from node.args
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item":
+            yield node.func.value
+
+
+def _truths(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _truths(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _truths(test.operand)
+    elif isinstance(test, ast.Compare):
+        if not isinstance(test.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            yield from (test.left, *test.comparators)
+    else:
+        yield test
+
+
+def _items_of(node: ast.expr, scope: Scope) -> Iterator[str]:
+    """The names in `a[b[i]]` with a position `i`: each index takes one item."""
+    found: list[str] = []
+    while isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        found.append(node.value.id)
+        if _is_position(node.slice, scope):
+            yield from found
+        node = node.slice
