@@ -4,8 +4,8 @@
 Finds `.item()`, `float()`, `int()` and `bool()` of a tensor, and uses the tensor itself where the number ends in
 arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill a tensor with (`new_full`, `full_like`,
 `masked_fill`, `x[mask] = number`), or is returned or stored. Python arithmetic on the way (`+ - * / **`, `min`, `max`,
-`abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions. The number is followed
-into functions of the project that it is passed to.
+`abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions, and `math.isnan(number)`
+in an `if` a question to the tensor. The number is followed into functions of the project that it is passed to.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.

@@ -257,7 +257,8 @@ def _nonzero(node: ast.expr, scope: Scope) -> bool:
 def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
     """A function of Python's on the number: `max`, `min`, `abs`, `round`, `int`, `float`, and those of `math`."""
     name = scope.callee(call) or ""
-    if flow.boolean and (name in ("min", "max", "abs", "round", "int", "float") or name.startswith("math.")):
+    computes = name in ("min", "max", "abs", "round", "int", "float") or name.startswith("math.")
+    if flow.boolean and computes and name.rpartition(".")[2] not in _ASKS:
         flow.compute()
     if call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         return False
@@ -265,6 +266,15 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
         return _extreme(node, call, name, scope, flow)
     if len(call.args) != 1:
         return False
+    if name.removeprefix("math.").removeprefix("numpy.") in _ASKS and "." in name:
+        statement = next((s for s in scope.ancestors(call) if isinstance(s, ast.stmt | ast.IfExp)), None)
+        if not decides(call, scope) or not isinstance(statement, ast.If | ast.IfExp):
+            flow.refuse(f"the result of `{snippet(call)}` is used as a Python bool")
+        if scope.value(node).is_tensor and scope.value(node).leaves:
+            flow.refuse(f"torch warns of `{snippet(node)}`, which may require a gradient, as a number", "number-to-tensor")
+        asked = name.rpartition(".")[2]
+        flow.rewrites.append((call, lambda render: f"{render(call.args[0])}.{asked}()"))
+        return True
     method = _METHODS.get(name) or _MATH.get(name.removeprefix("math.")) if name.startswith("math.") else None
     method = method or _METHODS.get(name) or _numpy_method(name, call, scope)
     if name == "float":
@@ -298,6 +308,7 @@ def _numpy_method(name: str, call: ast.Call, scope: Scope) -> str | None:
 
 
 _SAME_IN_NUMPY = frozenset({"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tanh"})
+_ASKS = frozenset({"isnan", "isinf", "isfinite"})
 _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 
 
