@@ -25,9 +25,10 @@ cannot fail, draw no random numbers (else `rng-stream`), take gradients to the s
 stays finite, and where nobody can tell a new tensor from the old one. Where the derivative is not finite for every
 value and the condition is short, the operand is replaced on the other side (`x / torch.where(n > 0, n, 1.0)`). Two
 constant numbers become a tensor without dimensions: safe where every use is arithmetic with a tensor and the constants
-are exact in half precision. Dividing by such a tensor instead of by a Python number can differ by one unit in the last
-place on a GPU, where torch multiplies by the reciprocal of a number. Each condition that is not proved is a named
-assumption; one that is broken declines the fix.
+are exact in half precision. A number beside a tensor without dimensions becomes one too (`number-to-tensor`, and
+`float32-rounding` where it may need double). Dividing by such a tensor instead of by a Python number can differ by one
+unit in the last place on a GPU, where torch multiplies by the reciprocal of a number. Each condition that is not
+proved is a named assumption; one that is broken declines the fix.
 
 Graph breaks: GB0170. torch: all supported versions.
 """

@@ -271,7 +271,8 @@ def _function(node: ast.expr, call: ast.Call, scope: Scope, flow: Flow) -> bool:
         if not decides(call, scope) or not isinstance(statement, ast.If | ast.IfExp):
             flow.refuse(f"the result of `{snippet(call)}` is used as a Python bool")
         if scope.value(node).is_tensor and scope.value(node).leaves:
-            flow.refuse(f"torch warns of `{snippet(node)}`, which may require a gradient, as a number", "number-to-tensor")
+            reason = f"torch warns of `{snippet(node)}`, which may require a gradient, as a number"
+            flow.refuse(reason, "number-to-tensor")
         asked = name.rpartition(".")[2]
         flow.rewrites.append((call, lambda render: f"{render(call.args[0])}.{asked}()"))
         return True

@@ -38,6 +38,9 @@ class Selection:
     orelse: ast.expr | None
 
 
+_EXACT = frozenset({0, 0.5, 1, 2, -1})
+
+
 class Legality:
     """Answers for one project."""
 
@@ -81,9 +84,9 @@ class Legality:
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
-        for side in (then, orelse):
+        for side, other in ((then, orelse), (orelse, then)):
             if not side.may_be(Kind.TENSOR):
-                yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
+                yield from _number_beside(side, other)
                 return
         if not (then.is_tensor and orelse.is_tensor):
             yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
@@ -538,6 +541,20 @@ def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
 def _outside(tokens: Sequence[str]) -> str:
     first = tokens[0]
     return f"the argument `{first.removeprefix('param:')}`" if first.startswith("param:") else f"`{first}`"
+
+
+def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
+    """Whether a Python number may be selected instead of a tensor without dimensions."""
+    known = number.is_(Kind.STATIC, Kind.SIZE) and number.dtype in ("int", "float") and number.certain
+    alone = tensor.is_tensor and tensor.certain and tensor.rank == 0
+    fits = tensor.dtype == "float" or (tensor.dtype == "int" and number.dtype == "int")
+    if not (known and alone and fits):
+        yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
+        return
+    yield Obstacle("one side is a Python number, and becomes a tensor", "number-to-tensor")
+    value = number.const.value if number.const is not None else None
+    if tensor.dtype == "float" and not (isinstance(value, int | float) and value in _EXACT):
+        yield Obstacle("the number of one side is rounded to the precision of the other", "float32-rounding")
 
 
 def _kinds(value: Value) -> str:
