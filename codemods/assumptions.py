@@ -45,7 +45,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": (
-        "The compile call, or a library's file as it is imported, switches on `capture_scalar_outputs` or "
+        "The compile call, or a file by itself as it is imported, switches on `capture_scalar_outputs` or "
         "`capture_dynamic_output_shape_ops` for the whole process."
     ),
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",

@@ -3,8 +3,8 @@
 ## What it does
 Finds a `torch.compile` whose code needs a result of a size that depends on values (`x[mask]`, `nonzero`, `unique`, ...)
 in a way that no other rule rewrites, and switches `torch._dynamo.config.capture_dynamic_output_shape_ops` on where it
-is compiled. In a library, where nothing is compiled, it is switched on behind the imports of the file. The fix is made
-when no other one is left to make.
+is compiled. In a file by itself, where nothing is compiled, it is switched on behind the imports. The fix is made when
+no other one is left to make.
 
 ## Why is this bad
 The graph ends at each such operation (GB0036). With the flag the size is a symbol in the graph. On a GPU the program
@@ -28,8 +28,9 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
 Where the code asks a size that depends on values for its truth, goes through such a result in a loop, or takes the
 standard deviation or the running sum of one, the flag is not enough or makes the compilation fail: nothing is offered,
-and the finding names the place. In a library that is all the code of the file, with what it calls. The flag does not
-help `one_hot` without a number of classes, nor `bincount` with `minlength`.
+and the finding names the place. In a file where nothing is compiled that is all its code, with what it calls. Nothing
+is offered in a package where nothing is compiled: the flag would count for all the code of whoever imports it. The flag
+does not help `one_hot` without a number of classes, nor `bincount` with `minlength`.
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -49,6 +50,7 @@ from compilefix.codemods.host_reads.capture_flag import (
     behind_imports,
     flag_fix,
     from_compile_call,
+    in_package,
     library_roots,
     place_of,
     scopes_reached,
@@ -73,13 +75,14 @@ class CaptureShapes(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile calls of this function, where what they compile has results of unknown size.
 
-        In a library the function itself, where it has some: nothing in it says what is compiled.
+        In a file that compiles nothing and is no part of a package, the function itself, where it has some.
         """
         modules = scope.legality.inference.project.modules
         if switched_on(SHAPES, scope):
             return
         if not from_compile_call(scope):
-            yield from self._in_library(scope)
+            if not in_package(scope.function.module):
+                yield from self._in_file(scope)
             return
         if len(scope.compiled.reached_by) != 1:
             return
@@ -90,7 +93,7 @@ class CaptureShapes(Rule):
                     yield from self._judge(module, site, scope)
                     return
 
-    def _in_library(self, scope: Scope) -> Iterator[Finding]:
+    def _in_file(self, scope: Scope) -> Iterator[Finding]:
         """The first result that only the flag keeps in the graph, where it keeps all of the file there."""
         wanted = next((node for node in _results(scope) if not_captured(node, scope) is None), None)
         if wanted is None:

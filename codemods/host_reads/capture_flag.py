@@ -3,8 +3,8 @@
 ## What it does
 Finds a `torch.compile` whose code reads numbers from tensors as sizes of new tensors, as results, or for arithmetic
 that no other rule rewrites, and switches `torch._dynamo.config.capture_scalar_outputs` on where it is compiled. In a
-library, where nothing is compiled, it is switched on behind the imports of the file that reads the number. The fix is
-made when no other one is left to make.
+file by itself, where nothing is compiled, it is switched on behind the imports. The fix is made when no other one is
+left to make.
 
 ## Why is this bad
 Each such read ends the graph (GB0124, GB0033), and on a GPU the program waits for the device. With the flag the number
@@ -27,8 +27,9 @@ model = torch.compile(forward)
 ## Fix safety
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
 number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, so nothing is
-offered where the compiled code has one of these, or asks a number for its truth; the finding names it. In a library
-that is all the code of the file, with what it calls and where it returns the number to; other files are not looked at.
+offered where the compiled code has one of these, or asks a number for its truth; the finding names it. In a file where
+nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is offered in a
+package where nothing is compiled: the flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
@@ -75,12 +76,13 @@ class CaptureFlag(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile calls of this function, where what they compile reads numbers.
 
-        In a library the function itself, where it reads some: nothing in it says what is compiled.
+        In a file that compiles nothing and is no part of a package, the function itself, where it reads some.
         """
         if switched_on(SCALARS, scope):
             return
         if not from_compile_call(scope):
-            yield from self._in_library(scope)
+            if not in_package(scope.function.module):
+                yield from self._in_file(scope)
             return
         if len(scope.compiled.reached_by) != 1:
             return
@@ -94,7 +96,7 @@ class CaptureFlag(Rule):
         for module, site in found[:1]:
             yield from self._judge(module, site, scope)
 
-    def _in_library(self, scope: Scope) -> Iterator[Finding]:
+    def _in_file(self, scope: Scope) -> Iterator[Finding]:
         """The first number that only the flag keeps in the graph, where it keeps all of the file there."""
         wanted = next((node for node in _numbers(scope) if not_captured(node, scope) is None), None)
         if wanted is None:
@@ -159,6 +161,11 @@ def _count(wanted: list[str]) -> str:
 def from_compile_call(scope: Scope) -> bool:
     """Whether a function is reached from a `torch.compile` in the project."""
     return "compile" in scope.compiled.reached_by[0]
+
+
+def in_package(module: Module) -> bool:
+    """Whether a file is imported by others as a part of a package."""
+    return "." in module.name or module.file.path.name == "__init__.py"
 
 
 def library_roots(scope: Scope) -> list[Function]:

@@ -14,6 +14,17 @@ SCALARS = "torch._dynamo.config.capture_scalar_outputs = True"
 SHAPES = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 
 
+def test_a_package_that_compiles_nothing_switches_no_flag_on() -> None:
+    text = """
+        import torch
+        def count(x: torch.FloatTensor, i: torch.LongTensor):
+            return x.new_zeros(int(i.max()) + 1), x[x > 0]
+    """
+    changed = fixed(**{"package.counts": text, "counts": text})
+    assert SCALARS in changed["counts"]
+    assert "package.counts" not in changed
+
+
 def fixed(**files: str) -> dict[str, str]:
     """What files become with all assumptions, by their names."""
     sources = [SourceFile(Path(f"/p/{name}.py"), name, dedent(text)) for name, text in files.items()]
