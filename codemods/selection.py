@@ -14,6 +14,7 @@ from compilefix.analysis.values import Value, may_share
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.ignored_result import result_is_ignored
+from compilefix.codemods.resized import is_resized
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -366,9 +367,12 @@ def _selected(
     steps = [step for side in sides if side is not None for step in side.steps]
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
-    for side in sides:
+    shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
+    for side, other in zip(sides, reversed(shown), strict=True):
         ends = tuple(ends_of(side.node)) if side is not None else ()
         for end in ends:
+            if is_resized(end, other, scope):
+                yield Obstacle(f"the sides differ in shape: `{snippet(end)}` has another one than `{other}`")
             if is_ragged(end, scope):
                 yield Obstacle(f"the size of `{snippet(end)}` depends on values, and is not that of the other side")
         calls = [end.func for end in ends if isinstance(end, ast.Call)]

@@ -1,0 +1,50 @@
+"""Whether an expression gives a tensor of another shape than the one that it is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.rule import Scope
+
+_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"})
+_GROWING = frozenset({"pad", "repeat", "repeat_interleave", "unsqueeze"})
+
+
+def is_resized(node: ast.expr, other: str, scope: Scope) -> bool:
+    """Whether an expression joins, extends or cuts the tensor that is written `other`: `torch.cat([x, y])`, `x[1:]`.
+
+    What gives the same shape at times, such as `x[:n]`, does not count.
+    """
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return ast.unparse(node.value) == other and any(map(_cuts, parts))
+    if not isinstance(node, ast.Call):
+        return False
+    name = (scope.callee(node) or "").rpartition(".")[2]
+    return name in _JOINING | _GROWING and any(ast.unparse(part) == other for part in _operands(node, name))
+
+
+def _cuts(part: ast.expr) -> bool:
+    if isinstance(part, ast.Slice):
+        bounds = [_integer(bound) for bound in (part.lower, part.upper)]
+        return bool(bounds[0]) or (bounds[1] is not None and bounds[1] < 0)
+    return _integer(part) is not None or (isinstance(part, ast.Constant) and part.value is None)
+
+
+def _integer(node: ast.expr | None) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _integer(node.operand)
+        return None if value is None else -value
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _operands(call: ast.Call, name: str) -> Iterator[ast.expr]:
+    first = call.args[0] if call.args else None
+    if name in _JOINING:
+        yield from first.elts if isinstance(first, ast.List | ast.Tuple) else ()
+        return
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.value
+    if first is not None:
+        yield first
