@@ -165,6 +165,8 @@ def _over_items(name: str, args: Sequence[Value], place: str) -> Value:
 def _one_of(args: Sequence[Value], place: str) -> Value:
     """`min` or `max` of several values: one of them as it is, which one is decided at run time."""
     result = join_all(args)
+    if all(v.rank == 0 or (v.is_(Kind.STATIC) and v.dtype in ("int", "float")) for v in args):
+        result = replace(result, rank=0 if any(v.rank == 0 for v in args) else None)  # if it is a tensor
     return replace(
         result, shape_id=None if result.rank != 0 else "()", origin=False, leaves=result.leaves | {f"?{place}"}
     )

@@ -546,7 +546,8 @@ def _outside(tokens: Sequence[str]) -> str:
 def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
     """Whether a Python number may be selected instead of a tensor without dimensions."""
     known = number.is_(Kind.STATIC, Kind.SIZE) and number.dtype in ("int", "float") and number.certain
-    alone = tensor.is_tensor and tensor.certain and tensor.rank == 0
+    # `min(0.99, t)` gives one of the two: a number then.
+    alone = tensor.is_(Kind.TENSOR, Kind.STATIC) and tensor.certain and tensor.rank == 0
     fits = tensor.dtype == "float" or (tensor.dtype == "int" and number.dtype == "int")
     if not (known and alone and fits):
         yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
