@@ -108,6 +108,7 @@ def check_text(node: ast.expr, value: Value, plan: Plan) -> None:
 
 def _parameter(node: ast.expr, plan: Plan) -> str:
     words = [w for w in _words(node) if w not in ("self", "detach")] or _words(node)
+    words = [word.strip("_") or word for word in words]
     name = "_".join(words)
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"

@@ -28,7 +28,7 @@ tensor's `.grad`, and the result need not require a gradient because of it.
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
 `torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
 before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
-`requires_grad=True` may be returned.
+`requires_grad=True` may be returned too where the function computes with it.
 
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
@@ -45,6 +45,7 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+_HANDED_OUT = "the tensor is made for the caller, who may ask for its gradient"
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
 
 
@@ -142,11 +143,14 @@ def _makes_leaf(node: ast.Call, scope: Scope) -> bool:
 def _kept(node: ast.Call, scope: Scope) -> str | None:
     """A use of a new tensor besides computing with it and handing it to the caller."""
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.Return) or _computes(node, scope):
+    if _computes(node, scope):
         return None
+    if isinstance(parent, ast.Return):
+        return _HANDED_OUT
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return "the tensor is kept, or given to unknown code"
     name = parent.targets[0].id
+    computed = False
     again = any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(node))
     for use in scope.function.of(ast.Name):
         if use.id != name or use not in scope.parents or (use.lineno <= node.lineno and not again):
@@ -158,7 +162,8 @@ def _kept(node: ast.Call, scope: Scope) -> str | None:
             around = scope.parents.get(around, around)
         if isinstance(use.ctx, ast.Load) and not (isinstance(around, ast.Return) or _computes(use, scope)):
             return f"`{name}` is kept, or given to unknown code"
-    return None
+        computed = computed or _computes(use, scope)
+    return None if computed else _HANDED_OUT
 
 
 def _wants(positional: list[ast.expr], node: ast.Call) -> bool | None:
