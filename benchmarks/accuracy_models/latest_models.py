@@ -1,6 +1,6 @@
 """Models of packages that were chosen and run after the second round of work, before anything was changed for them.
 
-Of torchsurv, torch-kmeans, geomloss, torchdyn, torchode, hypll and nnAudio.
+Of torchsurv, torch-kmeans, geomloss, torchdyn, torchode, hypll and nnAudio; and of gluonts, after a third round.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ def _kaplan_meier(*given: Any) -> Any:
     estimator = _get("torchsurv.stats.kaplan_meier.KaplanMeierEstimator")()
     estimator(given[0], given[1])
     return estimator.predict(given[1])
+
+
+def _call_made(name: str, *inputs: Any) -> Built:
+    """An object that is called like a function."""
+    return _get(name)(), list(inputs)
 
 
 def _module(name: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
@@ -240,6 +245,71 @@ _NNAUDIO: dict[str, Callable[[], Built]] = {
     "VQT": lambda: _module("nnAudio.features.VQT", _SOUND, sr=8000, hop_length=128, fmin=220, n_bins=12, verbose=False),
 }
 
+_DISTRIBUTIONS = "gluonts.torch.distributions."
+
+
+def _distribution(name: str, numbers: tuple[torch.Tensor, ...], value: torch.Tensor, **options: Any) -> Built:
+    """A distribution that is made in the compiled code, asked for a likelihood and, where it can, for a sample."""
+    made = _get(f"{_DISTRIBUTIONS}{name}")
+
+    def step(given: torch.Tensor, *parameters: torch.Tensor) -> Any:
+        distribution = made(*parameters, **options)
+        return distribution.log_prob(given), distribution.sample()
+
+    return step, [(value, *numbers)]
+
+
+def _output(name: str, *given: Any, rows: int = 4) -> Built:
+    """What projects features to the parameters of a distribution, and its loss."""
+    output = _get(f"{_DISTRIBUTIONS}{name}")(*given)
+    projection = output.get_args_proj(3)
+
+    def step(features: torch.Tensor, target: torch.Tensor, scale: torch.Tensor) -> Any:
+        return output.loss(target, projection(features), loc=torch.zeros_like(scale), scale=scale)
+
+    return step, [
+        (_t(rows, 3), _u(rows) + 0.5, torch.ones(rows)),
+        (_t(rows + 1, 3), _u(rows + 1) + 0.5, torch.ones(rows + 1)),
+    ]
+
+
+_GLUONTS: dict[str, Callable[[], Built]] = {
+    "BinnedUniforms": lambda: _call(f"{_DISTRIBUTIONS}BinnedUniforms", (0.0, 1.0, _t(4, 10)), numb_bins=10),
+    "TruncatedNormal": lambda: _distribution("TruncatedNormal", (_t(4), _u(4) + 0.5), _u(4) * 0.5),
+    **{name: partial(_output, name) for name in ("StudentTOutput", "NormalOutput", "LaplaceOutput", "GammaOutput")},
+    "QuantileOutput": partial(_output, "QuantileOutput", [0.1, 0.5, 0.9]),
+    "SplicedBinnedParetoOutput": partial(_output, "SplicedBinnedParetoOutput", 0.0, 2.0, 8, 0.05),
+    "ImplicitQuantileNetworkOutput": partial(_output, "ImplicitQuantileNetworkOutput"),
+    **{
+        name: partial(lambda name: _call_made(f"gluonts.torch.scaler.{name}", (_t(2, 8), torch.ones(2, 8))), name)
+        for name in ("MeanScaler", "NOPScaler")
+    },
+    "DLinear": lambda: _module(
+        "gluonts.torch.model.d_linear.module.DLinearModel", [(_t(2, 12), torch.ones(2, 12))], 4, 12, 8
+    ),
+    "PatchTST": lambda: _module(
+        "gluonts.torch.model.patch_tst.module.PatchTSTModel",
+        [{"past_target": _t(2, 16), "past_observed_values": torch.ones(2, 16)}],
+        prediction_length=4,
+        context_length=16,
+        patch_len=4,
+        stride=2,
+        padding_patch="end",
+        d_model=8,
+        nhead=2,
+        dim_feedforward=8,
+        num_feat_dynamic_real=0,
+        dropout=0.0,
+        activation="relu",
+        norm_first=False,
+        num_encoder_layers=1,
+        scaling="mean",
+    ),
+    "FeatureEmbedder": lambda: _module(
+        "gluonts.torch.modules.feature.FeatureEmbedder", [(torch.tensor([[0, 1], [2, 0]]),)], [3, 2], [4, 4]
+    ),
+}
+
 MODELS: dict[str, Callable[[], Built]] = {
     f"{package}/{name}": build
     for package, models in (
@@ -250,6 +320,7 @@ MODELS: dict[str, Callable[[], Built]] = {
         ("torchode", _TORCHODE),
         ("hypll", _HYPLL),
         ("nnAudio", _NNAUDIO),
+        ("gluonts", _GLUONTS),
     )
     for name, build in models.items()
 }

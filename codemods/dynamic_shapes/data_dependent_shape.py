@@ -51,6 +51,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
+_ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
 _LABEL_LOSSES = frozenset({"torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss"})
 """No setting keeps these in the graph: there is no kernel that tells the shapes."""
@@ -159,11 +160,36 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     found = next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
     if found is not None or not scope.value(node.value).is_tensor:
         return found
-    # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean.
+    # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean, and
+    # the result of a comparison.
     booleans = boolean_parameters(scope.function)
-    return next(
-        (p for p in parts if (scope.value(p).is_unknown and named_mask(p)) or _is_called(p, booleans, scope)), None
-    )
+    for part in parts:
+        unknown = scope.value(part).is_unknown
+        if (unknown and (named_mask(part) or _is_compared(part, scope))) or _is_called(part, booleans, scope):
+            return part
+    return None
+
+
+def _is_compared(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression, or what a name is given once, is a comparison or made of comparisons."""
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        assigned = isinstance(statement, ast.Assign) and statement.targets == stores
+        return (
+            isinstance(statement, ast.Assign)
+            and assigned
+            and not isinstance(statement.value, ast.Name)
+            and (_is_compared(statement.value, scope))
+        )
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _is_compared(node.operand, scope)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+        return _is_compared(node.left, scope) and _is_compared(node.right, scope)
+    if not isinstance(node, ast.Compare) or not all(isinstance(op, _ORDERS) for op in node.ops):
+        return False
+    texts = (scope.value(part).const for part in (node.left, *node.comparators))
+    return not any(const is not None and isinstance(const.value, str) for const in texts)
 
 
 def _is_called(node: ast.expr, names: Collection[str], scope: Scope) -> bool:

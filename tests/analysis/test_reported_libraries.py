@@ -296,7 +296,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     parts, mask = split(x)
                     flat = (x * 2)[mask]  # BREAK
                     kept = parts[mask]
-                    return flat, kept, x[row]
+                    near = row < 3
+                    same = row == "a"
+                    close = x[near]  # BREAK
+                    both = x[~near & (row > 1)]  # BREAK
+                    return flat, kept, x[row], close, both, x[same]
             def events(x: Tensor, event: Tensor, index: Tensor):
                 """Sums.
 
