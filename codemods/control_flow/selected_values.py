@@ -323,15 +323,26 @@ def _without_gradient(side: Given, scope: Scope, template: Template) -> Given:
     call = side.node
     if not isinstance(call, ast.Call) or side.inlined or side.built:
         return side
-    asks = [k for k in call.keywords if k.arg == "requires_grad" and ast.unparse(k.value) == "True"]
-    name = (scope.callee(call) or "").rpartition(".")[2]
-    if not asks or not (name.startswith("new_") or name in _FACTORIES):
+    asks = _asks_for_gradient(call, scope)
+    if not asks:
         return side
     reason = f"`{snippet(call)}` requires a gradient of its own, and what is selected only where the other side does"
     template.refuse([Obstacle(reason, "no-gradient")])
     made = ast.copy_location(ast.Call(call.func, call.args, [k for k in call.keywords if k not in asks]), call)
     scope.facts.values[made] = scope.value(call)
     return Given(made, built=True)
+
+
+def _asks_for_gradient(call: ast.Call, scope: Scope) -> list[ast.keyword]:
+    asks = [k for k in call.keywords if k.arg == "requires_grad" and ast.unparse(k.value) == "True"]
+    name = (scope.callee(call) or "").rpartition(".")[2]
+    return asks if name.startswith("new_") or name in _FACTORIES else []
+
+
+def makes_leaf(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement makes a tensor that requires a gradient, which it does no longer where it is selected."""
+    made = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(made, ast.Call) and bool(_asks_for_gradient(made, scope))
 
 
 _FACTORIES = frozenset({"tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"})

@@ -64,7 +64,7 @@ from compilefix.codemods.control_flow.guarded_effects import guarded_effects, la
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
 from compilefix.codemods.control_flow.masked_loop import ends_loop
-from compilefix.codemods.control_flow.selected_values import selected_values
+from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
@@ -149,6 +149,8 @@ class TensorIf(Rule):
         ran = [*(statement for link in links for statement in link.body), *(rest or ())]
         if late:  # what only the lines read that go to the boundary goes with them
             ran = [statement for statement in ran if _read_behind(statement, node, scope)]
+        if "no-gradient" in template.assumptions:  # what is selected is made without a gradient of its own
+            ran = [statement for statement in ran if not makes_leaf(statement, scope)]
         always = tuple(scope.span(statement) for statement in ran)
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
