@@ -495,8 +495,10 @@ def checkpoints(inference: Inference) -> Checkpoints:
 
 
 def _is_harness(function: Function) -> bool:
-    """Whether the function drives compiled code from outside: it compiles, or steps an optimiser."""
+    """Whether the function drives compiled code from outside: it compiles, steps an optimiser, or opens files."""
     module = function.module
+    if any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call)):
+        return True
     return any(
         node.attr in ("compile", "_dynamo", "backward", "zero_grad")
         and (node.attr != "compile" or module.qualified(node) in _COMPILE)
