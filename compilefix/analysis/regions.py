@@ -495,9 +495,13 @@ def checkpoints(inference: Inference) -> Checkpoints:
 
 
 def _is_harness(function: Function) -> bool:
-    """Whether the function drives compiled code from outside: it compiles, steps an optimiser, or opens files."""
+    """Whether the function drives compiled code from outside: it compiles, steps an optimiser, or saves what it gets.
+
+    A file by itself may hold just what somebody compiles; of a package, what opens files is another part.
+    """
     module = function.module
-    if any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call)):
+    opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
+    if opens and "." in module.name:
         return True
     return any(
         node.attr in ("compile", "_dynamo", "backward", "zero_grad")
