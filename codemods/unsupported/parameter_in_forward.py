@@ -28,7 +28,8 @@ tensor's `.grad`, and the result need not require a gradient because of it.
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
 `torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
 before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
-`requires_grad=True` may be returned too where the function computes with it.
+`requires_grad=True` may be returned too where the function computes with it. A tensor of the function's own that a
+statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too.
 
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
@@ -42,6 +43,7 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
+from compilefix.codemods.unsupported.gradient_requests import kept_by, made_here, without_guard
 from compilefix.source.snippets import snippet
 
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
@@ -73,8 +75,7 @@ class ParameterInForward(Rule):
         for assignment in scope.of(ast.Assign):
             target = assignment.targets[0]
             if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
-                message = f"`{snippet(assignment)}` breaks the graph"
-                yield self.declined(scope, assignment, message, "set it before the code is compiled", gb=("GB0206",))
+                yield self._judge_flag(assignment, target.value, scope)
 
     def _judge_parameter(self, node: ast.Call, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` makes a parameter in compiled code, and the graph breaks"
@@ -104,6 +105,18 @@ class ParameterInForward(Rule):
         fix = Fix((scope.edit(node, code, **template.parts),), (), ("no-gradient",), (why,))
         return self.fixed(scope, node, message, fix, gb=("GB0225",))
 
+    def _judge_flag(self, node: ast.Assign, owner: ast.expr, scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` breaks the graph"
+        on = isinstance(node.value, ast.Constant) and node.value.value is True and len(node.targets) == 1
+        reason = _asks(scope) if on else "set it before the code is compiled"
+        if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
+            reason = f"`{snippet(owner)}` comes from outside and would not be changed any more: do it before compiling"
+        reason = reason or kept_by(owner, scope)
+        if reason is not None:
+            return self.declined(scope, node, message, reason, gb=("GB0206",))
+        fix = Fix((scope.edit(without_guard(node, scope), ""),), (), ("no-gradient",), (_lost(owner),))
+        return self.fixed(scope, node, message, fix, gb=("GB0206",))
+
     def _judge_request(self, node: ast.Call, owner: ast.expr, scope: Scope) -> Finding | None:
         value = scope.value(owner)
         inside = value.is_tensor and not _outside(value)
@@ -118,17 +131,23 @@ class ParameterInForward(Rule):
         if reason is None and _wants(node.args[:1], node) is None:
             reason = "whether a gradient is asked for is decided at run time"
         if reason is None:
-            reason = _other_use(node, scope) if not isinstance(statement, ast.Expr) else _left_by(owner, scope)
+            reason = _other_use(node, scope) if not isinstance(statement, ast.Expr) else kept_by(owner, scope)
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=ids)
         template = Template()
         edit = (
-            scope.edit(statement, "")
+            scope.edit(without_guard(statement, scope), "")
             if isinstance(statement, ast.Expr)
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
-        why = f"`{snippet(owner)}` is asked to require a gradient, which is lost when the call has returned"
-        return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (why,)), gb=ids)
+        return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _lost(owner: ast.expr) -> str:
+    return (
+        f"`{snippet(owner)}` is asked to require a gradient, which is lost when the call has returned; reentrant "
+        "checkpointing trains nothing where no input requires one"
+    )
 
 
 def _makes_leaf(node: ast.Call, scope: Scope) -> bool:
@@ -202,16 +221,11 @@ def _left_by(name: ast.expr, scope: Scope) -> str | None:
     if not isinstance(name, ast.Name):
         return f"`{snippet(name)}` is no local name"
     for use in scope.function.of(ast.Name):
-        if use.id != name.id or not isinstance(use.ctx, ast.Load) or _is_request(use, scope):
+        if use.id != name.id or not isinstance(use.ctx, ast.Load):
             continue
         if use not in scope.parents or not _computes(use, scope):
             return f"`{name.id}` leaves the function, or is given to unknown code"
     return None
-
-
-def _is_request(use: ast.Name, scope: Scope) -> bool:
-    parent = scope.parents.get(use)
-    return isinstance(parent, ast.Attribute) and parent.attr == "requires_grad_"
 
 
 def _computes(node: ast.expr, scope: Scope) -> bool:

@@ -118,7 +118,8 @@ class Calls(Binding):
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
-        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure)
+        kept = found.is_memoized
+        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure, memoized=kept)
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""

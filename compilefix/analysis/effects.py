@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.unseen import said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
 
@@ -64,13 +64,15 @@ class Effects:
     """What a piece of code may do. Each is None, or the reason: which operation does it, in words for a message.
 
     random: draws random numbers. mutates: writes into a tensor, an attribute, a global or a container.
-    host: prints, logs, or reads a tensor's value. raises: may raise for some tensor values.
+    host: prints, logs, or reads a tensor's value. always: the part of `host` that is more than a log line or warning
+    which a called function writes under a condition. raises: may raise for some tensor values.
     unknown: calls something that the analysis knows nothing of.
     """
 
     random: str | None = None
     mutates: str | None = None
     host: str | None = None
+    always: str | None = None
     raises: str | None = None
     unknown: str | None = None
 
@@ -79,12 +81,17 @@ class Effects:
             self.random or other.random,
             self.mutates or other.mutates,
             self.host or other.host,
+            self.always or other.always,
             self.raises or other.raises,
             self.unknown or other.unknown,
         )
 
 
 PURE = Effects()
+
+
+def _on_host(reason: str, raises: str | None = None) -> Effects:
+    return Effects(host=reason, always=reason, raises=raises)
 
 
 class EffectAnalysis:
@@ -96,22 +103,29 @@ class EffectAnalysis:
 
     def of(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         """The effects of evaluating an expression."""
-        return self._of_nodes(ast.walk(node), facts)
+        result = PURE
+        for part in ast.walk(node):
+            result = result | self._of_node(part, facts)
+        return result
 
     def of_function(self, function: Function) -> Effects:
         """The effects that a call of a function may have."""
         if function not in self._summaries:
             self._summaries[function] = Effects(unknown=f"the recursive call of `{function.qualname}`")
             facts = self.inference.facts(function)
-            result = self._of_nodes(live_nodes(facts), facts)
+            result = PURE
+            for node in live_nodes(facts):
+                result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
             self._summaries[function] = result
         return self._summaries[function]
 
-    def _of_nodes(self, nodes: Iterable[ast.AST], facts: FunctionFacts) -> Effects:
-        result = PURE
-        for node in nodes:
-            result = result | self._of_node(node, facts)
-        return result
+    def _seen_by_caller(self, node: ast.AST, does: Effects, facts: FunctionFacts) -> Effects:
+        """What of a node's effects is one outside the function: a write into memory that the call made is none."""
+        if does.mutates is not None and writes_own_memory(node, facts, self.inference.project):
+            does = replace(does, mutates=None, raises=does.raises or f"{does.mutates} may not fit")
+        if does.always is not None and isinstance(node, ast.Call) and said_sometimes(node, facts):
+            does = replace(does, always=None)
+        return does
 
     def _of_node(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         if isinstance(node, ast.Call):
@@ -187,11 +201,14 @@ class EffectAnalysis:
             return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
         if text == "emit" and node.args and isinstance(node.args[0], ast.Lambda):
             # What a fix moved to the compile boundary: a line, or a check that raises.
-            return Effects(host=f"`{text}`", raises=f"`{text}`" if node.keywords else None)
+            return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if name is None:
+            written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
+            if written and written.mutates:
+                return Effects(mutates=f"`{text}` writes in place")
             return Effects(unknown=f"`{text}` is not known")
         if name in ("print", "input", "open") or name.startswith(("logging.", "warnings.", "sys.", "time.", "os.")):
-            return Effects(host=f"`{text}`")
+            return _on_host(f"`{text}`")
         if name.startswith("Tensor."):
             api = torch_api.method(name.removeprefix("Tensor."))
             metadata = name.removeprefix("Tensor.") in (
@@ -228,13 +245,13 @@ class EffectAnalysis:
         if name in LEGACY_CONSTRUCTORS and facts.value(node).is_tensor:
             return Effects(raises=None if _holds_numbers(node) else f"`{ast.unparse(node)}` may raise")
         if name in _READING_BUILTINS and any(_is_tensor(facts.value(a)) for a in node.args):
-            return Effects(host=f"`{text}` reads the tensor's value")
+            return _on_host(f"`{text}` reads the tensor's value")
         if name in _PURE_BUILTINS:
             return Effects(raises=f"`{text}` may raise") if name in _RAISING_BUILTINS and len(node.args) == 1 else PURE
         if name.startswith("math."):
             return Effects(raises=f"`{text}` may raise a domain error")
         if name.startswith("numpy."):
-            return Effects(random=f"`{text}`") if ".random." in name else Effects(host=f"`{text}`")
+            return Effects(random=f"`{text}`") if ".random." in name else _on_host(f"`{text}`")
         if name.startswith(("random.", "secrets.")):
             return Effects(random=f"`{text}`")
         made = self.inference.project.resolve(name)
@@ -271,10 +288,12 @@ class EffectAnalysis:
                 for k in node.keywords
             )
         )
+        reads = f"`{text}` reads the tensor's value" if api.host else None
         return Effects(
             random=f"`{text}` draws random numbers" if draws else None,
             mutates=f"`{text}` writes in place" if writes else None,
-            host=f"`{text}` reads the tensor's value" if api.host else None,
+            host=reads,
+            always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
 

@@ -73,8 +73,10 @@ class Legality:
                 yield Obstacle(f"a branch is not free of effects: {effects.random}", "rng-stream")
             if effects.mutates is not None:
                 yield Obstacle(f"a branch is not free of effects: {effects.mutates}")
-            if effects.host is not None:
-                yield Obstacle(f"a branch has an effect on the host: {effects.host}")
+            if effects.always is not None:
+                yield Obstacle(f"a branch has an effect on the host: {effects.always}")
+            elif effects.host is not None:
+                yield Obstacle(f"a branch may log on the other side's inputs: {effects.host}", "branches-total")
             if effects.raises is not None:
                 yield Obstacle(f"a branch may fail on the other side's inputs: {effects.raises}", "branches-total")
             if effects.unknown is not None:

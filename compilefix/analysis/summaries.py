@@ -17,16 +17,18 @@ def from_summary(
     arguments: Mapping[str, Value] | None = None,
     *,
     closure: bool = False,
+    memoized: bool = False,
 ) -> Value:
     """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here.
 
     closure: whether the callee is a nested function, which hands out what it found in the functions round it.
+    memoized: whether another call may get the same tensor.
     """
     tokens = _all_storage(summary)
     shared: list[Value] = list(operands)
     if arguments is not None:
         shared = [v for name, v in arguments.items() if f"param:{name}" in tokens]
-    held = frozenset(f"self.{place}" for t in tokens if t.startswith(("self.", "global.")))
+    held = frozenset(f"self.{place}" for t in tokens if memoized or t.startswith(("self.", "global.")))
     held |= tokens if closure else tokens & {ANY_MEMORY}
     storage = frozenset({place}).union(held, *(v.storage for v in shared))
     leaves = extra.union(*(v.leaves for v in operands))

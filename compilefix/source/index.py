@@ -71,6 +71,11 @@ class Function:
         return any(d.rpartition(".")[2] in ("property", "cached_property") for d in self.decorators)
 
     @property
+    def is_memoized(self) -> bool:
+        """Whether `functools` keeps what a call returned, and returns it again."""
+        return any(d.rpartition(".")[2] in ("lru_cache", "cache", "cached_property") for d in self.decorators)
+
+    @property
     def parameters(self) -> tuple[ast.arg, ...]:
         """All parameters in order, `*args` and `**kwargs` left out."""
         args = self.node.args

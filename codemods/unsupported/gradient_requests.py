@@ -1,0 +1,92 @@
+"""A statement that asks for the gradient of a local tensor (`h.requires_grad = True`): what else it is used for."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+_ANOTHER_TENSOR = frozenset({"unsqueeze", "view", "transpose", "permute", "expand", "narrow", "select", "unfold"})
+_COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "put"})
+_TELLS = frozenset({"requires_grad", "is_leaf", "grad_fn", "retains_grad", "_backward_hooks"})
+
+
+def made_here(owner: ast.Name, scope: Scope) -> bool:
+    """Whether what a name holds is a tensor that the function made: a new one, or a view, which is another object."""
+    value = scope.value(owner)
+    if not value.may_be(Kind.TENSOR) or value.origin:
+        return False
+    line = owner.lineno
+    before = [s for s in scope.of(ast.Assign) if s.lineno < line and _binds(s, owner.id)]
+    if not before:
+        return False
+    last = before[-1]
+    if scope.block(last) is not scope.block(scope.statement(owner)) and not _leads_to(last, owner, scope):
+        return False
+    made = last.value
+    if isinstance(made, ast.Subscript):
+        parts = made.slice.elts if isinstance(made.slice, ast.Tuple) else [made.slice]
+        return any(isinstance(p, ast.Slice) or (isinstance(p, ast.Constant) and p.value is None) for p in parts)
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _ANOTHER_TENSOR:
+        return True
+    return value.is_tensor and bool(value.storage) and not any(t.startswith(_OUTSIDE) for t in value.storage)
+
+
+_OUTSIDE = ("param:", "self.", "global.")
+
+
+def _binds(statement: ast.Assign, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for t in statement.targets for n in ast.walk(t))
+
+
+def _leads_to(statement: ast.Assign, owner: ast.Name, scope: Scope) -> bool:
+    """Whether an assignment stands in a block round the name, so that nothing else can have bound it."""
+    block = scope.block(statement)
+    return any(around in block for around in scope.ancestors(owner))
+
+
+def kept_by(owner: ast.expr, scope: Scope) -> str | None:
+    """A use of a local tensor that keeps it for later, or tells whether it requires a gradient."""
+    if not isinstance(owner, ast.Name):
+        return f"`{snippet(owner)}` is no local name"
+    used = False
+    for use in scope.function.of(ast.Name):
+        if use.id != owner.id or use is owner or not isinstance(use.ctx, ast.Load):
+            continue
+        parent = scope.parents.get(use)
+        if parent is None:
+            return f"`{owner.id}` is used in a nested function"
+        if isinstance(parent, ast.Attribute):
+            if parent.attr in _TELLS and not isinstance(parent.ctx, ast.Store):
+                return f"`{snippet(parent)}` tells whether it requires a gradient"
+            used = True
+            continue
+        if isinstance(parent, ast.Tuple | ast.List | ast.IfExp | ast.Starred):
+            parent = scope.parents.get(parent)
+        if isinstance(parent, ast.Assign):
+            return f"`{owner.id}` gets another name, or is stored"
+        if isinstance(parent, ast.keyword):
+            parent = scope.parents.get(parent)
+        if isinstance(parent, ast.Return):
+            continue
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in _COLLECTS:
+            return f"`{snippet(parent)}` keeps it"
+        if not isinstance(parent, ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare):
+            return f"`{owner.id}` leaves the function, or is given to unknown code"
+        used = True
+    return None if used else "the tensor is made for the caller, who may ask for its gradient"
+
+
+def without_guard(statement: ast.stmt, scope: Scope) -> ast.stmt:
+    """The statement, or the `if` of plain flags that holds nothing else."""
+    around = scope.parents.get(statement)
+    if not isinstance(around, ast.If) or around.body != [statement] or around.orelse:
+        return statement
+    is_elif = getattr(scope.parents.get(around), "orelse", None) == [around]
+    plain = all(
+        isinstance(n, ast.Name | ast.Attribute | ast.BoolOp | ast.UnaryOp | ast.boolop | ast.unaryop | ast.expr_context)
+        for n in ast.walk(around.test)
+    )
+    return around if plain and not is_elif and len(scope.block(around)) > 1 else statement

@@ -1,0 +1,73 @@
+"""Which effects inside a called function its caller does not see, or not on every call."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis import torch_api
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.values import Kind
+from compilefix.source.index import Project
+
+_OUTSIDE = ("param:", "self.", "global.")
+_SAYS = ("logging.", "loguru.", "warnings.warn")
+_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+
+
+def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> bool:
+    """Whether a write in place is into a tensor that the function made itself, or into the context of its gradient.
+
+    A nested function is not asked: what it finds in the functions round it is not its own.
+    """
+    if facts.function.parent is not None:
+        return False
+    if isinstance(node, ast.Attribute):
+        return _is_context(node.value, facts, project)
+    owner = _written(node, facts)
+    if owner is None:
+        return False
+    value = facts.value(owner)
+    return value.is_tensor and bool(value.storage) and not any(t.startswith(_OUTSIDE) for t in value.storage)
+
+
+def _written(node: ast.AST, facts: FunctionFacts) -> ast.expr | None:
+    """The only tensor that a node writes into."""
+    if isinstance(node, ast.AugAssign):
+        return node.target.value if isinstance(node.target, ast.Subscript) else node.target
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if not isinstance(node, ast.Call) or node in facts.calls or facts.value(node.func).may_be(Kind.OBJECT):
+        return None
+    name = facts.callee(node) or ""
+    out = next((k.value for k in node.keywords if k.arg == "out"), None)
+    if out is not None:
+        return out
+    method = name.startswith("Tensor.")
+    api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
+    if api is None or api.mutates_training:
+        return None
+    if method:
+        return node.func.value if isinstance(node.func, ast.Attribute) else None
+    return node.args[0] if node.args else None
+
+
+def _is_context(owner: ast.expr, facts: FunctionFacts, project: Project) -> bool:
+    """Whether attributes of a name are those of `ctx` in a `torch.autograd.Function`."""
+    function = facts.function
+    if function.cls is None or not function.is_static or not function.parameters:
+        return False
+    ancestors = project.ancestors(function.cls)
+    named = isinstance(owner, ast.Name) and owner.id == function.parameters[0].arg
+    return named and any(isinstance(base, str) and base in _FUNCTIONS for base in ancestors)
+
+
+def said_sometimes(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call prints, logs or warns, and stands under a condition, or in a function that is run once only."""
+    name = facts.callee(node) or ""
+    noted = isinstance(node.func, ast.Name) and node.func.id == "emit"
+    if node in facts.calls or not (name == "print" or name.startswith(_SAYS) or noted):
+        return False
+    if facts.function.is_memoized:
+        return True
+    ways = [way for test in facts.function.of(ast.If) for way in (test.body, test.orelse) if way]
+    return any(way[0].lineno <= node.lineno <= (way[-1].end_lineno or 0) for way in ways)
