@@ -55,12 +55,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.selection import Given, Template, imports
 from compilefix.source.snippets import snippet
 
 
@@ -105,6 +106,8 @@ class MaskedReduction(Rule):
             return self.declined(scope, found.node, message, draft.broken)
         if len(draft.group) > 1 and any(other.elements.named for other in draft.group):
             return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
+        if unnamed := _unnamed(draft, scope):
+            return self.declined(scope, found.node, message, f"give `{snippet(unnamed)}` a name: how many dimensions?")
         if len(draft.group) > 1:
             edits = group_edits(draft.group, scope)
         else:
@@ -118,14 +121,61 @@ class MaskedReduction(Rule):
         return self.fixed(scope, place, message, Fix(edits, imports(scope), assumptions, reasons))
 
 
+def _unnamed(draft: Draft, scope: Scope) -> ast.expr | None:
+    """What would need a name before the statement, where no statement can be put."""
+    parts = [node for other in draft.group for node in other.elements.hoists.values()]
+    several = len(draft.group) > 1 or draft.inner
+    return parts[0] if parts and (several or not _takes_lines(draft.found.node, scope)) else None
+
+
+_SOMETIMES = ast.IfExp | ast.BoolOp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def _takes_lines(node: ast.expr, scope: Scope) -> bool:
+    """Whether what an expression needs may be computed before its statement."""
+    statement = scope.statement(node)
+    named = isinstance(statement, ast.Return | ast.AugAssign | ast.Expr) or (
+        isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    )
+    around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
+    computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
+    return named and computed and not any(isinstance(a, _SOMETIMES) for a in around)
+
+
+def _is_alone(statement: ast.AST | None) -> bool:
+    """Whether a statement that holds only an expression returns it, or gives it a name."""
+    named = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    return isinstance(statement, ast.Return) or (named and isinstance(statement.targets[0], ast.Name))  # type: ignore[union-attr]
+
+
 def _edits(node: ast.expr, code: str, elements: Elements, template: Template) -> tuple[Edit, ...]:
-    """The replacement of a whole statement where the expression is all that it computes, else of the expression."""
+    """The replacement of a whole statement where the expression is all that it computes, or lines stand before it."""
     scope = elements.scope
-    statement = scope.parents.get(node)
-    if isinstance(statement, ast.Return) or (
-        isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
-    ):
-        lines, code = elements.hoisted(code)
-        head = "return" if isinstance(statement, ast.Return) else f"{ast.unparse(statement.targets[0])} ="
-        return elements.edits(statement, [*lines, f"{head} {code}"], template)
+    statement = scope.statement(node)
+    alone = scope.parents.get(node) is statement and _is_alone(statement)
+    lines = [f"{name} = {template.use(part)}" for name, part in elements.hoists.items()]
+    if alone or _takes_lines(node, scope):
+        more, shorter = elements.hoisted(elements.with_names(code, template))
+        lines += [elements.with_names(line, template) for line in more]
+        if alone or lines:
+            code = shorter if alone else bracketed(node, shorter, scope)
+            return elements.edits(statement, [*lines, _rewritten(statement, node, code, template)], template)
     return elements.edits(node, [bracketed(node, code, scope)], template)
+
+
+def _rewritten(statement: ast.stmt, node: ast.expr, code: str, template: Template) -> str:
+    """A statement with other code for an expression in it."""
+    mark = ast.Name("compilefix_reduced", ast.Load())
+    value: ast.expr = statement.value  # type: ignore[attr-defined]
+    text = code
+    if value is not node:
+        whole = template.code(Given(value, ((node, Given(mark, built=True)),)))
+        text = whole.replace(mark.id, code)
+    if isinstance(statement, ast.Return):
+        return f"return {text}"
+    if isinstance(statement, ast.Assign):
+        return f"{template.use(statement.targets[0])} = {text}"
+    if isinstance(statement, ast.AugAssign):
+        symbol = ast.unparse(ast.AugAssign(ast.Name("a", ast.Store()), statement.op, ast.Constant(1))).split()[1]
+        return f"{template.use(statement.target)} {symbol} {text}"
+    return text

@@ -135,11 +135,14 @@ def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:
     return [Obstacle(f"`{snippet(mask)}` is not proved to be boolean", "boolean-mask")]
 
 
-def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[str, list[Obstacle]]:
+def laid_over(
+    mask: Mask, tensor: ast.expr, scope: Scope, code: str, names: tuple[str | None, str | None] = (None, None)
+) -> tuple[str, list[Obstacle]]:
     """Code for the mask with the dimensions of a tensor, and what is not proved.
 
     An index aligns the mask with the first dimensions, broadcasting with the last. `code` is how the mask is written,
-    an atom. Where the shapes do not fit the index raises, and the selection may not.
+    an atom. Where the shapes do not fit the index raises, and the selection may not. `names` are those that mask and
+    tensor get before the code, where they have none.
     """
     if mask.broadcast:
         return code, []
@@ -159,34 +162,46 @@ def laid_over(mask: Mask, tensor: ast.expr, scope: Scope, code: str) -> tuple[st
             return code, [Obstacle(f"`{snippet(mask.node)}` has more dimensions than `{snippet(tensor)}`")]
         return (f"{code}[{', '.join(['...', *['None'] * missing])}]" if missing else code), [unproved]
     behind = f" - {mask.leading}" if mask.leading else ""
-    counted = _same_dimensions(mask.node, scope)
-    if counted is None or not isinstance(tensor, ast.Name | ast.Attribute):
-        return code, [_UNNAMED]
-    missing_code = f"{ast.unparse(tensor)}.dim(){behind} - {counted}.dim()"
+    counted = names[0] or same_dimensions(mask.node, scope)
+    whole = names[1] or (ast.unparse(tensor) if isinstance(tensor, ast.Name | ast.Attribute) else None)
+    if counted is None or whole is None:
+        return code, [UNNAMED]
+    missing_code = f"{whole}.dim(){behind} - {counted}.dim()"
     return f"{code}[(...,) + (None,) * ({missing_code})]", [unproved]
 
 
-_UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
+UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
 
 
-def _same_dimensions(node: ast.expr, scope: Scope) -> str | None:
+def same_dimensions(node: ast.expr, scope: Scope) -> str | None:
     """A name that holds a tensor of as many dimensions as the mask: `x` for `x > 0` and `~x`."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.UnaryOp):
-        return _same_dimensions(node.operand, scope)
+        return same_dimensions(node.operand, scope)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         other = scope.value(node.comparators[0])
         if other.is_(Kind.STATIC, Kind.SIZE) or other.is_scalar_tensor:
-            return _same_dimensions(node.left, scope)
+            return same_dimensions(node.left, scope)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        left, right = _same_dimensions(node.left, scope), _same_dimensions(node.right, scope)
+        left, right = same_dimensions(node.left, scope), same_dimensions(node.right, scope)
         return left if left == right else None
-    if isinstance(node, ast.Call) and len(node.args) == 1 and (scope.callee(node) or "") in _TESTS:
-        return _same_dimensions(node.args[0], scope)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and scope.value(node).is_tensor:
+        return ast.unparse(node)
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    name = scope.callee(node) or ""
+    if len(node.args) == 1 and name in _TESTS:
+        return same_dimensions(node.args[0], scope)
+    if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute):
+        numbers = all(scope.value(a).is_(Kind.STATIC, Kind.SIZE) for a in node.args)
+        if node.func.attr in _CONVERSIONS or (node.func.attr in _COMPARISONS and numbers):
+            return same_dimensions(node.func.value, scope)
     return None
 
 
+_CONVERSIONS = frozenset({"bool", "to", "type", "type_as", "contiguous", "clone", "detach", "logical_not"})
+_COMPARISONS = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isinf", "isfinite"})
 _TESTS = frozenset({"torch.isnan", "torch.isinf", "torch.isfinite", "torch.logical_not"})
 
 

@@ -8,6 +8,7 @@ parts that it takes over unchanged (`a`, `b`, `2`) are atoms: names whose text i
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +19,14 @@ from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
-from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, masked_select_of
+from compilefix.codemods.dynamic_shapes.masks import (
+    UNNAMED,
+    Mask,
+    boolean,
+    laid_over,
+    masked_select_of,
+    same_dimensions,
+)
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
@@ -38,7 +46,8 @@ class Elements:
     a tensor. safe_codes: how bases are, with a harmless number where the mask is false. reductions: what
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
-    made one number, with the last dimension. named: statements that the code needs before it.
+    made one number, with the last dimension. named: statements that the code needs before it. hoists: mask and tensor
+    that get a name before it, as their dimensions are asked.
     """
 
     mask: Mask
@@ -54,6 +63,7 @@ class Elements:
     reduced: frozenset[ast.expr] = frozenset()
     row_bases: set[str] = field(default_factory=set)
     named: list[str] = field(default_factory=list)
+    hoists: dict[str, ast.expr] = field(default_factory=dict)
     _in_row: bool = False
 
     def __post_init__(self) -> None:
@@ -313,10 +323,38 @@ class Elements:
         if isinstance(self.mask.node, ast.Name):
             plain = self.mask.node.id
         code, obstacles = laid_over(self.mask, tensor, self.scope, plain)
+        if UNNAMED in obstacles:
+            names = self._hoisted_name("mask", self.mask.node), self._hoisted_name("values", tensor)
+            if names[0] is not None and names[1] is not None:
+                plain = names[0] if names[0] in self.hoists else plain
+                code, obstacles = laid_over(self.mask, tensor, self.scope, plain, names)
+            if names[0] in self.hoists:
+                self.over_codes.append(code)
+                self.obstacles.extend(o for o in obstacles if o not in self.obstacles)
+                return code
         if code != plain and not isinstance(self.mask.node, ast.Name):
             code = code.replace(plain, f"({plain})")
         self.obstacles.extend(o for o in obstacles if o not in self.obstacles)
         self.over_codes.append(code)
+        return code
+
+    def _hoisted_name(self, wanted: str, node: ast.expr) -> str | None:
+        """The name of a mask or tensor whose dimensions are asked; one before the statement where it has none."""
+        own = same_dimensions(node, self.scope) if wanted == "mask" else None
+        if own is not None:
+            return own
+        if isinstance(node, ast.Name | ast.Attribute):
+            return ast.unparse(node)
+        name = free_name(wanted, self.scope, self.hoists)
+        self.hoists[name] = node
+        return name
+
+    def with_names(self, code: str, template: Template) -> str:
+        """The code with the names of what gets one before it."""
+        for token, part in template.parts.items():
+            name = next((name for name, node in self.hoists.items() if node is part), None)
+            if name is not None:
+                code = re.sub(rf"(?<![\w\])])\(\{{{token}\}}\)", name, code).replace(f"{{{token}}}", name)
         return code
 
     def replaced(self, tree: ast.expr, value: Value, over: str, template: Template) -> dict[str, str]:
@@ -358,7 +396,7 @@ class Elements:
             for old, new in named.items():
                 text = text.replace(old, new)
             if "(" in text and code.count(text) > 1:
-                free = free_name(wanted, self.scope, lines)
+                free = free_name(wanted, self.scope, [*self.hoists, *lines])
                 lines.append(f"{free} = {text}")
                 named[text] = free
                 code = code.replace(text, free)

@@ -246,6 +246,16 @@ class _Fill(cst.CSTTransformer):
                     return self.kept[-1]
         return updated_node
 
+    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
+        # `(a - b)[mask]` needed its parentheses, `values = a - b` does not; over several lines they hold it together.
+        placed = isinstance(original_node.value, cst.Name) and original_node.value.value in self.parts
+        value = updated_node.value
+        if placed and isinstance(value, _OPERATIONS) and len(value.lpar) == 1:
+            bare = value.with_changes(lpar=[], rpar=[])
+            if "\n" not in cst.Module([]).code_for_node(value):
+                return updated_node.with_changes(value=bare)
+        return updated_node
+
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         # A generator or a walrus that stood alone needs parentheses beside other arguments.
         if isinstance(updated_node.value, cst.NamedExpr | cst.GeneratorExp) and not updated_node.value.lpar:

@@ -1451,7 +1451,6 @@ _UNTOUCHED_WRITES = frozenset(
 _UNTOUCHED_REDUCTIONS = frozenset(
     {
         "count_shape",
-        "rowmean1d",
         "nonzero_numel2d",
         "mask_of_selected_written",
         "selected_before_change",
