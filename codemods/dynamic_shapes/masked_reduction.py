@@ -1,10 +1,10 @@
 """CF503: one number made of the elements that a mask selects.
 
 ## What it does
-Finds sums, means, maxima, counts and losses over masked elements (`x[mask].mean()`, `x.masked_select(mask).sum()`,
-`len(mask.nonzero())`, `F.mse_loss(a[mask], b[mask])`, also with loss modules) and histograms of them
-(`torch.bincount(x[mask], minlength=n)`), and computes them over all elements, with
-the others replaced by what does not count.
+Finds sums, means, maxima, variances, counts and losses over masked elements (`x[mask].mean()`,
+`x.masked_select(mask).sum()`, `len(mask.nonzero())`, `F.mse_loss(a[mask], b[mask])`, also with loss modules) and
+histograms of them (`torch.bincount(x[mask], minlength=n)`), and computes them over all elements, with the others
+replaced by what does not count.
 
 ## Why is this bad
 `x[mask]` has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -46,7 +46,10 @@ error, and becomes minus infinity (`mask-not-empty`). A count was a Python numbe
 the elements before they are reduced must treat each by itself, see CF502; where the mask is not proved to have the
 tensor's shape the fix needs `same-shape-dtype`. Elements that are not selected may be NaN or inf: they are replaced
 before anything is computed whose derivative is not finite for them. A class number as large as `minlength` made
-`bincount` longer, and raises (`index-in-range`).
+`bincount` longer, and raises (`index-in-range`). A mask or tensor whose number of dimensions must be asked, and the
+mean that a variance needs, get a name before the statement; where no statement can stand there is no fix. The standard
+deviation of equal elements has a gradient of zero, its root has none (`finite-derivative`), and of fewer than two
+elements PyTorch warns (`mask-not-empty`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -55,9 +58,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 
-from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits
+from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -106,8 +108,6 @@ class MaskedReduction(Rule):
             return self.declined(scope, found.node, message, draft.broken)
         if len(draft.group) > 1 and any(other.elements.named for other in draft.group):
             return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
-        if unnamed := _unnamed(draft, scope):
-            return self.declined(scope, found.node, message, f"give `{snippet(unnamed)}` a name: how many dimensions?")
         if len(draft.group) > 1:
             edits = group_edits(draft.group, scope)
         else:
@@ -119,27 +119,6 @@ class MaskedReduction(Rule):
         earlier = selection is not None and scope.statement(selection) is not scope.statement(found.node)
         place = selection if selection is not None and earlier else found.node
         return self.fixed(scope, place, message, Fix(edits, imports(scope), assumptions, reasons))
-
-
-def _unnamed(draft: Draft, scope: Scope) -> ast.expr | None:
-    """What would need a name before the statement, where no statement can be put."""
-    parts = [node for other in draft.group for node in other.elements.hoists.values()]
-    several = len(draft.group) > 1 or draft.inner
-    return parts[0] if parts and (several or not _takes_lines(draft.found.node, scope)) else None
-
-
-_SOMETIMES = ast.IfExp | ast.BoolOp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-def _takes_lines(node: ast.expr, scope: Scope) -> bool:
-    """Whether what an expression needs may be computed before its statement."""
-    statement = scope.statement(node)
-    named = isinstance(statement, ast.Return | ast.AugAssign | ast.Expr) or (
-        isinstance(statement, ast.Assign) and len(statement.targets) == 1
-    )
-    around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
-    computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
-    return named and computed and not any(isinstance(a, _SOMETIMES) for a in around)
 
 
 def _is_alone(statement: ast.AST | None) -> bool:
@@ -154,7 +133,7 @@ def _edits(node: ast.expr, code: str, elements: Elements, template: Template) ->
     statement = scope.statement(node)
     alone = scope.parents.get(node) is statement and _is_alone(statement)
     lines = [f"{name} = {template.use(part)}" for name, part in elements.hoists.items()]
-    if alone or _takes_lines(node, scope):
+    if alone or takes_lines(node, scope):
         more, shorter = elements.hoisted(elements.with_names(code, template))
         lines += [elements.with_names(line, template) for line in more]
         if alone or lines:

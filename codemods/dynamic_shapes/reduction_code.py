@@ -12,7 +12,7 @@ from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
-from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, spread_of
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
 from compilefix.codemods.selection import Template, torch_name, where
@@ -147,7 +147,7 @@ def _histogram(found: Reduction, tree: ast.expr, value: Value, elements: Element
 
 def _reduced(
     found: Reduction, code: str, value: Value, over: str, first: ast.expr, elements: Elements, template: Template
-) -> str:
+) -> str | None:
     kind = found.kind
     select = f"{where(elements.scope)}({over}, {code}, {{fill}})"
     if kind in ("any", "all"):
@@ -183,9 +183,37 @@ def _reduced(
                 "same-shape-dtype",
             )
         )
+    if kind in ("std", "var"):
+        return _spread(found, code, value, select, _count(over, first, elements, template), elements)
     if found.rows or (elements.row_bases and not elements.named):
         return f"{total} / {template.use(found.mask.node, operand=True)}.sum()"
     return f"{total} / {_count(over, first, elements, template)}"
+
+
+def _spread(found: Reduction, code: str, value: Value, select: str, count: str, elements: Elements) -> str | None:
+    """The variance or standard deviation: the mean gets a name before it."""
+    if elements.row_bases or elements.named or not isinstance(found.node, ast.Call):
+        elements.obstacles.append(Obstacle(f"`{snippet(found.node)}` is not made of the elements one by one"))
+        return None
+    if value.dtype == "complex":
+        elements.obstacles.append(Obstacle("the variance of complex numbers is real"))
+    spread = spread_of(found.node, elements.scope)
+    assert spread is not None
+    short, _, less = spread
+    elements.obstacles.append(Obstacle(f"`{short}` warns of fewer than two elements", "mask-not-empty"))
+    if short == "std" and value.leaves:
+        reason = f"`{snippet(found.node)}` has a gradient of zero where all elements are equal, and a root has none"
+        elements.obstacles.append(Obstacle(reason, "finite-derivative"))
+    mean = free_name("mean", elements.scope)
+    elements.before.append(f"{mean} = {select.replace('{fill}', '0')}.sum() / {count}")
+    away = select.replace(f", {code}, ", f", {code} - {mean}, ", 1).replace("{fill}", "0")
+    degrees = f"({count} - 1).clamp(min=0)" if less else count
+    variance = f"{away}.square().sum() / {degrees}"
+    if short == "var":
+        return variance
+    name = free_name("variance", elements.scope)
+    elements.before.append(f"{name} = {variance}")
+    return f"{name}.sqrt()"
 
 
 def _count(over: str, tensor: ast.expr, elements: Elements, template: Template) -> str:

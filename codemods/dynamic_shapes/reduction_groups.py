@@ -10,7 +10,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
@@ -20,6 +22,7 @@ from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
 _TOKEN = re.compile(r"\{p\d+\}")
 
@@ -56,6 +59,12 @@ def drafts_of(scope: Scope) -> list[Draft]:
     drafts.sort(key=lambda draft: found.index(draft.found))
     for group in _groups(drafts):
         _settle(group, scope)
+        for draft in group:
+            if draft.group and (unnamed := _unnamed(draft, scope)) is not None:
+                reason = f"give `{snippet(unnamed)}` a name: it takes several steps"
+                for other in draft.group:
+                    other.template.refuse([Obstacle(reason)])
+                _settle(group, scope)
     return drafts
 
 
@@ -109,6 +118,8 @@ def _connected(one: Draft, other: Draft) -> bool:
 def _settle(group: list[Draft], scope: Scope) -> None:
     """Leave out the drafts whose definitions are needed for something else, until none of these is left."""
     alive = [draft for draft in group if draft.broken is None]
+    for draft in group:
+        draft.group = []
     while True:
         nodes = [draft.found.node for draft in alive]
         failed = [draft for draft in alive if not _may_go(draft, nodes, scope)]
@@ -135,6 +146,34 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
     return draft.broken is None
 
 
+def _unnamed(draft: Draft, scope: Scope) -> ast.expr | None:
+    """What would need a name before the statement, where no statement can be put."""
+    group = draft.group
+    parts = [node for other in group for node in other.elements.hoists.values()]
+    spread = [other.found.node for other in group if other.elements.before]
+    if len(group) > 1 or draft.inner:
+        # The lines stand where the elements were selected; one mean can have the name.
+        several = len({tuple(other.elements.before) for other in group if other.elements.before}) > 1
+        spread = spread if several or draft.inner or not draft.elements.definitions else []
+        return next(iter([*parts, *spread]), None)
+    needed = [*parts, *spread]
+    return needed[0] if needed and not takes_lines(draft.found.node, scope) else None
+
+
+_SOMETIMES = ast.IfExp | ast.BoolOp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def takes_lines(node: ast.expr, scope: Scope) -> bool:
+    """Whether what an expression needs may be computed before its statement."""
+    statement = scope.statement(node)
+    named = isinstance(statement, ast.Return | ast.AugAssign | ast.Expr) or (
+        isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    )
+    around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
+    computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
+    return named and computed and not any(isinstance(a, _SOMETIMES) for a in around)
+
+
 def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
     """The edits for the drafts of a group of several.
 
@@ -145,7 +184,9 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
     definitions = sorted({d for draft in group for d in draft.elements.definitions}, key=lambda d: d.lineno)
     merged = Template()
     tokens: dict[str, str] = {}
+    before = [_merged(line, draft.template, tokens, merged) for draft in written for line in draft.elements.before]
     codes = [_merged(draft.code or "", draft.template, tokens, merged) for draft in written]
+    codes += dict.fromkeys(before)
     mask = written[0].elements.mask.node
     shared = (
         [(tokens[ast.dump(mask)], "selected")] if ast.dump(mask) in tokens and not isinstance(mask, ast.Name) else []
@@ -165,9 +206,10 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
             named[text] = name
             codes = [_replaced(code, {text: name}) for code in codes]
     edits = [scope.edit(definition, "") for definition in definitions]
+    lines += codes[len(written) :]
     if lines:
         edits[0] = scope.edit(definitions[0], "\n".join(lines), **merged.parts)
-    for draft, code in zip(written, codes, strict=True):
+    for draft, code in zip(written, codes, strict=False):
         node = draft.found.node
         edits.append(scope.edit(node, bracketed(node, code, scope), **merged.parts))
     return tuple(edits)

@@ -70,6 +70,8 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
     if loss is not None:
         found = _of(node, loss.kind, loss.source, scope)
         return None if found is None else replace(found, loss=loss)
+    if (spread := spread_of(node, scope)) is not None:
+        return _of(node, spread[0], spread[1], scope)
     if name == "len" and len(node.args) == 1 and not node.keywords:
         return _of(node, "len", node.args[0], scope)
     if (
@@ -118,6 +120,21 @@ def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool
     if rows and (mask_node.leading or mask_node.last):
         return None
     return Reduction(node, kind, source, mask_node, rows=rows)
+
+
+def spread_of(node: ast.Call, scope: Scope) -> tuple[str, ast.expr, int] | None:
+    """ "std" or "var", the elements, and the number that is taken off their count, of `x.std()`, `torch.var(x)`, ..."""
+    place, _, short = (scope.callee(node) or "").rpartition(".")
+    given = list(node.args)
+    if place == "Tensor" and isinstance(node.func, ast.Attribute):
+        given.insert(0, node.func.value)
+    if short not in ("std", "var") or place not in ("torch", "Tensor") or len(given) != 1 or len(node.keywords) > 1:
+        return None
+    less: object = 1
+    for keyword in node.keywords:
+        known = keyword.arg in ("unbiased", "correction") and isinstance(keyword.value, ast.Constant)
+        less = keyword.value.value if known and isinstance(keyword.value, ast.Constant) else None
+    return (short, given[0], int(less)) if isinstance(less, int) and less in (0, 1) else None
 
 
 def counted_classes(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] | None:

@@ -47,7 +47,8 @@ class Elements:
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
     made one number, with the last dimension. named: statements that the code needs before it. hoists: mask and tensor
-    that get a name before it, as their dimensions are asked.
+    that get a name before it, as their dimensions are asked. before: lines that the code needs before it, which use
+    what it uses.
     """
 
     mask: Mask
@@ -64,6 +65,7 @@ class Elements:
     row_bases: set[str] = field(default_factory=set)
     named: list[str] = field(default_factory=list)
     hoists: dict[str, ast.expr] = field(default_factory=dict)
+    before: list[str] = field(default_factory=list)
     _in_row: bool = False
 
     def __post_init__(self) -> None:
@@ -391,16 +393,18 @@ class Elements:
         texts = [*((text, "selected") for text in self.over_codes), *((text, "safe") for text in self.safe_codes)]
         lines: list[str] = []
         named: dict[str, str] = {}
+        whole = "\n".join([*self.before, code])
         for candidate, wanted in texts:
             text = candidate
             for old, new in named.items():
                 text = text.replace(old, new)
-            if "(" in text and code.count(text) > 1:
-                free = free_name(wanted, self.scope, [*self.hoists, *lines])
+            if "(" in text and whole.count(text) > 1:
+                free = free_name(wanted, self.scope, [*self.hoists, *self.before, *lines])
                 lines.append(f"{free} = {text}")
                 named[text] = free
-                code = code.replace(text, free)
-        return [*self.named, *lines], code
+                whole = whole.replace(text, free)
+        *before, code = whole.split("\n")
+        return [*self.named, *lines, *before], code
 
     def edits(self, node: ast.AST, lines: Sequence[str], template: Template) -> tuple[Edit, ...]:
         """The replacement of a statement or expression, of which only the last line must stay where it is.

@@ -122,10 +122,13 @@ class _Apply(cst.CSTTransformer):
         self.line_length = line_length
         self.depth = 0
         self.gone: list[cst.CSTNode] = []
+        self.rewritten = False
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.IndentedBlock):
             self.depth += 1
+        elif isinstance(node, cst.SimpleStatementLine):
+            self.rewritten = False
         return id(node) not in self.pending
 
     def on_leave(  # type: ignore[override]
@@ -137,18 +140,26 @@ class _Apply(cst.CSTTransformer):
             updated = self._comments_passed_on(updated)
         found = self.pending.pop(id(original), None)
         if found is None:
-            return cast(cst.CSTNode, super().on_leave(original, updated))
+            left = cast(cst.CSTNode, super().on_leave(original, updated))
+            return self._wrapped(left) if self.rewritten and isinstance(left, cst.SimpleStatementLine) else left
         edit = found[0]
         if not edit.statement:
             return self._expression(edit, cast(cst.BaseExpression, original))
         return self._statements(edit, cast(cst.BaseStatement, original))
 
     def _expression(self, edit: Edit, original: cst.BaseExpression) -> cst.BaseExpression:
+        self.rewritten = True
         parsed = cst.parse_expression(self._filled(edit), config=self.module.config_for_parsing)
         new = cast(cst.BaseExpression, parsed.visit(_Fill(self._parts(edit))))
         if original.lpar and not new.lpar:
             new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
         return new
+
+    def _wrapped(self, statement: cst.SimpleStatementLine) -> cst.BaseStatement:
+        """A line that an expression in it has made too long; what a comment behind it makes long stays."""
+        wrapping = Wrapping(self.module.default_indent, self.line_length, ())
+        bare = statement.with_changes(trailing_whitespace=cst.TrailingWhitespace())
+        return statement if wrapping.statement(bare, self.depth) is bare else wrapping.statement(statement, self.depth)
 
     def _statements(
         self, edit: Edit, original: cst.BaseStatement
