@@ -9,7 +9,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, read_of
+from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
 
 _WHOLE = ("torch.equal", "Tensor.equal", "torch.allclose", "Tensor.allclose")
@@ -269,6 +269,8 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
             return _chain(test, scope, template, operand=operand)
         if any(_read(o, scope) for o in (test.left, test.comparators[0])):
             return compared_reads(test, scope, template, operand=operand)
+    if template.mixes and value.kinds == _TENSOR_OR_FIXED:
+        return _tensor_or_bool(test, scope, template)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
         template.refuse([Obstacle(reason)])
@@ -281,6 +283,17 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return template.use(test, operand=operand or bool(reshape)) + reshape
     code = f"{template.use(test, operand=True)}{reshape} != 0"
     return f"({code})" if operand else code
+
+
+# Not what shapes decide: a check of shapes must come before what fails on other shapes.
+_TENSOR_OR_FIXED = frozenset({Kind.TENSOR, Kind.STATIC})
+
+
+def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:
+    """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is."""
+    template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
+    code = f"{torch_name(scope)}.as_tensor({template.use(test)})"
+    return f"{code}.reshape(())" if scope.value(test).dtype == "bool" else f"({code}.reshape(()) != 0)"
 
 
 def _named(test: ast.expr, read: ast.Call, scope: Scope, template: Template) -> str:

@@ -62,12 +62,15 @@ class Template:
     """Code under construction: text with placeholders, the nodes that these stand for, and the open obstacles.
 
     edits: what else must change in the function for the code to be right. named: conditions that have a name already.
+    mixes: whether a condition may be made of what is a tensor on one way and a Python bool on another: it may then be
+    on another device than the tensors of the function.
     """
 
     parts: dict[str, ast.AST] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     named: dict[tuple[ast.expr, ...], str] = field(default_factory=dict)
+    mixes: bool = False
     _stays: tuple[int, int, int] = (0, 0, 0)
 
     def use(self, node: ast.AST, *, operand: bool = False) -> str:

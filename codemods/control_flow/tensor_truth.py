@@ -101,7 +101,7 @@ class TensorTruth(Rule):
         if not tests or (plain and _asserted_in_graph(made.test, scope)):
             return
         message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
-        template = Template()
+        template = Template(mixes=True)
         template.refuse([Obstacle("what stands behind the assert runs before it is raised", "exception-late")])
         try:
             code = late_check(ast.UnaryOp(ast.Not(), made.test), node, made, scope, template)

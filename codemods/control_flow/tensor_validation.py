@@ -124,7 +124,7 @@ class TensorValidation(Rule):
 
     def _judge(self, node: ast.If, statement: ast.Raise, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{ast.unparse(tests[0])}` {tensor_words(tests[0], scope)}: the check breaks the graph"
-        template = Template()
+        template = Template(mixes=True)
         template.refuse([LATE])
         chain = _links_before(node, scope)
         try:
