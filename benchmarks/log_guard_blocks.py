@@ -1,13 +1,16 @@
 """What a log line and a guard in each block of a model cost: as written, and carried to the compile boundary.
 
     python benchmarks/log_guard_blocks.py --json log_guard_blocks.json
+    python benchmarks/log_guard_blocks.py --mode reduce-overhead --processes 1 --at-once 6
     python benchmarks/log_guard_blocks.py --device cpu --mode default --blocks 2 --width 16 --rounds 3
 
 Three arms are timed in turns: the blocks without log line and guard, as written, and as written but rewritten by
 compilefix while it is imported (nothing is written beside it). Before that, 50 calls of the rewritten arm with new
 values must run one graph each and compile nothing, with the same results and log records as eager. Each arm has a
 process of its own, not only because a failed CUDA graph ends a process: under PyTorch 2.11 the model without log lines
-took 0.31 ms in `reduce-overhead`, and 0.50 ms in a process in which the one with graph breaks had run once. Prints a
+took 0.31 ms in `reduce-overhead`, and 0.50 ms in a process in which the one with graph breaks had run once. Starting
+and compiling take nearly all the time, so that several comparisons (`--at-once`) do that together; their rounds come
+one comparison after the other, while the others wait. Prints a
 table, and writes JSON with `--json`; the exit code is 1 where text, results or graphs are not as they should be. The
 times are for people.
 """
@@ -17,8 +20,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
+import functools
 import json
 import logging
+import os
 import platform
 import statistics
 import subprocess
@@ -32,8 +37,9 @@ HERE = Path(__file__).resolve().parent
 MODEL = HERE / "log_guard_model.py"
 ASSUMPTIONS = frozenset({"log-late", "exception-late"})
 CHECKED_CALLS = 50
-KINDS = ("log", "check", "raise", "clamp")
-"""A log line alone, a check that raises alone, a log line with such a check, and one with a guard that clamps."""
+KINDS = ("log", "print", "check", "raise", "print-raise", "clamp")
+"""A log line alone, a printed one, a check that raises alone, each line with such a check, and one with a guard that
+clamps."""
 ARMS = ("without", "as written", "rewritten")
 RATIOS = {
     "rewritten over without": ("rewritten", "without"),
@@ -49,12 +55,16 @@ def main() -> int:
         return 0
     reports = []
     for mode in options.mode or ["reduce-overhead", "default"]:
-        for guard in options.guard or KINDS:
-            runs = [_in_processes(options, mode, guard, number) for number in range(options.processes)]
-            reports.append(_report(mode, guard, [run for run in runs if run is not None]))
+        guards = options.guard or KINDS
+        wanted = [(guard, number) for number in range(options.processes) for guard in guards]
+        found: dict[str, list[dict[str, Any]]] = {guard: [] for guard in guards}
+        for first in range(0, len(wanted), options.at_once):
+            for guard, run in _in_processes(options, mode, wanted[first : first + options.at_once]):
+                found[guard].append(run)
+        reports += [_report(mode, guard, runs) for guard, runs in found.items()]
+        if options.json is not None:
+            options.json.write_text(json.dumps({"version": 1, "reports": reports}, indent=2) + "\n", encoding="utf-8")
     _print(reports)
-    if options.json is not None:
-        options.json.write_text(json.dumps({"version": 1, "reports": reports}, indent=2) + "\n", encoding="utf-8")
     return 0 if all(report["runs"] and not report["wrong"] for report in reports) else 1
 
 
@@ -70,35 +80,60 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--calls", type=int, default=20, help="calls of each arm in a round")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=max(1, (os.cpu_count() or 1) // 4),
+        help="how many comparisons, of three processes each, compile together; one for four cores",
+    )
     parser.add_argument("--backend", default="inductor")
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--child", choices=ARMS, default=None, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _in_processes(options: argparse.Namespace, mode: str, guard: str, number: int) -> dict[str, Any] | None:
-    """What the three arms say, each in a new process, the rounds in turns; None where one of them fails."""
+def _in_processes(
+    options: argparse.Namespace, mode: str, wanted: list[tuple[str, int]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the arms of some comparisons say: all start together, then one comparison after the other is timed.
+
+    A comparison is the name of a guard and the number of its run. One with an arm that fails is left out.
+    """
+    start = time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        started = {
+            one: {arm: stack.enter_context(_Child([*_command(options, mode, one[0]), "--child", arm])) for arm in ARMS}
+            for one in wanted
+        }
+        said = {one: {arm: child.answer() for arm, child in arms.items()} for one, arms in started.items()}
+        for (guard, number), arms in started.items():
+            answers = said[guard, number]
+            taken = _rounds(arms, options.rounds)
+            failed = [arm for arm in ARMS if answers[arm] is None or len(taken[arm]) < options.rounds]
+            words = f"{mode}, {guard}, {number + 1}: {', '.join(failed) or 'none'} failed"
+            print(f"{words}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            if not failed:
+                yield guard, {**answers["without"], **answers["rewritten"], "times_ms": taken}
+
+
+def _command(options: argparse.Namespace, mode: str, guard: str) -> list[str]:
     sizes = ("blocks", "width", "batch", "calls", "backend")
     command = [sys.executable, str(Path(__file__).resolve()), "--mode", mode, "--guard", guard]
     command += [part for name in sizes for part in (f"--{name}", str(getattr(options, name)))]
-    command += [
-        part for name in ("device", "dtype") if getattr(options, name) for part in (f"--{name}", getattr(options, name))
-    ]
-    start = time.perf_counter()
-    with contextlib.ExitStack() as stack:
-        arms = {arm: stack.enter_context(_Child([*command, "--child", arm])) for arm in ARMS}
-        said = {arm: child.answer() for arm, child in arms.items()}
-        taken: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
-        for turn in range(options.rounds):
-            order = ARMS[turn % len(ARMS) :] + ARMS[: turn % len(ARMS)]
-            for arm in order if turn % 2 == 0 else reversed(order):
-                block = arms[arm].ask()
-                if block is not None:
-                    taken[arm].append(block)
-    failed = [arm for arm in ARMS if said[arm] is None or len(taken[arm]) < options.rounds]
-    seconds = time.perf_counter() - start
-    print(f"{mode}, {guard}, {number + 1}: {', '.join(failed) or 'none'} failed, {seconds:.0f} s", file=sys.stderr)
-    return None if failed else {**said["without"], **said["rewritten"], "times_ms": taken}
+    given = [name for name in ("device", "dtype") if getattr(options, name)]
+    return command + [part for name in given for part in (f"--{name}", getattr(options, name))]
+
+
+def _rounds(arms: dict[str, _Child], rounds: int) -> dict[str, list[list[float]]]:
+    """The times of the arms, which take turns; fewer rounds of an arm that has ended."""
+    taken: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
+    for turn in range(rounds):
+        order = ARMS[turn % len(ARMS) :] + ARMS[: turn % len(ARMS)]
+        for arm in order if turn % 2 == 0 else reversed(order):
+            block = arms[arm].ask()
+            if block is not None:
+                taken[arm].append(block)
+    return taken
 
 
 class _Child:
@@ -131,7 +166,7 @@ class _Child:
 
 
 class _Lines(logging.Handler):
-    """Keeps the text of the records."""
+    """Keeps the text of the records, and of what is printed to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,6 +174,11 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(f"{record.levelname} {record.funcName} {record.getMessage()}")
+
+    def write(self, text: str) -> None:
+        """Takes a printed text without the end of its line, which `print` writes apart."""
+        if text != "\n":
+            self.lines.append(text)
 
 
 def _child(options: argparse.Namespace) -> None:
@@ -171,13 +211,14 @@ def _child(options: argparse.Namespace) -> None:
         "torch": torch.__version__,
         "dtype": str(dtype),
     }
-    with torch.no_grad():
+    answer = functools.partial(print, file=sys.stdout, flush=True)
+    with torch.no_grad(), contextlib.redirect_stdout(lines):  # type: ignore[type-var]
         if arm == "rewritten":
             said["wrong"], said["compiled_in_50_calls"] = _check(reference, called, x, lines, guard)
         for _ in range(10):
             called(x)
-        said["log_ms"] = statistics.median(_logging_alone(logger, options.blocks) for _ in range(100))
-        print(json.dumps(said), flush=True)
+        said["log_ms"] = statistics.median(_lines_alone(logger, guard, options.blocks) for _ in range(100))
+        answer(json.dumps(said))
         for _ in sys.stdin:
             lines.lines.clear()
             block = []
@@ -187,14 +228,17 @@ def _child(options: argparse.Namespace) -> None:
                 called(x)
                 wait()
                 block.append((time.perf_counter() - start) * 1e3)
-            print(json.dumps(block), flush=True)
+            answer(json.dumps(block))
 
 
-def _logging_alone(logger: logging.Logger, count: int) -> float:
-    """Milliseconds of that many log calls with a number that is there already."""
+def _lines_alone(logger: logging.Logger, guard: str, count: int) -> float:
+    """Milliseconds of that many lines with a number that is there already."""
     start = time.perf_counter()
     for _ in range(count):
-        logger.info("mean square %.4f", 1.0)
+        if guard.startswith("print"):
+            print(f"mean square {1.0:.4f}")
+        else:
+            logger.info("mean square %.4f", 1.0)
     return (time.perf_counter() - start) * 1e3
 
 
@@ -255,7 +299,7 @@ def _check(eager: Any, compiled: Any, x: Any, lines: _Lines, guard: str) -> tupl
         wrong.append(f"{counted['compiled']} graphs were compiled in {CHECKED_CALLS} calls")
     if counted["graphs per call"] != 1:
         wrong.append(f"{counted['graphs per call']} graphs ran in the first call")
-    if guard in ("check", "raise"):
+    if guard in ("check", "raise", "print-raise"):
         bad = x.clone()
         bad[0, 0] = float("nan")
         raised = []
@@ -316,7 +360,7 @@ def _report(mode: str, guard: str, runs: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _print(reports: list[dict[str, Any]]) -> None:
-    head = ["mode", "guard", *(f"{arm}, ms" for arm in ARMS), "the log calls alone, ms", *RATIOS, "checks"]
+    head = ["mode", "guard", *(f"{arm}, ms" for arm in ARMS), "the lines alone, ms", *RATIOS, "checks"]
     print("|", " | ".join(head), "|")
     print("|" + "---|" * len(head))
     for report in reports:

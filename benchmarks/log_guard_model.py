@@ -34,6 +34,16 @@ class Logging(Plain):
         return x
 
 
+class Printing(Plain):
+    """A block that prints its mean square."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The activations after the block."""
+        x = x + self.down(torch.relu(self.up(self.norm(x))))
+        print(f"mean square {x.detach().float().pow(2).mean().item():.4f}")
+        return x
+
+
 class Checking(Plain):
     """A block that refuses NaN."""
 
@@ -57,6 +67,18 @@ class Raising(Plain):
         return x
 
 
+class PrintRaising(Plain):
+    """A block that prints its mean square and refuses NaN."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The activations after the block."""
+        x = x + self.down(torch.relu(self.up(self.norm(x))))
+        print(f"mean square {x.detach().float().pow(2).mean().item():.4f}")
+        if torch.isnan(x).any():
+            raise ValueError("NaN in the activations")
+        return x
+
+
 class Clamping(Plain):
     """A block that logs its mean square and clamps what overflowed."""
 
@@ -70,8 +92,16 @@ class Clamping(Plain):
 
 
 def model(kind: str, blocks: int, width: int) -> nn.Module:
-    """A stack of blocks: `plain`, `log`, `check`, `raise` or `clamp`. Each kind starts with the same weights."""
+    """A stack of blocks, `plain` or one of the benchmark's kinds. Each kind starts with the same weights."""
     torch.manual_seed(0)
-    kinds = {"plain": Plain, "log": Logging, "check": Checking, "raise": Raising, "clamp": Clamping}
+    kinds = {
+        "plain": Plain,
+        "log": Logging,
+        "print": Printing,
+        "check": Checking,
+        "raise": Raising,
+        "print-raise": PrintRaising,
+        "clamp": Clamping,
+    }
     block = kinds[kind]
     return nn.Sequential(*[block(width) for _ in range(blocks)])

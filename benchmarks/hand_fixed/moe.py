@@ -65,7 +65,7 @@ class Router(nn.Module):
         # Share of the tokens that each expert would get if the best expert took all.
         load = F.one_hot(logits.argmax(dim=-1), self.config.experts).float().mean(dim=0)
         overloaded = load.max() > self.config.load_cap
-        logits = torch.where(overloaded, logits - self.config.penalty * load, logits)
+        logits = torch.where(overloaded, logits - (self.config.penalty * load).to(logits.dtype), logits)
 
         probs = torch.softmax(logits, dim=-1)
         best, index = torch.topk(probs, self.config.top_k, dim=-1)

@@ -21,18 +21,19 @@ from typing import Any, TypeVar
 
 import torch
 
-HELPER_VERSION = 3
+HELPER_VERSION = 4
 """compilefix uses a file that is there already when it has the same version."""
 
 _NUMBERS = (torch.bool, torch.int64, torch.int32, torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
+_renamed: dict[tuple[int, str], tuple[types.CodeType, types.CodeType]] = {}
 
 
 class _Note:
     """An effect that waits, with its values and the note before it. Dynamo would guard on the length of a list."""
 
-    def __init__(self, effect: Any = None, values: Any = (), before: _Note | None = None) -> None:
-        self.effect, self.values, self.before = effect, values, before
+    def __init__(self, work: tuple[Any, ...] = (), before: _Note | None = None) -> None:
+        self.work, self.before = work, before
 
 
 class _Noted(threading.local):
@@ -56,7 +57,7 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
     if (call := _noted.call) is None:
         _named(effect)(*values)
     else:
-        call.before = _Note(effect, [_snapshot(value) for value in values], call.before)
+        call.before = _Note((effect, *[_snapshot(value) for value in values]), call.before)
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
@@ -96,31 +97,32 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _carry_out(note: _Note | None) -> None:
-    notes: list[_Note] = []
+    works: list[tuple[Any, ...]] = []
     while note is not None and note.before is not None:
-        notes.insert(0, note)
+        works.append((_named(note.work[0]), note.work[1:]))
         note = note.before
-    stacks = _stacked([value for note in notes for value in note.values])
-    effects = [_named(note.effect) for note in notes]
-    numbers = [(t, n) for tensors, stack in stacks for t, n in zip(tensors, stack.tolist(), strict=True)]
-    for tensor, number in numbers:
-        tensor.item = lambda number=number: number
+    several = _several([value for _, values in works for value in values])
+    tensors = [tensor for alike in several for tensor in alike]
+    numbers: list[Any] = []
     try:
-        for note, effect in zip(notes, effects, strict=True):
-            effect(*note.values)
+        for index, tensor in enumerate(tensors):
+            tensor.item = functools.partial(numbers.__getitem__, index)
+        for stack in [torch.stack(alike).reshape(-1) for alike in several]:
+            numbers += stack.tolist()
+        for effect, values in reversed(works):
+            effect(*values)
     finally:
-        for tensor, _ in numbers:  # an effect may have kept it, to change it later
+        for tensor in tensors:  # an effect may have kept one, to change it later
             tensor.__dict__.pop("item", None)
 
 
-def _stacked(values: list[Any]) -> list[tuple[list[Any], torch.Tensor]]:
-    """The single numbers on a device, to be read at once: read one by one, each waits for the device."""
-    alike: dict[Any, list[Any]] = {}
+def _several(values: list[Any]) -> list[list[Any]]:
+    """The single numbers on a device that are read at once, by kind: read one by one, each waits for the device."""
+    kinds: dict[Any, list[Any]] = {}
     for value in values:
-        if isinstance(value, torch.Tensor) and value.numel() == 1 and value.dtype in _NUMBERS and not value.is_cpu:
-            alike.setdefault((value.device, value.dtype), []).append(value)
-    several = [same for same in alike.values() if len(same) > 1]
-    return [(same, torch.stack([value.reshape(()) for value in same])) for same in several]
+        if isinstance(value, torch.Tensor) and not value.is_cpu and value.numel() == 1 and value.dtype in _NUMBERS:
+            kinds.setdefault((value.device, value.dtype, value.dim()), []).append(value)
+    return [alike for alike in kinds.values() if len(alike) > 2]  # two are read sooner than stacked
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
@@ -138,12 +140,10 @@ def _snapshot(value: Any) -> Any:
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
-    plain = isinstance(effect, types.FunctionType) and not effect.__closure__
-    code = _renamed(effect.__code__, effect.__qualname__) if plain else None
-    return effect if code is None else types.FunctionType(code, effect.__globals__, code.co_name, effect.__defaults__)
-
-
-@functools.lru_cache(maxsize=4096)
-def _renamed(code: types.CodeType, qualname: str) -> types.CodeType | None:
-    outer = qualname.rpartition(".<locals>.")[0].rpartition(".")[2]
-    return code.replace(co_name=outer) if outer.isidentifier() else None
+    if not isinstance(effect, types.FunctionType) or effect.__closure__:
+        return effect
+    code, outer = effect.__code__, effect.__qualname__.rpartition(".<locals>.")[0].rpartition(".")[2]
+    if (id(code), outer) not in _renamed:  # by identity: the hash of code looks through all of it
+        _renamed[id(code), outer] = code, code.replace(co_name=outer) if outer.isidentifier() else code
+    new = _renamed[id(code), outer][1]
+    return effect if new is code else types.FunctionType(new, effect.__globals__, outer, effect.__defaults__)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from compilefix.measuring.worker import Parent
 
 WARM_UP_S = 5.0
-WARM_UP_PASSES = 2000
+WARM_UP_PASSES = 20_000
 _WINDOW_S = 0.05
 _FEWEST, _MOST = 5, 200
 _STEADY = 0.03
@@ -33,8 +33,9 @@ _CALLS_OF_RANKS = 20
 def serve(request: WorkerRequest, parent: Parent) -> None:
     """Answers once when the workload is loaded, and then each command.
 
-    `{"warm_up": true}` is answered with how long a call takes, `{"phase", "calls"}` with samples in milliseconds, and
-    `{"finish": true}` with the peak of the memory in bytes and the launches of one call by phase.
+    `{"first_calls": true}` compiles, `{"warm_up": true}` is answered with how long a call takes, `{"phase", "calls"}`
+    with samples in milliseconds, and `{"finish": true}` with the peak of the memory in bytes and the launches of one
+    call by phase.
     """
     device = resolve_device(request.options.device)
     get_ready(device, request.compiled)
@@ -48,7 +49,12 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
         parent.result({})
         while True:
             command = parent.command()
-            if command.get("warm_up"):
+            if command.get("first_calls"):
+                for phase, one in passes.items():
+                    parent.stage(f"first calls ({phase})")
+                    one.first_calls()
+                parent.result({})
+            elif command.get("warm_up"):
                 estimates: dict[str, float] = {}
                 warm_ups: dict[str, dict[str, Any]] = {}
                 for phase, one in passes.items():
@@ -83,20 +89,22 @@ class _Pass:
         self._shared = tuple(inputs.copy() for inputs in self._sets)
         self._weights: list[list[torch.Tensor] | None] = [None] * len(self._sets)
         self._cuda = arm.device.type == "cuda"
+        self._first = _FEWEST if world_size() == 1 else _CALLS_OF_RANKS
+
+    def first_calls(self) -> None:
+        """Has everything compiled that the calls need, so that this is not taken for warming up."""
+        self.timed(self._first)
+        # What compiling has left alive is not looked through again: that took longer than the calls between two times.
+        gc.collect()
+        gc.freeze()
 
     def warm_up(self) -> tuple[float, dict[str, Any]]:
         """Runs until the time per call is steady, with a limit; the last median in ms, and what it took.
 
         Steady are three windows in a row whose medians lie within 3 %. A window lasts long enough for clocks to move.
         """
-        # Compiling is not warming up: the time counts from after the first calls.
-        first = _FEWEST if world_size() == 1 else _CALLS_OF_RANKS
-        self.timed(first)
-        # What compiling has left alive is not looked through again: that took longer than the calls between two times.
-        gc.collect()
-        gc.freeze()
         started = time.perf_counter()
-        done, size = first, first
+        done, size = self._first, self._first
         medians: list[float] = []
         while True:
             medians.append(statistics.median(self.timed(size)))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -139,11 +141,9 @@ def _in_one_process(
         estimates: dict[str, dict[str, float]] = {}
         for name, request in requests.items():
             workers[name] = stack.enter_context(Worker(request, caches[name], progress))
-        for name, worker in list(workers.items()):
-            # All load at once, but they warm up one after the other: two compilations would disturb each other.
-            warm_up = functools.partial(worker.ask, {"warm_up": True})
-            loaded = _answered(worker.answer, name, taken.errors)
-            answer = None if loaded is None else _answered(warm_up, name, taken.errors)
+        _compiled(workers, taken.errors)
+        for name in list(workers):
+            answer = _answered(functools.partial(workers[name].ask, {"warm_up": True}), name, taken.errors)
             if answer is None:
                 del workers[name]
             else:
@@ -171,6 +171,27 @@ def _in_one_process(
                 taken.peaks.setdefault(name, answer["peak_memory_bytes"])
                 for phase, count in answer["launches"].items():
                     taken.launches.setdefault(phase, {}).setdefault(name, count)
+
+
+def _compiled(workers: dict[str, Worker], errors: dict[str, str]) -> None:
+    """Waits until all have loaded and have made their first calls; leaves out those that fail.
+
+    Nothing is timed yet, so that they do it at the same time where there are cores for it. The ranks of a job must
+    call in the same order.
+    """
+
+    def one(name: str) -> bool:
+        loaded = _answered(workers[name].answer, name, errors)
+        return (
+            loaded is not None
+            and _answered(functools.partial(workers[name].ask, {"first_calls": True}), name, errors) is not None
+        )
+
+    together = world_size() == 1 and (os.cpu_count() or 1) > len(workers)
+    with ThreadPoolExecutor(max_workers=len(workers) if together else 1) as pool:
+        for name, works in zip(list(workers), pool.map(one, list(workers)), strict=True):
+            if not works:
+                del workers[name]
 
 
 def _answered(ask: Callable[[], dict[str, Any]], name: str, errors: dict[str, str]) -> dict[str, Any] | None:

@@ -153,6 +153,29 @@ def test_fifty_calls_run_one_graph(programs: Any) -> None:
     assert min(lengths) > 100
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+def test_fifty_calls_on_a_gpu_give_the_text_of_eager(mode: str, programs: Any) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    old, new, boundary = programs
+    plain, compiled = old.Model().cuda(), boundary(torch.compile(new.Model().cuda(), mode=mode))
+    counters = torch._dynamo.utils.counters
+
+    def told(called: Any, number: int, fail: bool = False) -> str:
+        return text_of(lambda x, fail: called(x.cuda() * number, fail), fail)
+
+    with torch.no_grad():
+        for number in range(1, 18):
+            assert told(compiled, number) == told(plain, number)
+        assert counters["stats"]["unique_graphs"] == 1
+        assert not counters["graph_break"]
+        assert not counters["inductor"]["cudagraph_skips"]
+        assert told(compiled, 1, fail=True) == told(plain, 1, fail=True)
+        assert told(compiled, 2) == told(plain, 2)
+    assert mode == "default" or torch._inductor.cudagraph_trees.get_container(0).tree_manager is not None
+
+
 def test_training_and_what_is_stored(programs: Any) -> None:
     old, new, boundary = programs
     models = old.Model(), new.Model()
