@@ -51,7 +51,7 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
             command = parent.command()
             if command.get("first_calls"):
                 for phase, one in passes.items():
-                    parent.stage(f"first calls ({phase})")
+                    parent.stage(f"making the first calls ({phase})")
                     one.first_calls()
                 parent.result({})
             elif command.get("warm_up"):

@@ -187,7 +187,8 @@ def _compiled(workers: dict[str, Worker], errors: dict[str, str]) -> None:
             and _answered(functools.partial(workers[name].ask, {"first_calls": True}), name, errors) is not None
         )
 
-    together = world_size() == 1 and (os.cpu_count() or 1) > len(workers)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    together = world_size() == 1 and cores > len(workers)
     with ThreadPoolExecutor(max_workers=len(workers) if together else 1) as pool:
         for name, works in zip(list(workers), pool.map(one, list(workers)), strict=True):
             if not works:

@@ -129,6 +129,49 @@ def test_without_a_boundary_it_acts_at_once(helper: ModuleType, logger: logging.
         assert printed(deferred, x) == printed(plain, x) != ""
 
 
+def test_numbers_that_are_read_at_once_are_each_its_own(
+    helper: ModuleType, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+
+    def program(x: Any) -> Any:
+        for index in range(4):
+            x = x + 1.0
+            helper.emit(lambda i, m: print(i, m.item()), index, x.sum())
+            helper.emit(lambda i: ValueError(f"far at {i}"), index, raise_if=x.max() > 4.0)
+        helper.emit(lambda x: kept.append(x), x[:1, :1])
+        return x
+
+    def as_on_a_device(values: list[Any]) -> list[list[Any]]:
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        groups = [[t for t in tensors if (t.dtype, t.dim()) == kind] for kind in {(t.dtype, t.dim()) for t in tensors}]
+        assert len(groups) == 3
+        return groups
+
+    compiled = helper.boundary(torch.compile(program, backend="eager"))
+    expected = [printed(compiled, x) for x in INPUTS[:2]]
+    assert expected[0].splitlines() == ["0 6.0", "1 12.0", "2 18.0", "3 24.0"]
+    monkeypatch.setattr(helper, "_several", as_on_a_device)
+    kept.clear()
+    assert printed(compiled, INPUTS[0]) == expected[0]
+    kept[0].fill_(7.0)
+    assert kept[0].item() == 7.0, "what an effect has kept reads its own value again"
+    for x in (INPUTS[1], INPUTS[2]):
+        with pytest.raises(ValueError, match="far at 3" if x is INPUTS[1] else "far at 2"):
+            compiled(x)
+
+
+def test_numbers_of_a_device_are_grouped_by_kind(helper: ModuleType) -> None:
+    def number(dtype: Any = torch.float32, shape: tuple[int, ...] = ()) -> Any:
+        return torch.empty(shape, dtype=dtype, device="meta")
+
+    floats, flags = [number() for _ in range(3)], [number(torch.bool) for _ in range(3)]
+    others = [number(shape=(1,)), number(shape=(2,)), number(torch.complex64), torch.ones(()), 1.0, "text"]
+    assert helper._several([*floats[:2], *others, flags[0]]) == []
+    found = helper._several([floats[0], flags[0], *others, *floats[1:], *flags[1:]])
+    assert [[id(one) for one in group] for group in found] == [[id(one) for one in group] for group in (floats, flags)]
+
+
 def test_one_graph_for_all_calls_and_the_text_of_eager(helper: ModuleType, logger: logging.Logger) -> None:
     plain, deferred = model(helper, logger)
     counter = testing.CompileCounter()

@@ -292,22 +292,27 @@ def test_a_worker_ends_with_its_parent_even_in_code_that_never_returns(tmp_path:
         time.sleep(0.05)
 
 
-def test_an_arm_that_fails_while_it_is_timed_is_named_and_the_others_are_timed(tmp_path: Path) -> None:
+def test_an_arm_that_fails_while_it_is_timed_is_named_and_the_others_are_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from compilefix.measuring.timing import measure
 
+    # With cores for all of them, arms compile at the same time.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
     good = "def work(): return (lambda: 1), ()\n"
-    bad = "import os\ncalls = []\ndef fall():\n    calls.append(1)\n    len(calls) > 3 and os._exit(9)\n" + (
-        "def work(): return fall, ()\n"
-    )
+    fall = "import os\ncalls = []\ndef fall():\n    calls.append(1)\n    len(calls) > {} and os._exit(9)\n"
+    sources = {"good": good, "early": fall.format(3), "late": fall.format(8)}
     requests = {}
-    for name, source in (("good", good), ("bad", bad)):
+    for name, source in sources.items():
+        source += "" if name == "good" else "def work(): return fall, ()\n"
         (tmp_path / name).mkdir()
         requests[name] = request(tmp_path / name, source, role="time", repeats=5)
     found = measure(requests, {name: tmp_path / name / "cache" for name in requests}, lambda _: None)
     assert found.latency("inference", "good") is not None
-    assert found.latency("inference", "bad") is None
-    assert "exit status 9 while warming up (inference)" in found.errors["bad"]
-    assert set(found.errors) == {"bad"}
+    assert found.latency("inference", "early") is found.latency("inference", "late") is None
+    assert "exit status 9 while making the first calls (inference)" in found.errors["early"]
+    assert "exit status 9 while warming up (inference)" in found.errors["late"]
+    assert set(found.errors) == {"early", "late"}
 
 
 def test_the_other_arms_go_on_when_the_original_crashes_compiled(tmp_path: Path) -> None:
