@@ -28,7 +28,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction, compile_sites, modules_with_compile, reached_from
+from compilefix.analysis.regions import CompiledFunction, reached_from
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.index import Module
@@ -66,18 +66,9 @@ class HiddenBreaks(Rule):
 
 def _calls(scope: Scope) -> Iterator[tuple[Module, ast.Call]]:
     """The calls of torch.compile that are given the function, those of its decorators too."""
-    inference = scope.legality.inference
-    project = inference.project
-    for name in modules_with_compile(project):
-        module = project.modules[name]
-        if "fullgraph" not in module.file.text:
-            continue
-        for site in compile_sites(module, inference):
-            if scope.function not in site.targets:
-                continue
-            decorators = [] if isinstance(site.node, ast.Call) else site.node.decorator_list
-            calls = [site.node] if isinstance(site.node, ast.Call) else decorators
-            yield from ((module, call) for call in calls if isinstance(call, ast.Call))
+    for module, site in scope.legality.compiled_by(scope.function):
+        calls = [site.node] if isinstance(site.node, ast.Call) else site.node.decorator_list
+        yield from ((module, call) for call in calls if isinstance(call, ast.Call))
 
 
 def _breaks(scope: Scope) -> Iterator[Finding]:
@@ -91,4 +82,4 @@ def _breaks(scope: Scope) -> Iterator[Finding]:
         compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
         inner = Scope(compiled, scope.legality, function.module.file.path.as_posix())
         for rule in rules:
-            yield from (found for found in rule.find(inner) if found.effect == "break")
+            yield from (found for found in inner.found(rule) if found.effect == "break")

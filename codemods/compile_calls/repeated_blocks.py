@@ -53,10 +53,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from compilefix.analysis.regions import CompileSite, compile_sites, modules_with_compile, reached_from
+from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.index import Class, Function, Project
 from compilefix.source.tree import walk
 
 _LISTS = ("torch.nn.ModuleList", "torch.nn.Sequential")
@@ -88,8 +88,9 @@ class RepeatedBlocks(Rule):
         function = scope.function
         if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0] or function.cls is None:
             return
-        sites = list(_sites(scope))
-        for module, site in sites:
+        for module, site in scope.legality.compiled_by(function):
+            if not isinstance(site.node, ast.Call):
+                continue
             blocks = _blocks_in(function, scope)
             if blocks is None or any(isinstance(n, ast.Attribute) and n.attr in _MARKS for n in walk(module.tree)):
                 return
@@ -104,25 +105,10 @@ class RepeatedBlocks(Rule):
             yield replace(finding, path=module.file.path.as_posix(), span=span, source_line=module.lines[span.line - 1])
 
 
-def _sites(scope: Scope) -> Iterator[tuple[Module, CompileSite]]:
-    """The compile calls that are given the module of this `forward`."""
-    inference = scope.legality.inference
-    for name in modules_with_compile(inference.project):
-        module = inference.project.modules[name]
-        for site in compile_sites(module, inference):
-            if scope.function in site.targets and isinstance(site.node, ast.Call):
-                yield module, site
-
-
 def _blocks_in(function: Function, scope: Scope) -> _Blocks | None:
     """The equal blocks that a compiled `forward` runs, itself or in what it calls."""
     inference = scope.legality.inference
-    compiled = {
-        target
-        for name in modules_with_compile(inference.project)
-        for site in compile_sites(inference.project.modules[name], inference)
-        for target in site.targets
-    }
+    compiled = {target for _, site in scope.legality.compile_sites for target in site.targets}
     for inner in sorted(reached_from([function], inference), key=lambda f: (f.module.name, f.node.lineno)):
         for attribute in _run_in_turns(inner) if inner.cls is not None else ():
             blocks = _made(inner, attribute, inference.project)

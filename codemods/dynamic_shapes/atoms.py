@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from compilefix.analysis.values import Kind, Value
@@ -19,23 +19,32 @@ _Node = TypeVar("_Node", bound=ast.expr)
 def code_of(tree: ast.expr, atoms: Mapping[str, ast.expr], template: Template, replaced: Mapping[str, str]) -> str:
     """The code of a tree over atoms, with placeholders for what the atoms stand for."""
 
-    def fill(node: ast.AST, parent: ast.AST | None) -> ast.AST:
+    return ast.unparse(_Filling(atoms, template, replaced).fill(tree, None))
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Puts placeholders, or other names, in the place of names."""
+
+    atoms: Mapping[str, ast.expr]
+    template: Template
+    replaced: Mapping[str, str]
+
+    def fill(self, node: ast.AST, parent: ast.AST | None) -> ast.AST:
         if isinstance(node, ast.Name):
-            if node.id in replaced:
-                return ast.Name(replaced[node.id], node.ctx)
-            if node.id in atoms:
-                token = template.use(atoms[node.id])
-                return ast.Name(f"({token})" if _bracketed(atoms[node.id], node, parent) else token, node.ctx)
+            if node.id in self.replaced:
+                return ast.Name(self.replaced[node.id], node.ctx)
+            if node.id in self.atoms:
+                token = self.template.use(self.atoms[node.id])
+                return ast.Name(f"({token})" if _bracketed(self.atoms[node.id], node, parent) else token, node.ctx)
             return node
         filled = copy.copy(node)
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
-                setattr(filled, name, fill(value, node))
+                setattr(filled, name, self.fill(value, node))
             elif isinstance(value, list):
-                setattr(filled, name, [fill(v, node) if isinstance(v, ast.AST) else v for v in value])
+                setattr(filled, name, [self.fill(v, node) if isinstance(v, ast.AST) else v for v in value])
         return filled
-
-    return ast.unparse(fill(tree, None))
 
 
 def _bracketed(atom: ast.expr, leaf: ast.Name, parent: ast.AST | None) -> bool:

@@ -40,8 +40,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
-from compilefix.analysis.regions import CompileSite, compile_sites, modules_with_compile
+from compilefix.analysis.regions import CompileSite
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import DataDependentShape
@@ -77,7 +78,6 @@ class CaptureShapes(Rule):
 
         In a file that compiles nothing and is no part of a package, the function itself, where it has some.
         """
-        modules = scope.legality.inference.project.modules
         if switched_on(SHAPES, scope):
             return
         if not from_compile_call(scope):
@@ -86,12 +86,8 @@ class CaptureShapes(Rule):
             return
         if len(scope.compiled.reached_by) != 1:
             return
-        for name in modules_with_compile(scope.legality.inference.project):
-            module = modules[name]
-            for site in compile_sites(module, scope.legality.inference):
-                if scope.function in site.targets:
-                    yield from self._judge(module, site, scope)
-                    return
+        for module, site in islice(scope.legality.compiled_by(scope.function), 1):
+            yield from self._judge(module, site, scope)
 
     def _in_file(self, scope: Scope) -> Iterator[Finding]:
         """The first result that only the flag keeps in the graph, where it keeps all of the file there."""

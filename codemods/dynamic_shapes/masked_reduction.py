@@ -57,7 +57,7 @@ Graph breaks: GB0036. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
@@ -91,14 +91,14 @@ class MaskedReduction(Rule):
         """Reductions of masked elements."""
         yield from self.findings(drafts_of(scope), scope)
 
-    def findings(self, drafts: Iterable[Draft], scope: Scope) -> Iterator[Finding]:
+    def findings(self, drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
         """The findings for the reductions of a function."""
         for draft in drafts:
-            found, finding = draft.found, self._finding_of(draft, scope)
+            found, finding = draft.found, self._finding_of(draft, drafts, scope)
             if finding.fix is not None or found.counted or found.mask.index in set(ast.walk(found.node)):
                 yield finding  # else the graph breaks where the elements are selected, and CF501 says so there
 
-    def _finding_of(self, draft: Draft, scope: Scope) -> Finding:
+    def _finding_of(self, draft: Draft, drafts: Sequence[Draft], scope: Scope) -> Finding:
         found = draft.found
         message = (
             f"`{snippet(found.node)}` is made of as many elements as `{snippet(found.mask.node)}` has true values: "
@@ -106,13 +106,15 @@ class MaskedReduction(Rule):
         )
         if draft.broken is not None:
             return self.declined(scope, found.node, message, draft.broken)
-        if len(draft.group) > 1 and any(other.elements.named for other in draft.group):
+        group = [other for other in drafts if other.group == draft.group and other.broken is None]
+        group.sort(key=lambda other: (other.found.node.lineno, other.found.node.col_offset))
+        if len(group) > 1 and any(other.elements.named for other in group):
             return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
-        if len(draft.group) > 1:
-            edits = group_edits(draft.group, scope)
+        if len(group) > 1:
+            edits = group_edits(group, scope)
         else:
             edits = _edits(found.node, draft.code or "", draft.elements, draft.template)
-        templates = [other.template for other in draft.group]
+        templates = [other.template for other in group]
         assumptions = tuple(dict.fromkeys(name for template in templates for name in template.assumptions))
         reasons = tuple(dict.fromkeys(reason for template in templates for reason in template.reasons))
         selection = draft.elements.first_selection(found.node)

@@ -31,8 +31,8 @@ _TOKEN = re.compile(r"\{p\d+\}")
 class Draft:
     """A reduction and the code for it.
 
-    code: None where there is none; why stands in the template. inner: drafts that stand in its code. group: the drafts
-    that must be rewritten with it, itself among them.
+    code: None where there is none; why stands in the template. inner: drafts that stand in its code. group: the
+    number of those that must be rewritten together; None where there is no rewrite.
     """
 
     found: Reduction
@@ -40,7 +40,7 @@ class Draft:
     template: Template
     code: str | None
     inner: list[Draft] = field(default_factory=list)
-    group: list[Draft] = field(default_factory=list)
+    group: int | None = None
 
     @property
     def broken(self) -> str | None:
@@ -51,20 +51,20 @@ class Draft:
 
 
 def drafts_of(scope: Scope) -> list[Draft]:
-    """The drafts for the reductions of a function, in source order; those of a group know each other."""
+    """The drafts for the reductions of a function, in source order."""
     found = list(reductions(scope))
     drafts: list[Draft] = []
     for reduction in sorted(found, key=lambda r: sum(1 for _ in ast.walk(r.node))):
         drafts.append(_draft(reduction, found, drafts, scope))
     drafts.sort(key=lambda draft: found.index(draft.found))
-    for group in _groups(drafts):
-        _settle(group, scope)
+    for number, group in enumerate(_groups(drafts)):
+        _settle(group, number, scope)
         for draft in group:
-            if draft.group and (unnamed := _unnamed(draft, scope)) is not None:
+            if draft.group is not None and (unnamed := _unnamed(draft, scope)) is not None:
                 reason = f"give `{snippet(unnamed)}` a name: it takes several steps"
-                for other in draft.group:
+                for other in [other for other in group if other.group is not None]:
                     other.template.refuse([Obstacle(reason)])
-                _settle(group, scope)
+                _settle(group, number, scope)
     return drafts
 
 
@@ -115,11 +115,11 @@ def _connected(one: Draft, other: Draft) -> bool:
     return shared or one in other.inner or other in one.inner
 
 
-def _settle(group: list[Draft], scope: Scope) -> None:
+def _settle(group: list[Draft], number: int, scope: Scope) -> None:
     """Leave out the drafts whose definitions are needed for something else, until none of these is left."""
     alive = [draft for draft in group if draft.broken is None]
     for draft in group:
-        draft.group = []
+        draft.group = None
     while True:
         nodes = [draft.found.node for draft in alive]
         failed = [draft for draft in alive if not _may_go(draft, nodes, scope)]
@@ -127,7 +127,7 @@ def _settle(group: list[Draft], scope: Scope) -> None:
             break
         alive = [draft for draft in alive if draft not in failed]
     for draft in alive:
-        draft.group = sorted(alive, key=lambda d: (d.found.node.lineno, d.found.node.col_offset))
+        draft.group = number
 
 
 def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:

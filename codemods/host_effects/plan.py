@@ -153,4 +153,4 @@ def is_global(node: ast.expr, scope: Scope) -> bool:
         return True
     if name in module.assigns:
         return bool(scope.value(root).ref == "logging.Logger")
-    return name not in module.imports and hasattr(builtins, name)
+    return module.imported(name) is None and hasattr(builtins, name)

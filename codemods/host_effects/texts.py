@@ -57,33 +57,20 @@ def _offset(whole: ast.expr, part: ast.expr, scope: Scope) -> tuple[int, int] | 
 
 
 def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
-    class Put(ast.NodeTransformer):
-        def visit(self, item: ast.AST) -> Any:
-            if isinstance(item, ast.expr) and item in new:
-                return ast.parse(new[item], mode="eval").body
-            return super().visit(item)
-
-    copied = _rebuilt(node, new)
-    return ast.unparse(Put().visit(copied))
+    return ast.unparse(_rebuilt(node, new))
 
 
-def _rebuilt(node: ast.expr, new: dict[ast.expr, str]) -> ast.expr:
-    """A copy in which the replaced parts are still the same objects, so that they can be found."""
-
-    def copy(item: Any) -> Any:
-        if isinstance(item, ast.expr) and item in new:
-            return item
-        fields: dict[str, Any] = {}
-        for name, value in ast.iter_fields(item):
-            if isinstance(value, list):
-                fields[name] = [copy(v) if isinstance(v, ast.AST) else v for v in value]
-            else:
-                fields[name] = copy(value) if isinstance(value, ast.AST) else value
-        return type(item)(**fields)
-
-    result = copy(node)
-    assert isinstance(result, ast.expr)
-    return result
+def _rebuilt(node: ast.AST, new: dict[ast.expr, str]) -> ast.AST:
+    """A copy with new code in the place of some parts."""
+    if isinstance(node, ast.expr) and node in new:
+        return ast.parse(new[node], mode="eval").body
+    fields: dict[str, Any] = {}
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            fields[name] = [_rebuilt(v, new) if isinstance(v, ast.AST) else v for v in value]
+        else:
+            fields[name] = _rebuilt(value, new) if isinstance(value, ast.AST) else value
+    return type(node)(**fields)
 
 
 def _on_one_line(text: str) -> str:

@@ -43,13 +43,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from compilefix.analysis.regions import (
     CompiledFunction,
     CompileSite,
-    compile_sites,
     is_library_root,
-    modules_with_compile,
     reached_from,
 )
 from compilefix.codemods.capture_flags import SCALARS, switched_on
@@ -86,14 +85,7 @@ class CaptureFlag(Rule):
             return
         if len(scope.compiled.reached_by) != 1:
             return
-        project = scope.legality.inference.project
-        found = [
-            (module, site)
-            for module in map(project.modules.__getitem__, modules_with_compile(project))
-            for site in compile_sites(module, scope.legality.inference)
-            if scope.function in site.targets
-        ]
-        for module, site in found[:1]:
+        for module, site in islice(scope.legality.compiled_by(scope.function), 1):
             yield from self._judge(module, site, scope)
 
     def _in_file(self, scope: Scope) -> Iterator[Finding]:

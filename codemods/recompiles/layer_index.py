@@ -40,9 +40,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
-from compilefix.analysis.infer import Inference
-from compilefix.analysis.regions import compile_sites, modules_with_compile
+from compilefix.analysis.legality import Legality
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Class, Function, Module, Project
@@ -67,8 +67,7 @@ class LayerIndex(Rule):
 
     def __init__(self) -> None:
         # The layers of one compile call are looked for once, not for each function that it reaches.
-        self._inference: Inference | None = None
-        self._layers: dict[str, frozenset[Class]] = {}
+        self._layers: WeakKeyDictionary[Legality, dict[str, frozenset[Class]]] = WeakKeyDictionary()
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Integers of the instance that differ among the layers."""
@@ -95,14 +94,12 @@ class LayerIndex(Rule):
 
     def _compiled_layers(self, scope: Scope) -> frozenset[Class]:
         """The classes that the compile call on the way here is given, as far as their objects are made in loops."""
-        inference, label = scope.legality.inference, scope.compiled.reached_by[0]
-        if inference is not self._inference:
-            self._inference, self._layers = inference, {}
-        if label not in self._layers:
-            self._layers[label] = frozenset(
-                cls for cls in _compiled_classes(label, inference) if _is_made_in_turns(cls, inference.project)
-            )
-        return self._layers[label]
+        label, project = scope.compiled.reached_by[0], scope.legality.inference.project
+        layers = self._layers.setdefault(scope.legality, {})
+        if label not in layers:
+            classes = _compiled_classes(label, scope.legality)
+            layers[label] = frozenset(cls for cls in classes if _is_made_in_turns(cls, project))
+        return layers[label]
 
 
 def _given(cls: Class, attribute: str) -> str | None:
@@ -122,17 +119,10 @@ def _given(cls: Class, attribute: str) -> str | None:
     return None
 
 
-def _compiled_classes(label: str, inference: Inference) -> set[Class]:
+def _compiled_classes(label: str, legality: Legality) -> set[Class]:
     """The classes of the modules that a compile call is given."""
-    project = inference.project
-    return {
-        target.cls
-        for name in modules_with_compile(project)
-        for site in compile_sites(project.modules[name], inference)
-        if site.label == label
-        for target in site.targets
-        if target.cls is not None
-    }
+    found = (target.cls for _, site in legality.compile_sites if site.label == label for target in site.targets)
+    return {cls for cls in found if cls is not None}
 
 
 def _is_made_in_turns(cls: Class, project: Project) -> bool:

@@ -69,7 +69,7 @@ class Expressions(Calls):
         value = self.inference.module_global(self.module, node.id)
         if value is not None:
             return value
-        if qualified == node.id and node.id not in self.module.imports and not hasattr(builtins, node.id):
+        if qualified == node.id and self.module.imported(node.id) is None and not hasattr(builtins, node.id):
             return values.UNKNOWN  # bound by `import *`, or in a function round this one that is still being walked
         return self._named(qualified) if qualified is not None else values.UNKNOWN
 

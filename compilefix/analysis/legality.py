@@ -15,9 +15,17 @@ from functools import cached_property
 from compilefix.analysis import torch_api
 from compilefix.analysis.effects import EffectAnalysis, asks_for_in_place
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.regions import Checkpoints, checkpoints, live_nodes
+from compilefix.analysis.regions import (
+    Checkpoints,
+    CompileSite,
+    checkpoints,
+    compile_sites,
+    live_nodes,
+    modules_with_compile,
+)
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, may_share
+from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
 
@@ -53,6 +61,17 @@ class Legality:
     def checkpoints(self) -> Checkpoints:
         """What runs twice, because `torch.utils.checkpoint` runs it."""
         return checkpoints(self.inference)
+
+    @cached_property
+    def compile_sites(self) -> tuple[tuple[Module, CompileSite], ...]:
+        """Each use of `torch.compile` in the project and the module where it stands."""
+        modules = self.inference.project.modules
+        names = modules_with_compile(self.inference.project)
+        return tuple((modules[name], site) for name in names for site in compile_sites(modules[name], self.inference))
+
+    def compiled_by(self, function: Function) -> Iterator[tuple[Module, CompileSite]]:
+        """The uses of `torch.compile` that are given a function."""
+        return ((module, site) for module, site in self.compile_sites if function in site.targets)
 
     def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether `test` can be computed as one tensor that decides for all elements."""

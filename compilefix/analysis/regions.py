@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ _NEVER_COMPILED = frozenset(
     }
 )
 _MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
+_MENTIONS_TORCH = re.compile(r"\btorch\.|\bTensor\b")
 _COMPILE_WORDS = (".compile", "import compile")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -267,8 +269,10 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
     for function in module.all_functions:
         if any(d in _COMPILE for d in function.decorators) or _partial_compile(function, module):
             yield CompileSite((function,), f"@torch.compile {function.qualname}", function.node)
+    lines = [number for number, line in enumerate(module.lines, 1) if "compile" in line]
     for holder in (_module_function(module), *module.all_functions):
-        calls = [n for n in _own_nodes(holder.node) if isinstance(n, ast.Call) and _is_compile(n, module)]
+        body = [s for s in holder.node.body if bisect_left(lines, s.lineno) < bisect_right(lines, s.end_lineno or 0)]
+        calls = [n for n in _own_nodes(body) if isinstance(n, ast.Call) and _is_compile(n, module)]
         if not calls:
             continue
         facts = inference.facts(holder)
@@ -347,8 +351,8 @@ def _module_function(module: Module) -> Function:
     return Function("<module>", node, module)
 
 
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    pending = children(node)
+def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    pending: list[ast.AST] = list(body)
     while pending:
         child = pending.pop()
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -439,7 +443,8 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     """
     if function.cls is None or function.is_static or not function.parameters:
         return False
-    if inference.project.is_module_class(function.cls):
+    # Large packages have thousands of methods that read attributes, and to look at each would be most of a check.
+    if not _names_torch(function.cls) or inference.project.is_module_class(function.cls):
         return False
     instance = function.parameters[0].arg
     reads = [
@@ -451,6 +456,12 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
         return False
     facts = look(function)
     return any(Kind.TENSOR in facts.value(node).kinds and not facts.value(node).is_unknown for node in reads)
+
+
+def _names_torch(cls: Class) -> bool:
+    """Whether the text of a class has a use of torch or of its tensors."""
+    lines = cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]
+    return any(_MENTIONS_TORCH.search(line) is not None for line in lines)
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

@@ -33,26 +33,30 @@ def from_summary(
     storage = frozenset({place}).union(held, *(v.storage for v in shared))
     leaves = extra.union(*(v.leaves for v in operands))
 
-    def adopt(value: Value, position: str) -> Value:
-        elements = (
-            None if value.elements is None else tuple(adopt(v, f"{position}.{i}") for i, v in enumerate(value.elements))
-        )
-        # The items of a list of unknown length need not be alike.
-        element = None if value.element is None else _apart(adopt(value.element, f"{position}[]"))
-        number_only = value.dtype in ("bool", "int")
-        return replace(
-            value,
-            dtype_id=f"{position} dtype" if value.dtype_id or value.is_tensor else None,
-            shape_id="()" if value.rank == 0 else f"{position}" if value.may_be(Kind.TENSOR) else None,
-            storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
-            # Of two results one may hand its gradient on and the other not.
-            leaves=frozenset() if number_only else leaves | {f"?{position}"},
-            elements=elements,
-            element=element,
-            const=None if value.const is not None and value.const.value is not None else value.const,
-        )
+    return _adopted(summary, place, storage, leaves)
 
-    return adopt(summary, place)
+
+def _adopted(value: Value, place: str, storage: frozenset[str], leaves: frozenset[str]) -> Value:
+    """A value of the callee under a place in the caller, with what it hangs on there."""
+    elements = (
+        None
+        if value.elements is None
+        else tuple(_adopted(v, f"{place}.{i}", storage, leaves) for i, v in enumerate(value.elements))
+    )
+    # The items of a list of unknown length need not be alike.
+    element = None if value.element is None else _apart(_adopted(value.element, f"{place}[]", storage, leaves))
+    number_only = value.dtype in ("bool", "int")
+    return replace(
+        value,
+        dtype_id=f"{place} dtype" if value.dtype_id or value.is_tensor else None,
+        shape_id="()" if value.rank == 0 else place if value.may_be(Kind.TENSOR) else None,
+        storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
+        # Of two results one may hand its gradient on and the other not.
+        leaves=frozenset() if number_only else leaves | {f"?{place}"},
+        elements=elements,
+        element=element,
+        const=None if value.const is not None and value.const.value is not None else value.const,
+    )
 
 
 def _apart(item: Value) -> Value:

@@ -195,6 +195,8 @@ class _Judge:
         self._rules = rules
         self._logging = logging
         self._too_deep: list[SourceError] = []
+        # By file, what may find something there: most functions have none of the words that most rules look for.
+        self._likely: dict[str, tuple[Rule, ...]] = {}
 
     @property
     def errors(self) -> tuple[SourceError, ...]:
@@ -212,12 +214,18 @@ class _Judge:
             return Reached(key, compiled.reached_by, ())
 
     def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
-        node = compiled.function.node
-        text = "\n".join(compiled.function.module.lines[node.lineno - 1 : node.end_lineno])
+        node, module = compiled.function.node, compiled.function.module
+        text = "\n".join(module.lines[node.lineno - 1 : node.end_lineno])
+        if path not in self._likely:
+            self._likely[path] = tuple(rule for rule in self._rules if _may_find(rule, module.file.text))
         scope = Scope(compiled, self._legality, path, self._logging)
-        for rule in self._rules:
-            if not rule.hints or any(hint in text for hint in rule.hints):
+        for rule in self._likely[path]:
+            if _may_find(rule, text):
                 yield from scope.found(rule)
+
+
+def _may_find(rule: Rule, text: str) -> bool:
+    return not rule.hints or any(hint in text for hint in rule.hints)
 
 
 def _deep(path: str, function: str, line: int) -> SourceError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -15,6 +15,9 @@ from compilefix.source.tree import children, walk
 
 FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
+
+# Where a name may be bound at the top level of a module.
+_BOUND = r"^\s*{name}\b|\b(class|def|as)\s+{name}\b|\b{name}\s*[:=]|\bimport\b.*\b{name}\b"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,9 @@ class Class:
 class Module:
     """One file of the project and the names that it defines at its top level. One that is no Python defines nothing."""
 
-    def __init__(self, file: SourceFile) -> None:
+    def __init__(self, file: SourceFile, given: Callable[[str, str], str | None] = lambda _module, _name: None) -> None:
         parsed = file.parsed()
+        self._given = given
         self.file = file
         self.error = parsed if isinstance(parsed, SourceError) else None
         self.tree = ast.Module([], []) if isinstance(parsed, SourceError) else parsed
@@ -119,7 +123,6 @@ class Module:
         self.all_functions: list[Function] = []
         self._changing: dict[str, bool] = {}
         self.stars: list[str] = []
-        self.star_sources: frozenset[str] = frozenset()
         self._collect(self.tree.body, None)
         for node in _imports(self.tree):
             self._import(node)
@@ -202,23 +205,30 @@ class Module:
             else:
                 self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
 
-    def take_all(self, other: Module) -> None:
-        """Take the names that `from other import *` gives, but for those that the module defines itself."""
-        self.star_sources |= {other.name} | other.star_sources
-        for name in other.public_names:
-            if name not in self.functions and name not in self.classes and name not in self.assigns:
-                self.imports.setdefault(name, other.imports.get(name, f"{other.name}.{name}"))
+    def imported(self, name: str) -> str | None:
+        """The dotted name that an import binds to a name, one by `import *` too; None where no import is known to."""
+        found = self.imports.get(name)
+        if found is None and self.stars and not self._defines(name):
+            found = next((given for star in reversed(self.stars) if (given := self._given(star, name))), None)
+        return found
 
-    @property
-    def public_names(self) -> Sequence[str]:
-        """The names that `import *` takes: those in `__all__`, or all without an underscore before them."""
+    def _defines(self, name: str) -> bool:
+        return name in self.functions or name in self.classes or name in self.assigns
+
+    def exported(self, name: str) -> str | None:
+        """The dotted name of what `import *` takes from here under a name, None where there is no such name.
+
+        Those in `__all__` are taken, without it all that have no underscore before them. What the module has by
+        `import *` itself is left out.
+        """
         listed = self.assigns.get("__all__")
         if isinstance(listed, ast.List | ast.Tuple):
-            return [
-                item.value for item in listed.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)
-            ]
-        names = dict.fromkeys((*self.functions, *self.classes, *self.assigns, *self.imports))
-        return [name for name in names if not name.startswith("_") and "." not in name]
+            public = any(isinstance(item, ast.Constant) and item.value == name for item in listed.elts)
+        else:
+            public = not name.startswith("_")
+        if not public:
+            return None
+        return self.imports.get(name) or (f"{self.name}.{name}" if self._defines(name) else None)
 
     def changes_items(self, attribute: str) -> bool:
         """Whether something in the module seems to change a list or dict that is an attribute of this name."""
@@ -258,8 +268,8 @@ class Module:
         if not isinstance(node, ast.Name):
             return None
         head = node.id
-        if head in self.imports:
-            head = self.imports[head]
+        if (imported := self.imported(head)) is not None:
+            head = imported
         elif head in self.functions or head in self.classes:
             head = f"{self.name}.{head}"
         return ".".join([head, *reversed(parts)])
@@ -292,17 +302,44 @@ class Modules(Mapping[str, Module]):
         self._places: dict[str, tuple[str, ...]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
+        self._given: dict[tuple[str, str], str | None] = {}
+        self._takes: dict[str, tuple[str, ...]] = {}
 
     def __getitem__(self, name: str) -> Module:
         module = self._parsed.get(name)
         if module is None:
-            module = self._parsed[name] = Module(self.files[name])
-            for source in module.stars:
-                if source in self.files and source != name:
-                    module.take_all(self[source])
+            module = self._parsed[name] = Module(self.files[name], self.given)
         self._asked.add(name)
-        self._asked |= module.star_sources
         return module
+
+    def given(self, source: str, name: str) -> str | None:
+        """What `from source import *` binds to a name, as a dotted name; None where it binds nothing, or is unknown.
+
+        Packages take hundreds of modules in this way: only those in whose text the name may be bound are parsed.
+        """
+        key = source, name
+        taken = self._taken(source)
+        if key not in self._given:
+            bound = re.compile(_BOUND.format(name=re.escape(name)), re.MULTILINE)
+            likely = (m for m in taken if name in self.files[m].text and bound.search(self.files[m].text))
+            self._given[key] = next((given for m in likely if (given := self[m].exported(name)) is not None), None)
+        self._asked.update(taken)
+        return self._given[key]
+
+    def _taken(self, source: str) -> tuple[str, ...]:
+        """A module and those that it takes all names of, and these in turn; the names of the last count."""
+        known = self._takes.get(source)
+        if known is None:
+            found: dict[str, None] = {}
+            pending = [source]
+            while pending:
+                module = pending.pop()
+                if module not in found and module in self.files:
+                    found[module] = None
+                    if "import *" in self.files[module].text:
+                        pending.extend(self[module].stars)
+            known = self._takes[source] = tuple(found)
+        return known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.files)
@@ -400,8 +437,9 @@ class Project:
             if len(rest) >= 2 and ".".join(rest[:-1]) in module.classes:
                 found = self.method(module.classes[".".join(rest[:-1])], rest[-1])
                 return found if found is not None else name
-            if first in module.imports:
-                name = ".".join([module.imports[first], *rest[1:]])
+            imported = module.imported(first)
+            if imported is not None:
+                name = ".".join([imported, *rest[1:]])
             elif first in module.assigns and (alias := module.qualified(module.assigns[first])) is not None:
                 name = ".".join([alias, *rest[1:]])
         return name
