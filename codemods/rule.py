@@ -38,6 +38,7 @@ class Scope:
         self.path = path
         self.logging = logging
         self._found: dict[type[Rule], tuple[Finding, ...]] = {}
+        self._among: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
 
     def found(self, rule: Rule) -> tuple[Finding, ...]:
         """What a rule finds here. Several rules ask what others find, so it is looked for once."""
@@ -70,6 +71,12 @@ class Scope:
     def of(self, kind: type[_Node]) -> Sequence[_Node]:
         """Those of `nodes` that are of one class, in source order."""
         return self._by_class.get(kind, ())  # type: ignore[return-value]
+
+    def among(self, *kinds: type[_Node]) -> Sequence[_Node]:
+        """Those of `nodes` that are of several classes, in source order."""
+        if kinds not in self._among:
+            self._among[kinds] = [node for node in self.nodes if node.__class__ in kinds]
+        return self._among[kinds]  # type: ignore[return-value]
 
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:

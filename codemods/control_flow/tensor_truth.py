@@ -72,18 +72,21 @@ class TensorTruth(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Asserts that break, and tensors used as truth values in expressions."""
         checks = reads_in_checks(scope)
-        for node in scope.nodes:
+        for node in scope.among(
+            ast.Assert, ast.Expr, ast.comprehension, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Call
+        ):
             if isinstance(node, ast.Assert):
                 yield from self._assert(node, node, scope)
             elif isinstance(node, ast.Expr) and (asserted := _asserted_call(node, scope)) is not None:
                 yield from self._assert(asserted, node, scope)
             elif isinstance(node, ast.comprehension):
                 yield from self._filtered(node, scope)
-            elif node in checks or self._inside_test(node, scope):
+            elif node in checks:
                 continue
             elif isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
-                yield from self._expression(node, scope)
-            elif isinstance(node, ast.Call) and is_builtin_truth(node, scope):
+                if not self._inside_test(node, scope):
+                    yield from self._expression(node, scope)
+            elif isinstance(node, ast.Call) and is_builtin_truth(node, scope) and not self._inside_test(node, scope):
                 message = f"`{snippet(node)}` reads the truth of tensors one by one and breaks the graph"
                 yield self.declined(scope, node, message, "compare whole tensors, and use `.any()` or `.all()`")
 

@@ -92,13 +92,8 @@ class TensorValidation(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements on a tensor that only raise."""
-        for node in scope.nodes:
-            if (
-                isinstance(node, ast.If)
-                and len(node.body) == 1
-                and isinstance(node.body[0], ast.Raise)
-                and not node.orelse
-            ):
+        for node in scope.of(ast.If):
+            if len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse:
                 tests = tensor_tests(node.test, scope)
                 behind = (link.test for link in _links_before(node, scope))
                 # An `elif` behind a tensor is a branch of that `if`, which CF101 looks at.

@@ -83,9 +83,8 @@ class DataDependentShape(Rule):
         others = list(_others(drafts, scope))
         claimed = [(span, finding) for finding in others for span in _spans(finding)]
         captured = switched_on(SHAPES, scope)
-        for node in scope.nodes:
-            if not isinstance(node, ast.Call | ast.Subscript):
-                continue
+        nodes: Sequence[ast.Call | ast.Subscript] = scope.among(ast.Call, ast.Subscript)
+        for node in nodes:
             claims = [finding for span, finding in claimed if _within(scope.span(node), span)]
             if claims and any(_in_statement(finding, scope.statement(node)) for finding in others):
                 continue

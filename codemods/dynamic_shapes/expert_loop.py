@@ -68,8 +68,8 @@ class ExpertLoop(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops in which each turn picks rows by `torch.where` and adds them back."""
-        for loop in scope.nodes:
-            if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name | ast.Tuple):
+        for loop in scope.of(ast.For):
+            if not isinstance(loop.target, ast.Name | ast.Tuple):
                 continue
             routings = [
                 r for s in ast.walk(loop) if isinstance(s, ast.stmt) and (r := routing_of(s, scope)) is not None

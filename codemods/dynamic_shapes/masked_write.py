@@ -80,7 +80,7 @@ class MaskedWrite(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Writes to masked elements whose new values are made of masked elements."""
-        for node in scope.nodes:
+        for node in scope.among(ast.Assign, ast.AugAssign):
             if isinstance(node, ast.Assign | ast.AugAssign):
                 call = masked_call(node, scope)
                 target = written(node, scope)

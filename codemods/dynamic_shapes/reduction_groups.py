@@ -60,9 +60,10 @@ def drafts_of(scope: Scope) -> list[Draft]:
     for number, group in enumerate(_groups(drafts)):
         _settle(group, number, scope)
         for draft in group:
-            if draft.group is not None and (unnamed := _unnamed(draft, scope)) is not None:
+            together = [other for other in group if other.group is not None]
+            if draft in together and (unnamed := _unnamed(draft, together, scope)) is not None:
                 reason = f"give `{snippet(unnamed)}` a name: it takes several steps"
-                for other in [other for other in group if other.group is not None]:
+                for other in together:
                     other.template.refuse([Obstacle(reason)])
                 _settle(group, number, scope)
     return drafts
@@ -146,9 +147,8 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
     return draft.broken is None
 
 
-def _unnamed(draft: Draft, scope: Scope) -> ast.expr | None:
+def _unnamed(draft: Draft, group: Sequence[Draft], scope: Scope) -> ast.expr | None:
     """What would need a name before the statement, where no statement can be put."""
-    group = draft.group
     parts = [node for other in group for node in other.elements.hoists.values()]
     spread = [other.found.node for other in group if other.elements.before]
     if len(group) > 1 or draft.inner:

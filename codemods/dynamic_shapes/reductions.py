@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compilefix.analysis.values import Kind
@@ -40,10 +40,11 @@ class Reduction:
 
 def reductions(scope: Scope) -> Iterator[Reduction]:
     """The reductions of masked elements in a function, each once."""
-    if not any(_selects(node, scope) for node in scope.nodes if isinstance(node, ast.Call | ast.Subscript)):
+    candidates: Sequence[ast.Call | ast.Subscript] = scope.among(ast.Call, ast.Subscript)
+    if not any(_selects(node, scope) for node in candidates):
         return
-    for node in scope.nodes:
-        found = _reduction(node, scope) if isinstance(node, ast.Call | ast.Subscript) else None
+    for node in candidates:
+        found = _reduction(node, scope)
         if found is not None:
             yield found
 

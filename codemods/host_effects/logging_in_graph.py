@@ -71,8 +71,8 @@ class LoggingInGraph(HostCallRule):
         """Calls of loggers and of the functions of `logging`, and questions for a logger's level."""
         for call in effects(scope, "log"):
             yield self._judge(call, scope)
-        for node in scope.nodes:
-            if isinstance(node, ast.Call) and scope.callee(node) in _LEVEL_TESTS:
+        for node in scope.of(ast.Call):
+            if scope.callee(node) in _LEVEL_TESTS:
                 yield self._judge_test(node, scope)
 
     def _judge_test(self, node: ast.Call, scope: Scope) -> Finding:

@@ -21,7 +21,7 @@ Store = ast.Assign | ast.Expr
 
 def stores(scope: Scope) -> Iterator[Store]:
     """Statements that do nothing but store a number read from a tensor on `self` or in a container of `self`."""
-    for node in scope.nodes:
+    for node in scope.among(ast.Assign, ast.Expr):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             if _attribute(node.targets[0], scope) is not None and _reads(node.value, scope):
                 yield node

@@ -53,6 +53,7 @@ from compilefix.codemods.host_reads.vector_items import seems_one_number
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
+_LOAD = ast.Load()
 _OUTSIDE = "pass the number in from outside the compiled code, or keep all elements and mask those behind it"
 _SCALARS = frozenset({"alpha", "value", "beta"})
 _SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "addmm", "baddbmm", "addbmm", "addmv"})
@@ -86,12 +87,14 @@ class ImplicitRead(Rule):
         for node in scope.nodes:
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
-            if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-                continue
             value = scope.value(node)
+            if Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
+                continue
+            if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
+                continue
             if value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
-            elif Kind.TENSOR in value.kinds and (place := integer_place(node, scope)) is not None:
+            elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
                     reason = f"`{snippet(node)}` is a tensor in some calls only"
                     yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))

@@ -69,7 +69,7 @@ class NumpyOnTensor(Rule):
         """Reads of an ndarray made of a tensor, functions that torch does not know, round trips through the host."""
         if "numpy" not in scope.file.text:
             return
-        for node in scope.nodes:
+        for node in scope.among(ast.Call, ast.Attribute, ast.If, ast.While, ast.IfExp):
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
             elif isinstance(node, ast.Attribute):

@@ -58,7 +58,7 @@ class CounterAttribute(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Attributes, and globals, that are counted up or down."""
         seen: set[str] = set()
-        for node in scope.nodes:
+        for node in scope.among(ast.AugAssign, ast.Assign):
             target = _counted(node, scope)
             if target is None or ast.unparse(target) in seen or _is_reset(target, node, scope):
                 continue

@@ -80,7 +80,7 @@ class DimensionLoop(Rule):
         if not is_likely_compiled(scope):
             return
         inside: set[ast.AST] = set()
-        for node in scope.nodes:
+        for node in scope.among(ast.For, ast.comprehension):
             if not isinstance(node, ast.For | ast.comprehension) or node in inside:
                 continue
             turns = _turns(node.iter, scope)

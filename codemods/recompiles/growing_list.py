@@ -57,7 +57,7 @@ class GrowingList(Rule):
         seen: set[str] = set()
         if _registers(scope):
             return
-        for node in scope.nodes:
+        for node in scope.among(ast.Call, ast.AugAssign):
             container = _grown(node)
             if container is None or ast.unparse(container) in seen:
                 continue
@@ -80,7 +80,7 @@ class GrowingList(Rule):
 
 def _registers(scope: Scope) -> bool:
     """Whether the function sets hooks up: it keeps their handles once, and is not part of every call."""
-    return any(isinstance(n, ast.Attribute) and n.attr.startswith("register_") for n in scope.nodes)
+    return any(n.attr.startswith("register_") for n in scope.of(ast.Attribute))
 
 
 def _grown(node: ast.AST) -> ast.expr | None:

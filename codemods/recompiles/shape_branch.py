@@ -59,12 +59,8 @@ class ShapeBranch(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test orders sizes, or looks at a remainder."""
-        for node in scope.nodes:
-            if (
-                isinstance(node, ast.If)
-                and not _only_checks(node)
-                and any(_on_size(part, scope) for part in _tests(node.test))
-            ):
+        for node in scope.of(ast.If):
+            if not _only_checks(node) and any(_on_size(part, scope) for part in _tests(node.test)):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.If, scope: Scope) -> Finding:

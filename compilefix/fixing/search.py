@@ -34,7 +34,7 @@ UNIT_CHARACTERS = 4_000_000
 
 Smaller units look at shared code more often, larger ones need more memory, about 40 bytes for a character."""
 
-KEPT_CHARACTERS = 4_000_000
+KEPT_CHARACTERS = 12_000_000
 """How much source stays parsed from one unit to the next."""
 
 

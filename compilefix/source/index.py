@@ -122,6 +122,7 @@ class Module:
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
         self._changing: dict[str, bool] = {}
+        # The modules that all names are taken of, the last one first: of several with a name the last counts.
         self.stars: list[str] = []
         self._collect(self.tree.body, None)
         for node in _imports(self.tree):
@@ -209,7 +210,7 @@ class Module:
         """The dotted name that an import binds to a name, one by `import *` too; None where no import is known to."""
         found = self.imports.get(name)
         if found is None and self.stars and not self._defines(name):
-            found = next((given for star in reversed(self.stars) if (given := self._given(star, name))), None)
+            found = next((given for star in self.stars if (given := self._given(star, name))), None)
         return found
 
     def _defines(self, name: str) -> bool:
@@ -321,7 +322,9 @@ class Modules(Mapping[str, Module]):
         taken = self._taken(source)
         if key not in self._given:
             bound = re.compile(_BOUND.format(name=re.escape(name)), re.MULTILINE)
-            likely = (m for m in taken if name in self.files[m].text and bound.search(self.files[m].text))
+            # What a module has by `import *` itself it hands on, but for names with an underscore.
+            handed = taken[:1] if name.startswith("_") else taken
+            likely = (m for m in handed if name in self.files[m].text and bound.search(self.files[m].text))
             self._given[key] = next((given for m in likely if (given := self[m].exported(name)) is not None), None)
         self._asked.update(taken)
         return self._given[key]
@@ -337,7 +340,7 @@ class Modules(Mapping[str, Module]):
                 if module not in found and module in self.files:
                     found[module] = None
                     if "import *" in self.files[module].text:
-                        pending.extend(self[module].stars)
+                        pending.extend(reversed(self[module].stars))
             known = self._takes[source] = tuple(found)
         return known
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from compilefix.analysis.infer import Inference
 from compilefix.codemods import registry
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
@@ -19,6 +22,7 @@ from compilefix.fixing.engine import Outcome, run
 from compilefix.fixing.search import Search
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
+from compilefix.source.index import Project
 
 MODEL = """\
 import torch
@@ -80,6 +84,32 @@ def test_units_find_what_one_unit_finds(
     assert [(f.path, f.span, f.code) for f in in_units.findings] == [(f.path, f.span, f.code) for f in whole.findings]
     ways = {f.reached_by for f in in_units.findings if f.function == "scaled"}
     assert ways == {("Net0.forward", "scaled")}
+
+
+def test_no_unit_keeps_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cyclic collector is off in a check: whatever holds itself would keep the trees of a unit for good."""
+    made: list[weakref.ref[Inference]] = []
+
+    class Noted(Inference):
+        def __init__(self, project: Project) -> None:
+            super().__init__(project)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(search, "Inference", Noted)
+    folder = Path(__file__).parents[2] / "fixtures" / "rules"
+    paths = sorted(path for path in folder.glob("*/*.before.py"))
+    files = [SourceFile(path, f"fixture{number}", path.read_text()) for number, path in enumerate(paths)]
+    looking = Search(Project(files), list(registry.load().values()), ())
+    gc.collect()
+    gc.disable()
+    try:
+        entry = looking.entry()
+        found = [looking.unit(names, entry) for names in looking.units]
+    finally:
+        gc.enable()
+    assert len(files) > 200
+    assert any(reached.findings for unit in found for reached in unit.reached)
+    assert [reference for reference in made if reference() is not None] == []
 
 
 @pytest.fixture
