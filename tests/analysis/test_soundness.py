@@ -352,7 +352,7 @@ def test_a_wrong_claim_is_seen(what: str) -> None:
 )
 def test_a_missing_effect_is_seen(statement: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = watching.Program(body(f"{statement}\nreturn x"))
-    monkeypatch.setattr(program.legality.effects, "_of_nodes", lambda nodes, facts: PURE)
+    monkeypatch.setattr(program.legality.effects, "_of_node", lambda node, facts: PURE)
     watcher = watching.Watcher(program)
     inputs = (torch.ones(2), *arguments(Random(1))[1:])
     watcher.run(watcher.space["Program"](watcher.space["Config"]()), *inputs, names=NAMES)
