@@ -34,6 +34,7 @@ _PARTS = {
         "loss",
         "models/data2vec",
         "models/gpt2",
+        "models/informer",
         "models/led",
         "models/mra",
         "models/bart",

@@ -15,6 +15,7 @@ from compilefix.analysis.builtin_calls import (
     math_result,
     numpy_result,
 )
+from compilefix.analysis.einops_calls import LAYERS, einops_result, layer_result
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
@@ -166,6 +167,8 @@ class Calls(Binding):
                     shape_id=f"{result.shape_id}.{position}" if result.shape_id != "()" else "()",
                 )
             return replace(result, leaves=result.leaves | extra)
+        if callee.ref in LAYERS and args and (args[0].is_tensor or args[0].is_unknown):
+            return layer_result(args, self.place(node))
         api = torch_api.module(callee.ref)
         if api is None:
             return opaque(self.place(node), operands)
@@ -316,6 +319,11 @@ class Calls(Binding):
             return opaque(self.place(node), operands)
         if makes_module(name):
             return made_module(name, node, args, self.place(node))
+        moved = einops_result(name, args, keywords, self.place(node))
+        if moved is not None:
+            return moved
+        if name in LAYERS:
+            return Value(frozenset({Kind.OBJECT}), ref=name)
         if name == "typing.cast" and len(node.args) == 2:
             declared = annotated(node.args[0], self.module, self.project)
             given = args[1]
