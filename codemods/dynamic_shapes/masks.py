@@ -112,14 +112,14 @@ def is_mask(node: ast.expr, scope: Scope) -> bool:
 
 
 def seems_mask(node: ast.expr, scope: Scope) -> bool:
-    """Whether a tensor of unknown dtype has the name of a mask, or is made of such tensors and masks."""
+    """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, or is made of such."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return seems_mask(node.operand, scope)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
         sides = (node.left, node.right)
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
     value = scope.value(node)
-    return named_mask(node) and value.is_tensor and value.dtype is None
+    return named_mask(node) and (value.is_unknown or (value.is_tensor and value.dtype is None))
 
 
 def named_mask(node: ast.expr) -> bool:
