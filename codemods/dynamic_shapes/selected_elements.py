@@ -143,7 +143,8 @@ class Elements:
             found = masked_select_of(node, self.scope)
             return found[0] if found is not None and ast.dump(found[1].node) == ast.dump(self.mask.node) else None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.mask.same(node):
-            return node.value if self.scope.value(node.value).is_tensor else None
+            value = self.scope.value(node.value)
+            return node.value if value.is_tensor or value.is_unknown else None
         return None
 
     def _is_column(self, node: ast.expr) -> bool:
