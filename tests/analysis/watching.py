@@ -375,7 +375,7 @@ class Watcher:
         self._alike(before.node, before.seen)
         if not isinstance(before.node, _SIMPLE):
             return
-        effects = self.program.legality.effects._of_nodes(ast.walk(before.node), before.facts)
+        effects = self.program.legality.effects.of(before.node, before.facts)
         if effects.unknown is not None:
             return
         if effects.random is None and not torch.equal(state.random, before.state.random):
