@@ -204,9 +204,8 @@ class EffectAnalysis:
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
-            if written and written.mutates:
-                return Effects(mutates=f"`{text}` writes in place")
-            return Effects(unknown=f"`{text}` is not known")
+            writes = f"`{text}` writes in place" if written and written.mutates else None
+            return Effects(mutates=writes, unknown=f"`{text}` is not known")
         if name in ("print", "input", "open") or name.startswith(("logging.", "warnings.", "sys.", "time.", "os.")):
             return _on_host(f"`{text}`")
         if name.startswith("Tensor."):
