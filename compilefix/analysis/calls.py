@@ -20,7 +20,7 @@ from compilefix.analysis.function_facts import Env
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.operators import element_of, opaque, tensor_attribute
-from compilefix.analysis.summaries import from_summary, passed
+from compilefix.analysis.summaries import from_summary, memory_of, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
@@ -119,8 +119,10 @@ class Calls(Binding):
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
-        kept = found.is_memoized
-        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure, memoized=kept)
+        # An item of a list that another method has made is not new either.
+        known = (f"{found.qualname}@", "param:", "self.", "global.")
+        kept = found.is_memoized or any(not token.startswith(known) for token in memory_of(summary))
+        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure, kept=kept)
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""

@@ -17,18 +17,18 @@ def from_summary(
     arguments: Mapping[str, Value] | None = None,
     *,
     closure: bool = False,
-    memoized: bool = False,
+    kept: bool = False,
 ) -> Value:
     """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here.
 
     closure: whether the callee is a nested function, which hands out what it found in the functions round it.
-    memoized: whether another call may get the same tensor.
+    kept: whether another call may get the same tensor.
     """
-    tokens = _all_storage(summary)
+    tokens = memory_of(summary)
     shared: list[Value] = list(operands)
     if arguments is not None:
         shared = [v for name, v in arguments.items() if f"param:{name}" in tokens]
-    held = frozenset(f"self.{place}" for t in tokens if memoized or t.startswith(("self.", "global.")))
+    held = frozenset(f"self.{place}" for t in tokens if kept or t.startswith(("self.", "global.")))
     held |= tokens if closure else tokens & {ANY_MEMORY}
     storage = frozenset({place}).union(held, *(v.storage for v in shared))
     leaves = extra.union(*(v.leaves for v in operands))
@@ -76,6 +76,7 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
     return dict(zip(names, operands, strict=False))
 
 
-def _all_storage(value: Value) -> frozenset[str]:
+def memory_of(value: Value) -> frozenset[str]:
+    """The memory that a value or an item of it may share."""
     parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
-    return value.storage.union(*(_all_storage(p) for p in parts))
+    return value.storage.union(*(memory_of(p) for p in parts))

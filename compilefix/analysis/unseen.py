@@ -9,7 +9,6 @@ from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.source.index import Project
 
-_OUTSIDE = ("param:", "self.", "global.")
 _SAYS = ("logging.", "loguru.", "warnings.warn")
 _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 
@@ -27,7 +26,8 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
     if owner is None:
         return False
     value = facts.value(owner)
-    return value.is_tensor and bool(value.storage) and not any(t.startswith(_OUTSIDE) for t in value.storage)
+    made_here = f"{facts.function.qualname}@"  # an item of a list that `__init__` has made is not
+    return value.is_tensor and bool(value.storage) and all(t.startswith(made_here) for t in value.storage)
 
 
 def _written(node: ast.AST, facts: FunctionFacts) -> ast.expr | None:
