@@ -469,9 +469,10 @@ class Legality:
         """The arguments that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
         only where it is a module of torch or a function in the API table."""
         name = facts.callee(node) or ""
-        if name.startswith("Tensor.") and isinstance(node.func, ast.Attribute):
-            api = torch_api.method(name.removeprefix("Tensor."))
-            return [node.func.value] if api is not None and api.mutates else []
+        if isinstance(node.func, ast.Attribute) and (not name or name.startswith("Tensor.")):
+            api = torch_api.method(name.removeprefix("Tensor.") or node.func.attr)
+            if name or (api is not None and api.mutates):
+                return [node.func.value] if api is not None and api.mutates else []
         for keyword in node.keywords:
             if keyword.arg == "out":
                 return [keyword.value]
