@@ -156,7 +156,8 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     if not scope.value(node.value).may_be(Kind.TENSOR):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    found = next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
+    tensors = [part for part in parts if scope.value(part).is_tensor]
+    found = next((part for part in tensors if is_mask(part, scope) or seems_mask(part, scope)), None)
     if found is not None or not scope.value(node.value).is_tensor:
         return found
     # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean, and

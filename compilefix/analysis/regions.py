@@ -63,7 +63,6 @@ _NEVER_COMPILED = frozenset(
     }
 )
 _MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
-_MENTIONS_TORCH = re.compile(r"\btorch\.|\bTensor\b")
 _COMPILE_WORDS = (".compile", "import compile")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -444,7 +443,7 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     if function.cls is None or function.is_static or not function.parameters:
         return False
     # Large packages have thousands of methods that read attributes, and to look at each would be most of a check.
-    if not _names_torch(function.cls) or inference.project.is_module_class(function.cls):
+    if not function.cls.names_torch or inference.project.is_module_class(function.cls):
         return False
     instance = function.parameters[0].arg
     reads = [
@@ -456,12 +455,6 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
         return False
     facts = look(function)
     return any(Kind.TENSOR in facts.value(node).kinds and not facts.value(node).is_unknown for node in reads)
-
-
-def _names_torch(cls: Class) -> bool:
-    """Whether the text of a class has a use of torch or of its tensors."""
-    lines = cls.module.lines[cls.node.lineno - 1 : cls.node.end_lineno]
-    return any(_MENTIONS_TORCH.search(line) is not None for line in lines)
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

@@ -36,8 +36,7 @@ class Const:
 def replace(value: Value, **changes: Any) -> Value:
     """`dataclasses.replace` for values, without running the constructor: it is called for every expression."""
     new = object.__new__(Value)
-    new.__dict__.update(value.__dict__)
-    new.__dict__.update(changes)
+    object.__setattr__(new, "__dict__", value.__dict__ | changes)
     return new
 
 

@@ -16,8 +16,12 @@ from compilefix.source.tree import children, walk
 FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
 
-# Where a name may be bound at the top level of a module.
-_BOUND = r"^\s*{name}\b|\b(class|def|as)\s+{name}\b|\b{name}\s*[:=]|\bimport\b.*\b{name}\b"
+_NAMES_TORCH = re.compile(r"\btorch\.|\bTensor\b")
+# Where a name may be bound at the top level of a module: defined, assigned, imported, or in a line of imported names.
+_BOUND = (
+    r"^\s*(?:(?:async\s+)?def|class)\s+{name}\b|(?:^|[;=])\s*{name}\s*(?::[^=\n]*)?=(?!=)"
+    r"|^\s*(?:from\s.*)?import\b.*\b{name}\b|^[\s\w,]*\b{name}\b[\s\w,]*\)?\s*(?:#.*)?$"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,12 @@ class Class:
     def full_name(self) -> str:
         """Dotted name with the module."""
         return f"{self.module.name}.{self.qualname}"
+
+    @cached_property
+    def names_torch(self) -> bool:
+        """Whether the text of the class has a use of torch or of its tensors."""
+        lines = self.module.lines[self.node.lineno - 1 : self.node.end_lineno]
+        return _NAMES_TORCH.search("\n".join(lines)) is not None
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
