@@ -372,6 +372,7 @@ _TITLES = {
     "held-out": "Held-out models",
     "unseen": "Models of packages that were first run in the end",
     "latest": "Models of packages that were first run after that",
+    "fifth": "Models of packages that were first run last",
 }
 
 

@@ -92,7 +92,9 @@ class ImplicitRead(Rule):
                 continue
             if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
                 continue
-            if value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
+            if (written := _written_at(node, scope)) is not None:
+                yield from self._write(node, written, scope)
+            elif value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
@@ -171,6 +173,13 @@ class ImplicitRead(Rule):
         elif (base.is_(Kind.CONTAINER) and base.ref != "dict") or (base.ref or "").startswith("torch.nn."):
             yield self._number(node, "an index", ("GB0124",), scope)
 
+    def _write(self, node: ast.expr, target: ast.Subscript, scope: Scope) -> Iterator[Finding]:
+        """`x[i] = v`: an integer without dimensions says on the host where is written. One that is bool is a mask."""
+        value, base = scope.value(node), scope.value(target.value)
+        if base.is_tensor and value.is_scalar_tensor and value.dtype == "int" and not reads_static(node, scope):
+            reason = f"`{snippet(node)}.reshape(1)` keeps it on the device, where what is written fits that"
+            yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
+
     def _item(self, node: ast.expr, scope: Scope) -> Finding:
         reason = f"`{snippet(node)}` seems to be one number, which is not proved; if it is: {_OUTSIDE}"
         return self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
@@ -187,6 +196,15 @@ class ImplicitRead(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _written_at(node: ast.expr, scope: Scope) -> ast.Subscript | None:
+    """The subscript that is written to with an expression as index, or as one of its indices."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Tuple):
+        node, parent = parent, scope.parents.get(parent)
+    written = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Store)
+    return parent if written and isinstance(parent, ast.Subscript) else None
 
 
 def _may_be_shape(node: ast.expr, scope: Scope) -> bool:

@@ -50,6 +50,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding
@@ -61,6 +62,8 @@ from compilefix.codemods.number_comparison import read_for_check
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
+
+_TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})
 
 
 class NumberArithmetic(Rule):
@@ -96,7 +99,7 @@ class NumberArithmetic(Rule):
     def _unproved(self, scope: Scope) -> Iterator[Finding]:
         """`x.item()` where the kind of `x` is not known: a tensor, or an array, which breaks the graph as well.
 
-        And `float(x)` where `x` is a tensor only in some calls.
+        And `float(x)` where `x` is a tensor only in some calls, or None: of None there is no number.
         """
         for node in scope.of(ast.Call):
             source = _apparent(node, scope)
@@ -121,7 +124,9 @@ def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
         return source if scope.value(source).is_unknown and scope.callee(node) is None else None
     if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:
         source = node.args[0]
-        return source if scope.value(source).sometimes_tensor and not decides(node, scope) else None
+        value = scope.value(source)
+        known = value.kinds == _TENSOR_OR_NONE and scope.callee(node) != "bool"
+        return source if (value.sometimes_tensor or known) and not decides(node, scope) else None
     return None
 
 

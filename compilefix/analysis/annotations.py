@@ -85,6 +85,8 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
     if isinstance(found, Class):
         if any(isinstance(a, str) and a in _TENSOR_TYPES for a in project.ancestors(found)):
             return values.tensor()
+        if _is_tensor_name(found, project):
+            return values.tensor(certain=False)
         if any(
             isinstance(a, str) and a.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum")
             for a in project.ancestors(found)
@@ -99,6 +101,19 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         # An annotation does not say whether the module writes in place.
         return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
     return values.UNKNOWN
+
+
+def _is_tensor_name(found: Class, project: Project) -> bool:
+    """Whether a class is another name for a tensor: `class Matrix(Tensor)` and classes on it that say nothing more."""
+    ancestors = project.ancestors(found)
+    outside = {a for a in ancestors if isinstance(a, str)} - {"object", "typing.Generic"}
+    if not outside or not all(is_tensor_type(name) for name in outside):
+        return False
+    classes = [a.node for a in ancestors if isinstance(a, Class)]
+    return all(
+        not node.decorator_list and not node.keywords and all(isinstance(s, ast.Pass | ast.Expr) for s in node.body)
+        for node in classes
+    )
 
 
 def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:

@@ -315,6 +315,58 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return (x + 1)[event].sum() + x[index].sum()  # BREAK
         ''',
     },
+    "numbers of what is a tensor or None, and of what is declared with another name for a tensor": {
+        "pkg/matrices.py": '''
+            class Matrix(Tensor):
+                """A tensor of two dimensions."""
+            class Gramian(Matrix):
+                pass
+            class Points(Tensor):
+                def __gt__(self, other):
+                    return False
+        ''',
+        "pkg/steps.py": """
+            from typing import cast
+            from pkg.matrices import Gramian, Points
+            class Weights(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.count = None
+                    self.size = None
+                def prepare(self, size):
+                    if self.size != size:
+                        self.count = torch.tensor(0)
+                        self.size = size
+                def forward(self, gramian: Gramian, points: Points):
+                    self.prepare(gramian.shape[0])
+                    count = int(cast(Tensor, self.count)) + 1  # BREAK
+                    self.count = torch.tensor(count)
+                    norms = gramian.to(torch.float64).diagonal()
+                    if norms[0] > 0:  # BREAK
+                        return norms
+                    if gramian.shape[0] > 3 or points[0] > 0:
+                        return norms * 2
+                    return norms + bool(self.size)
+        """,
+    },
+    "an element that is written where a tensor says": {
+        "pkg/model.py": """
+            def one(x: Tensor, rows: Tensor, at: Tensor):
+                best = x.argmin()
+                once = torch.zeros(x.shape[0])
+                once[best] = 1.0  # BREAK
+                once[best] += 1.0  # BREAK
+                table = torch.zeros(3, 4)
+                table[0, best] = 1.0  # BREAK
+                table[:, x.argmax()] = 2.0  # BREAK
+                once[best.reshape(1)] = 1.0
+                once[torch.tensor(2)] = 1.0
+                table[0, x.argsort()] = 1.0
+                found = {}
+                found[best] = once
+                return once, table, found
+        """,
+    },
 }
 
 
