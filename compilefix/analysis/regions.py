@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.evidence import Evidence
@@ -131,7 +132,16 @@ def entry_points(inference: Inference, roots: Sequence[str] = ()) -> EntryPoints
 
 def _is_installed(project: Project) -> bool:
     """Whether the files are those of installed packages: what these compile themselves is not all that is compiled."""
-    return any(_INSTALLED & set(file.path.parts) for file in project.modules.files.values())
+    files = project.modules.files.values()
+    return any(_INSTALLED & set(file.path.parts) for file in files) or any(
+        next(folder.glob("*.dist-info"), None) is not None for folder in {_folder_of_package(file) for file in files}
+    )
+
+
+def _folder_of_package(file: SourceFile) -> Path:
+    """The folder in which the outermost package of a file stands: installers put what they know of it beside it."""
+    depth = file.module.count(".") + (file.path.name == "__init__.py")
+    return file.path.parents[min(depth, len(file.path.parents) - 1)] if file.path.parents else file.path
 
 
 def mentions_compile(text: str) -> bool:

@@ -613,3 +613,26 @@ def test_a_root_in_the_configuration(root: str, tmp_path: Path) -> None:
     findings = found([path], (root,))
     assert {f.span.line for f in findings} == marked(text, f"BREAK {root.rpartition('.')[2]}")
     assert all(f.reached_by[0] == f"{root} (configured root)" for f in findings)
+
+
+@pytest.mark.parametrize("kept", ["", "models"])
+def test_packages_that_an_installer_has_put_there_are_libraries(tmp_path: Path, kept: str) -> None:
+    """`pip install --target` makes no folder called site-packages; what it knows of a package it puts beside it."""
+    text = (
+        "import torch\nfrom torch import Tensor, nn\n\n"
+        "@torch.compile\ndef fast(x: Tensor):\n    return x + 1\n\n"
+        "class Model(nn.Module):\n    def forward(self, x: Tensor):\n        return x * x.sum().item()\n"
+    )
+    parts = ["package", *kept.split("/")] if kept else ["package"]
+    path = tmp_path.joinpath(*parts, "core.py")
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    files = [SourceFile(path, ".".join([*parts, "core"]), text)]
+
+    def functions() -> set[str]:
+        outcome = run(files, Config(tmp_path), rules=list(registry.load().values()), rewrite=False)
+        return {finding.function for finding in outcome.findings}
+
+    assert functions() == set()
+    (tmp_path / "package-1.0.dist-info").mkdir()
+    assert functions() == {"Model.forward"}
