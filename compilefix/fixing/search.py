@@ -7,7 +7,6 @@ is that of a unit. What all units need to know, the functions that `torch.compil
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.fixing.always_run import without_new_breaks
 from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
-from compilefix.source.index import NOTHING_USED, Module, Project, Used
+from compilefix.source.index import NOTHING_USED, Project, Used
 
 UNIT_CHARACTERS = 4_000_000
 """How much source a unit holds: some two hundred files.
@@ -196,8 +195,6 @@ class _Judge:
         self._rules = rules
         self._logging = logging
         self._too_deep: list[SourceError] = []
-        # By file: most functions have none of the words that most rules look for.
-        self._hinted: dict[str, tuple[tuple[Rule, Sequence[int] | None], ...]] = {}
 
     @property
     def errors(self) -> tuple[SourceError, ...]:
@@ -216,22 +213,11 @@ class _Judge:
 
     def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
         node, module = compiled.function.node, compiled.function.module
-        if path not in self._hinted:
-            self._hinted[path] = _hinted(self._rules, module)
+        text = "\n".join((*module.lines[node.lineno - 1 : node.end_lineno], ""))
         scope = Scope(compiled, self._legality, path, self._logging)
-        for rule, lines in self._hinted[path]:
-            if lines is None or bisect_left(lines, node.lineno) < bisect_right(lines, node.end_lineno or node.lineno):
+        for rule in self._rules:
+            if not rule.hints or any(hint in text for hint in rule.hints):
                 yield from scope.found(rule)
-
-
-def _hinted(rules: Sequence[Rule], module: Module) -> tuple[tuple[Rule, Sequence[int] | None], ...]:
-    """The rules that may find something in a module, with the lines that hold one of their words; None for any line."""
-    ended = [f"{line}\n" for line in module.lines]
-    text = "".join(ended)
-    words = {word for rule in rules for word in rule.hints if word in text}
-    lines = {word: [n for n, line in enumerate(ended, 1) if word in line] for word in words}
-    found = [(rule, sorted(n for word in rule.hints for n in lines.get(word, ()))) for rule in rules]
-    return tuple((rule, at if rule.hints else None) for rule, at in found if at or not rule.hints)
 
 
 def _deep(path: str, function: str, line: int) -> SourceError:

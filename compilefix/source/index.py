@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
 
 _NAMES_TORCH = re.compile(r"\btorch\.|\bTensor\b")
+_DEFINED = r"(?<=\n)(?:(?:async )?def|class) {name}\b|(?<=\n){name}(?: *=|:)"
 # Where a name may be bound at the top level of a module: defined, assigned, imported, or in a line of imported names.
 _BOUND = (
     r"^\s*(?:(?:async\s+)?def|class)\s+{name}\b|(?:^|[;=])\s*{name}\s*(?::[^=\n]*)?=(?!=)"
@@ -331,7 +333,9 @@ class Modules(Mapping[str, Module]):
         key = source, name
         taken = self._taken(source)
         if key not in self._given:
-            bound = re.compile(_BOUND.format(name=re.escape(name)), re.MULTILINE)
+            # The names of builtins stand everywhere: that an import hands one on to `import *` is left out.
+            pattern = _DEFINED if hasattr(builtins, name) else _BOUND
+            bound = re.compile(pattern.format(name=re.escape(name)), re.MULTILINE)
             # What a module has by `import *` itself it hands on, but for names with an underscore.
             handed = taken[:1] if name.startswith("_") else taken
             likely = (m for m in handed if name in self.files[m].text and bound.search(self.files[m].text))
