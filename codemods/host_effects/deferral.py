@@ -219,9 +219,8 @@ def check_function(scope: Scope) -> None:
             "its calls are carried out as a whole"
         )
     module = function.module
-    if _binds_emit(module, function) or (
-        "emit" in module.imports and not _is_helper(module.imports["emit"], module, project)
-    ):
+    imported = module.imported("emit")
+    if _binds_emit(module, function) or (imported is not None and not _is_helper(imported, module, project)):
         raise Refused("the file uses the name `emit` for something else")
 
 

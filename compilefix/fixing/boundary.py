@@ -159,7 +159,7 @@ def _unwrapped(files: Mapping[Path, SourceFile], helpers: frozenset[str]) -> dic
 
 
 def _emits(function: Function, helpers: frozenset[str]) -> bool:
-    if function.module.imports.get("emit", "").rpartition(".")[0] not in helpers:
+    if (function.module.imported("emit") or "").rpartition(".")[0] not in helpers:
         return False
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "emit"

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from compilefix.codemods import registry
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Module, Project
 
@@ -99,3 +102,18 @@ def test_modules_without_the_name_are_not_parsed(project: Project, monkeypatch: 
     project.resolve("stars.one")
     assert "stars.first" in parsed
     assert "stars.plain" not in parsed
+
+
+def test_a_line_is_not_moved_where_the_helper_s_name_is_taken(tmp_path: Path) -> None:
+    texts = {
+        "talk": "def {name}(text):\n    return None\n",
+        "model": "import torch\nfrom talk import *\n\n@torch.compile\ndef step(x: torch.Tensor):\n"
+        "    print('step')\n    return x + 1\n",
+    }
+    reasons = {}
+    for name in ("emit", "told"):
+        files = [SourceFile(tmp_path / f"{n}.py", n, text.replace("{name}", name)) for n, text in texts.items()]
+        outcome = run(files, Config(tmp_path), rules=list(registry.load().values()), rewrite=False)
+        (found,) = (finding for finding in outcome.findings if finding.code == "CF301")
+        reasons[name] = found.declined
+    assert reasons == {"emit": "the file uses the name `emit` for something else", "told": None}
