@@ -56,7 +56,6 @@ class Legality:
         self.inference = inference
         self.effects = EffectAnalysis(inference)
         self.totality = Totality(inference)
-        self._writes: dict[tuple[Function, str], bool] = {}
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -483,24 +482,8 @@ class Legality:
             return node.args[:1]
         callee = facts.calls.get(node)
         if callee is not None and self.effects.of_function(callee).mutates is not None:
-            return [a for a, name in _bound(node, callee, facts) if self._may_write(callee, name, facts.value(a))]
+            return [a for a in (*node.args, *(k.value for k in node.keywords)) if facts.value(a).may_be(Kind.TENSOR)]
         return []
-
-    def _may_write(self, callee: Function, name: str | None, given: Value) -> bool:
-        """Whether a callee may write into what it is given for a parameter; `name` is None where that is not known.
-
-        An attribute or global that is passed may also be written under its own name.
-        """
-        if not given.may_be(Kind.TENSOR):
-            return False
-        if name is None or callee.parent is not None or any(t.startswith(("self.", "global.")) for t in given.storage):
-            return True
-        key = (callee, name)
-        if key not in self._writes:
-            self._writes[key] = True  # for a function that calls itself
-            memory = frozenset({f"param:{name}"})
-            self._writes[key] = self.writer(memory, (), self.inference.facts(callee)) is not None
-        return self._writes[key]
 
     def _captured(self, node: ast.Call, facts: FunctionFacts) -> Sequence[tuple[ast.expr, Value]]:
         """What a nested function that writes in place has from the functions round it."""
@@ -529,26 +512,6 @@ class Legality:
             if any(may_share(_storage(facts.value(h)), outside) for h in handed):
                 return node
         return None
-
-
-def _bound(node: ast.Call, callee: Function, facts: FunctionFacts) -> Iterator[tuple[ast.expr, str | None]]:
-    """The arguments of a call with the parameters that get them, where these are known."""
-    func, given = node.func, callee.node.args
-    # `Base.forward(self, x)` and `Function.apply(x)` have one argument more, or less, than the parameters say.
-    direct = not isinstance(func, ast.Attribute) or (
-        func.attr != "apply" and not facts.value(func.value).may_be(Kind.CALLABLE)
-    )
-    hidden = not direct or any(isinstance(a, ast.Starred) for a in node.args)
-    bound = callee.cls is not None and callee.parent is None and not callee.is_static
-    positions = [a.arg for a in (*given.posonlyargs, *given.args)][1 if bound else 0 :]
-    rest = given.vararg.arg if given.vararg is not None else None
-    for index, argument in enumerate(node.args):
-        yield argument, None if hidden else positions[index] if index < len(positions) else rest
-    names = {a.arg for a in callee.parameters}
-    more = given.kwarg.arg if given.kwarg is not None else None
-    for keyword in node.keywords:
-        known = keyword.arg if keyword.arg in names else more
-        yield keyword.value, None if keyword.arg is None else known
 
 
 def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
