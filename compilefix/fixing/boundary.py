@@ -22,7 +22,7 @@ from compilefix.source.files import SourceFile
 from compilefix.source.index import Function, Module, Project
 
 DEFAULT_NAME = "_compile_boundary"
-_VERSION = re.compile(r"^HELPER_VERSION = (\d+)$", re.MULTILINE)
+_VERSION = re.compile(r"^HELPER_VERSION = (\d+)\b", re.MULTILINE)
 _OTHER_NAME = "compile_boundary"
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 

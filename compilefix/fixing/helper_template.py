@@ -7,8 +7,7 @@ they are at that moment; `boundary` carries out what was noted, in order, when t
     def forward(self, x):
         emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())
 
-Without a boundary round the call, `emit` acts at once.
-compilefix wrote this file. It needs nothing but torch, and is yours to keep.
+Without a boundary round the call, `emit` acts at once. compilefix wrote this file; it is yours to keep.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ from typing import Any, TypeVar
 
 import torch
 
-HELPER_VERSION = 4
-"""compilefix uses a file that is there already when it has the same version."""
+HELPER_VERSION = 5  # a file that is there already is used when it has the same version
 
 _NUMBERS = (torch.bool, torch.int64, torch.int32, torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
-_renamed: dict[tuple[int, str], tuple[types.CodeType, types.CodeType]] = {}
+_renamed: dict[int, tuple[types.CodeType, types.CodeType]] = {}
 
 
 class _Note:
@@ -39,8 +37,7 @@ class _Note:
 class _Noted(threading.local):
     """What stands behind the last note of the compiled call that this thread runs; None while it runs none."""
 
-    def __init__(self) -> None:
-        self.call: _Note | None = None
+    call: _Note | None = None
 
 
 _noted = _Noted()
@@ -96,21 +93,22 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _carry_out(note: _Note | None) -> None:
+def _carry_out(note: Any) -> None:
+    if note.before is not None and note.before.before is None and len(note.work) < 4:
+        _named(note.work[0])(*note.work[1:])  # two numbers are read sooner one by one than together
+        return
     works: list[tuple[Any, ...]] = []
-    while note is not None and note.before is not None:
-        works.append((_named(note.work[0]), note.work[1:]))
+    while note.before is not None:
+        works.append(note.work)
         note = note.before
-    several = _several([value for _, values in works for value in values])
+    several = _several([value for work in works for value in work[1:]])
+    numbers = [number for stack in [torch.stack(alike).reshape(-1) for alike in several] for number in stack.tolist()]
     tensors = [tensor for alike in several for tensor in alike]
-    numbers: list[Any] = []
     try:
         for index, tensor in enumerate(tensors):
             tensor.item = functools.partial(numbers.__getitem__, index)
-        for stack in [torch.stack(alike).reshape(-1) for alike in several]:
-            numbers += stack.tolist()
-        for effect, values in reversed(works):
-            effect(*values)
+        for effect, *values in reversed(works):
+            _named(effect)(*values)
     finally:
         for tensor in tensors:  # an effect may have kept one, to change it later
             tensor.__dict__.pop("item", None)
@@ -122,7 +120,7 @@ def _several(values: list[Any]) -> list[list[Any]]:
     for value in values:
         if isinstance(value, torch.Tensor) and not value.is_cpu and value.numel() == 1 and value.dtype in _NUMBERS:
             kinds.setdefault((value.device, value.dtype, value.dim()), []).append(value)
-    return [alike for alike in kinds.values() if len(alike) > 2]  # two are read sooner than stacked
+    return [alike for alike in kinds.values() if len(alike) > 2]
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
@@ -142,8 +140,10 @@ def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
     if not isinstance(effect, types.FunctionType) or effect.__closure__:
         return effect
-    code, outer = effect.__code__, effect.__qualname__.rpartition(".<locals>.")[0].rpartition(".")[2]
-    if (id(code), outer) not in _renamed:  # by identity: the hash of code looks through all of it
-        _renamed[id(code), outer] = code, code.replace(co_name=outer) if outer.isidentifier() else code
-    new = _renamed[id(code), outer][1]
-    return effect if new is code else types.FunctionType(new, effect.__globals__, outer, effect.__defaults__)
+    code = effect.__code__
+    if id(code) not in _renamed:  # by identity: the hash of code looks through all of it
+        outer = effect.__qualname__.rpartition(".<locals>.")[0].rpartition(".")[2]
+        if not outer.isidentifier():
+            return effect
+        _renamed[id(code)] = code, code.replace(co_name=outer)
+    return types.FunctionType(_renamed[id(code)][1], effect.__globals__, None, effect.__defaults__)

@@ -527,7 +527,7 @@ def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
 
 
 def test_an_older_helper_is_replaced_and_a_stranger_left_alone(tmp_path: Path) -> None:
-    old = helper_text().replace("HELPER_VERSION = 4", "HELPER_VERSION = 1")
+    old = helper_text().replace("HELPER_VERSION = 5", "HELPER_VERSION = 1")
     (tmp_path / "script.py").write_text(LAYER, encoding="utf-8")
     helper = tmp_path / "_compile_boundary.py"
     for text, expected in ((old, "_compile_boundary"), ("mine = 1\n", "_compile_boundary_2")):
