@@ -37,7 +37,8 @@ class _Note:
 class _Noted(threading.local):
     """What stands behind the last note of the compiled call that this thread runs; None while it runs none."""
 
-    call: _Note | None = None
+    def __init__(self) -> None:
+        self.call: _Note | None = None
 
 
 _noted = _Noted()
@@ -60,9 +61,9 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
 def boundary(compiled: _Compiled) -> _Compiled:
     """Make a compiled function or module carry out, after each call, what was noted during it.
 
-    A module is changed in place and stays the object that it is; one that is not compiled stays as it is. A copy or
-    pickle of a compiled module needs a `boundary` of its own. An effect that raises ends the rest, as it would have
-    ended the function. When the running graph itself fails (an index out of range), what it had noted is lost.
+    A module is changed in place; one that is not compiled stays as it is. A copy or pickle of a compiled module needs a
+    `boundary` of its own. An effect that raises ends the rest, as it would have ended the function. When the running
+    graph itself fails (an index out of range), what it had noted is lost.
     """
     if isinstance(compiled, torch.nn.Module):
         module: Any = compiled
