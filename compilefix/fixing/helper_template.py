@@ -4,8 +4,7 @@ A `print`, a log line or a check that raises ends the graph of a compiled functi
 they are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
 
     model = boundary(torch.compile(model))
-    def forward(self, x):
-        emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())
+    emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())  # somewhere in it
 
 Without a boundary round the call, `emit` acts at once. compilefix wrote this file; it is yours to keep.
 """
