@@ -61,8 +61,7 @@ def boundary(compiled: _Compiled) -> _Compiled:
     """Make a compiled function or module carry out, after each call, what was noted during it.
 
     A module is changed in place; one that is not compiled stays as it is. A copy or pickle of a compiled module needs a
-    `boundary` of its own. An effect that raises ends the rest, as it would have ended the function. When the running
-    graph itself fails (an index out of range), what it had noted is lost.
+    `boundary` of its own. An effect that raises ends the rest. What a graph that fails had noted is lost.
     """
     if isinstance(compiled, torch.nn.Module):
         module: Any = compiled
@@ -93,22 +92,23 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _carry_out(note: Any) -> None:
+def _carry_out(note: Any) -> Any:
     if note.before is not None and note.before.before is None and len(note.work) < 4:
-        _named(note.work[0])(*note.work[1:])  # two numbers are read sooner one by one than together
-        return
+        return _named(note.work[0])(*note.work[1:])  # two numbers are read sooner one by one than together
     works: list[tuple[Any, ...]] = []
     while note.before is not None:
-        works.append(note.work)
+        works.append((_named(note.work[0]), note.work[1:]))
         note = note.before
-    several = _several([value for work in works for value in work[1:]])
-    numbers = [number for stack in [torch.stack(alike).reshape(-1) for alike in several] for number in stack.tolist()]
+    several = _several([value for _, values in works for value in values])
     tensors = [tensor for alike in several for tensor in alike]
+    numbers: list[Any] = []
     try:
         for index, tensor in enumerate(tensors):
             tensor.item = functools.partial(numbers.__getitem__, index)
-        for effect, *values in reversed(works):
-            _named(effect)(*values)
+        for stack in [torch.stack(alike).reshape(-1) for alike in several]:  # all else is done by now: this waits
+            numbers += stack.tolist()
+        for effect, values in reversed(works):
+            effect(*values)
     finally:
         for tensor in tensors:  # an effect may have kept one, to change it later
             tensor.__dict__.pop("item", None)
