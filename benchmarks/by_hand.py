@@ -1,83 +1,71 @@
-"""How fast the code that compilefix fixed is beside code that was fixed by hand: many processes, only times.
+"""How fast the code that compilefix fixed is beside code that was fixed by hand, call by call in one process.
 
-    python benchmarks/by_hand.py --mode reduce-overhead --processes 6 --repeats 15 --json by_hand.json
-    python benchmarks/by_hand.py --device cpu --processes 2 --repeats 5 training_step
+    python benchmarks/by_hand.py --mode reduce-overhead --json by_hand.json
+    python benchmarks/by_hand.py --device cpu --processes 2 --seconds 2 training_step
 
-`verify --compare-with` measures the same, after it has compared the results. It shares its rounds with the code as
-written, whose calls take many times as long, so that the two fast arms get few calls, and its processes come one after
-the other. Here only those two arms are timed. All processes load and compile first, side by side; then one pair of them
-after the other takes its rounds, while nothing else runs on the machine.
+`verify --compare-with` measures the same after it has compared the results, with a process for each arm: on a busy
+host, two processes with the same code can differ by more than the code does. Here both are compiled in one process and
+take turns of a few calls each, so that what slows the machine slows both. The order in which they were made can matter
+a little: every other process makes them in the other order, and what differs between processes widens the interval. All
+processes load and compile side by side; then one after the other is timed, while nothing else runs.
 
 Prints a Markdown table of the time by hand over the time of the fixed code: 0.95 means that the code fixed by hand
-takes 5 % less. What is known of a ratio is its 95 % interval. The numbers are for people, and nothing is asserted.
+takes 5 % less. A call is timed with a synchronization before and after it. The numbers are for people.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import gc
+import importlib.util
+import io
 import json
+import logging
 import os
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from compilefix.cli.inputs import Request
-from compilefix.cli.workloads import changes
-from compilefix.measuring.interval import Process, latency, speedup
-from compilefix.measuring.overlays import overlays
-from compilefix.measuring.process import Worker, WorkerFailed
-from compilefix.measuring.request import Options, WorkerRequest
-from compilefix.measuring.timed_arms import compared_request
 
 HERE = Path(__file__).resolve().parent
 MODELS = HERE.parent / "fixtures" / "models"
 SHIPPED = ("transformer", "cnn_aux", "moe", "detection_head", "training_step")
 ARMS = ("fixed", "hand")
-PHASES = ("inference", "training")
-WITHOUT_TRAINING = ("transformer",)
-"""It is a model for inference: its calls give nothing that has a gradient."""
-
-
-@dataclass
-class Pair:
-    """The process of that number of each arm, and what their rounds took in ms, by phase and arm."""
-
-    workload: str
-    number: int
-    workers: dict[str, Worker]
-    samples: dict[str, dict[str, list[list[float]]]] = field(default_factory=dict)
+CALLS = 5
+"""Calls of an arm in its turn, after one that is not timed."""
+WARM_UP = 30
+FEWEST_ROUNDS = 5
 
 
 def main() -> int:
-    """Start all processes, time one pair after the other, and print the table."""
+    """Start all processes, time one after the other, and print the table."""
     asked = _asked()
+    if asked.child is not None:
+        _child(asked, int(asked.child))
+        return 0
     started = time.monotonic()
-    options = Options(device=asked.device, mode=asked.mode, repeats=max(5, asked.repeats), timeout_s=asked.timeout)
     failed: list[str] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="by-hand-", ignore_cleanup_errors=True) as name,
-        contextlib.ExitStack() as stack,
-    ):
-        pairs = _started(asked, options, Path(name), stack, failed)
-        print(f"{len(pairs)} pairs are ready after {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
-        # Round by round over the workloads: what disturbs the machine for a minute does not fall on one of them alone.
-        for pair in sorted(pairs, key=lambda one: one.number):
-            if time.monotonic() - started > asked.budget:
-                failed.append(f"{pair.workload}: no time was left for a pair of processes")
-                continue
-            try:
-                _timed(pair, asked.repeats, asked.calls)
-            except WorkerFailed as failure:
-                failed.append(f"{pair.workload}: {failure}")
-            took = time.monotonic() - started
-            print(f"{pair.workload}: a pair timed, {took:.0f} s", file=sys.stderr, flush=True)
-    rows = [row for workload in asked.workloads for row in _rows(workload, pairs)]
-    print(f"| workload, `{asked.mode}` | phase | fixed, ms | by hand, ms | by hand over fixed | pairs of processes |")
+    taken: dict[str, list[dict[str, Any]]] = {name: [] for name in asked.workloads}
+    with tempfile.TemporaryDirectory(prefix="by-hand-", ignore_cleanup_errors=True) as folder:
+        for name in asked.workloads:
+            _write_fixed(name, Path(folder) / name)
+        wanted = [(name, number) for number in range(asked.processes) for name in asked.workloads]
+        with ThreadPoolExecutor(max_workers=asked.at_once) as pool:
+            children = list(pool.map(lambda one: _started(asked, *one, Path(folder)), wanted))
+        print(f"all have compiled after {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        for (name, number), child in zip(wanted, children, strict=True):
+            said, _ = child.communicate("go\n" if time.monotonic() - started < asked.budget else "")
+            if said:
+                taken[name].append(json.loads(said))
+            else:
+                failed.append(f"{name}, process {number + 1}: not timed")
+    rows = [row for name, processes in taken.items() for row in _rows(name, processes)]
+    print(f"| workload, `{asked.mode}` | phase | fixed, ms | by hand, ms | by hand over fixed | processes |")
     print("|---|---|---|---|---|---|")
     for row in rows:
         ratio = row["by hand over fixed"]
@@ -93,109 +81,155 @@ def main() -> int:
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", default=list(SHIPPED), help="names of shipped workloads")
-    parser.add_argument("--device", default="auto")
+    parser.add_argument("--device", default="cuda")
     parser.add_argument("--mode", default="default")
-    parser.add_argument("--processes", type=int, default=4, help="of each arm")
-    parser.add_argument("--repeats", type=int, default=15, help="rounds in each process")
-    parser.add_argument("--calls", type=int, default=100, help="calls of each arm in a round")
+    parser.add_argument("--processes", type=int, default=4, help="for each workload")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each phase in each process")
     parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="that compile together")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for each answer of a process")
-    parser.add_argument("--budget", type=float, default=3600.0, help="start no timing after this many seconds")
+    parser.add_argument("--budget", type=float, default=3600.0, help="time no process after this many seconds")
     parser.add_argument("--json", type=Path, default=None, metavar="FILE")
+    parser.add_argument("--folder", type=Path, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--child", default=None, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _started(
-    asked: argparse.Namespace, options: Options, folder: Path, stack: contextlib.ExitStack, failed: list[str]
-) -> list[Pair]:
-    """The pairs whose processes have made their first calls. The first pair of each workload fills the caches."""
-    requests = {workload: _requests(workload, options, folder) for workload in asked.workloads}
-    ready: list[Pair] = []
+def _write_fixed(name: str, folder: Path) -> None:
+    """Writes the shipped model as compilefix fixes it, and its helper module."""
+    from compilefix.cli.inputs import Request
+    from compilefix.cli.workloads import changes
 
-    def pair(workload: str, number: int) -> None:
-        workers = {}
-        try:
-            for arm, request in requests[workload].items():
-                place = folder / f"{workload}-{arm}"
-                numbered = replace(request, folder=place.with_name(f"{place.name}-{number}"))
-                workers[arm] = stack.enter_context(Worker(numbered, place, lambda _: None))
-            for worker in workers.values():
-                _answer(worker.answer())
-            for worker in workers.values():
-                _answer(worker.ask({"first_calls": True}))
-        except WorkerFailed as failure:
-            failed.append(f"{workload}: {failure}")
-        else:
-            ready.append(Pair(workload, number, workers))
-
-    # A worker ends with the thread that started it, so that the threads stay until the end.
-    pool = stack.enter_context(ThreadPoolExecutor(max_workers=asked.at_once))
-    for numbers in ([0], range(1, asked.processes)):
-        list(pool.map(lambda one: pair(*one), [(name, number) for number in numbers for name in asked.workloads]))
-    return ready
+    folder.mkdir()
+    for change in changes(f"{MODELS / name}.py:workload", Request(paths=[]), None, False).patchset:
+        (folder / change.path.name).write_text(change.after, encoding="utf-8")
 
 
-def _requests(workload: str, options: Options, folder: Path) -> dict[str, WorkerRequest]:
-    """What both arms are asked: the shipped model with its fixes, in memory, and the file of the expert."""
-    spec = f"{MODELS / workload}.py:workload"
-    patchset = changes(spec, Request(paths=[]), None, False).patchset
-    fixed = WorkerRequest(
-        name=f"{workload}, fixed",
-        role="time",
-        compiled=True,
-        workload=spec,
-        options=options,
-        folder=folder / workload,
-        overlay=overlays(patchset)[1],
-        boundary=patchset.boundary,
-        time_phases=PHASES[:1] if workload in WITHOUT_TRAINING else PHASES,
-    )
-    return {
-        "fixed": fixed,
-        "hand": compared_request(fixed, f"{HERE / 'hand_fixed' / workload}.py:workload", options),
-    }
+def _started(asked: argparse.Namespace, name: str, number: int, folder: Path) -> subprocess.Popen[str]:
+    """A process that has compiled both arms."""
+    command = [sys.executable, str(Path(__file__).resolve()), name, "--child", str(number), "--mode", asked.mode]
+    command += ["--device", asked.device, "--seconds", str(asked.seconds), "--folder", str(folder / name)]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    child.stdout.readline()
+    return child
 
 
-def _timed(pair: Pair, repeats: int, calls: int) -> None:
-    """Warms both processes up and takes their rounds. Raises WorkerFailed when one gives no answer."""
-    for worker in pair.workers.values():
-        _answer(worker.ask({"warm_up": True}))
-    for phase in PHASES[:1] if pair.workload in WITHOUT_TRAINING else PHASES:
-        found = pair.samples[phase] = {arm: [] for arm in ARMS}
-        for turn in range(repeats):
-            for arm in ARMS if turn % 2 == 0 else reversed(ARMS):
-                found[arm].append(_answer(pair.workers[arm].ask({"phase": phase, "calls": calls}))["samples_ms"])
+def _child(asked: argparse.Namespace, number: int) -> None:
+    """Compile both arms, say so, and time them when asked: prints the samples in ms by phase, arm and round."""
+    import torch
+
+    (name,) = asked.workloads
+    answer = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    sys.stdout = io.StringIO()  # what the models print
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+    arms = {arm: _loaded(arm, name, asked) for arm in (ARMS if number % 2 == 0 else ARMS[::-1])}
+    trained = all(model.training for _, model, _ in arms.values())
+    passes = {"inference": _inference, "training": _training} if trained else {"inference": _inference}
+    called = {phase: {arm: one(*parts) for arm, parts in arms.items()} for phase, one in passes.items()}
+    for by_arm in called.values():
+        for call in by_arm.values():
+            for _ in range(WARM_UP):
+                call()
+    gc.collect()
+    gc.freeze()
+    print("compiled", file=answer, flush=True)
+    if not sys.stdin.readline():
+        return
+    gc.disable()
+    wait: Callable[[], object] = torch.cuda.synchronize if asked.device.startswith("cuda") else int
+    samples = {phase: _timed(by_arm, wait, asked.seconds) for phase, by_arm in called.items()}
+    print(json.dumps(samples), file=answer, flush=True)
 
 
-def _answer(answer: dict[str, Any]) -> dict[str, Any]:
-    if answer.get("error"):
-        raise WorkerFailed(str(answer["error"]))
-    return answer
+def _loaded(arm: str, name: str, asked: argparse.Namespace) -> tuple[Callable[..., Any], Any, list[Any]]:
+    """The callable of an arm, its module, and one set of inputs."""
+    import torch
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        return torch.compile(function, mode=asked.mode)
+
+    if arm == "hand":
+        model, sets = _imported("by_hand", HERE / "hand_fixed" / f"{name}.py").workload(asked.device, compiled)
+        return model, model, list(sets[0])
+    sys.path.insert(0, str(asked.folder))
+    model, sets = _imported("fixed", asked.folder / f"{name}.py").workload(asked.device)
+    helper = asked.folder / "_compile_boundary.py"
+    called = compiled(model)
+    return (_imported(helper.stem, helper).boundary(called) if helper.exists() else called), model, list(sets[0])
 
 
-def _rows(workload: str, pairs: list[Pair]) -> list[dict[str, Any]]:
+def _imported(name: str, path: Path) -> Any:
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _inference(called: Callable[..., Any], _: Any, inputs: list[Any]) -> Callable[[], None]:
+    import torch
+
+    def call() -> None:
+        with torch.no_grad():
+            called(*inputs)
+
+    return call
+
+
+def _training(called: Callable[..., Any], model: Any, inputs: list[Any]) -> Callable[[], None]:
+    """A call with its backward pass."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    weights: list[torch.Tensor] = []
+
+    def call() -> None:
+        for parameter in model.parameters():
+            parameter.grad = None
+        outputs = [tensor for tensor in tree_leaves(called(*inputs)) if tensor.requires_grad]
+        if not weights:  # made once: they are no part of the program's work
+            weights.extend(torch.ones_like(tensor) for tensor in outputs)
+        torch.autograd.backward(outputs, weights)
+
+    return call
+
+
+def _timed(
+    arms: dict[str, Callable[[], None]], wait: Callable[[], object], seconds: float
+) -> dict[str, list[list[float]]]:
+    """Milliseconds of the calls of each arm, by round."""
+    samples: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
+    started = time.monotonic()
+    while time.monotonic() - started < seconds or len(samples["hand"]) < FEWEST_ROUNDS:
+        for arm in ARMS if len(samples["hand"]) % 2 == 0 else reversed(ARMS):
+            arms[arm]()
+            block = []
+            for _ in range(CALLS):
+                wait()
+                start = time.perf_counter()
+                arms[arm]()
+                wait()
+                block.append((time.perf_counter() - start) * 1e3)
+            samples[arm].append(block)
+    return samples
+
+
+def _rows(name: str, processes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the table says of a workload: medians in ms, and the ratio over all its processes."""
+    from compilefix.measuring.interval import latency, speedup
+
     rows = []
-    for phase in PHASES:
-        of_workload = [pair.samples.get(phase) for pair in pairs if pair.workload == workload]
-        taken = [one for one in of_workload if one and all(one.values())]
-        if not taken:
-            continue
-        arms: dict[str, list[Process]] = {arm: [one[arm] for one in taken] for arm in ARMS}
-        medians = {arm: latency([s for p in arms[arm] for block in p for s in block]).median for arm in ARMS}
-        rows.append(
-            {
-                "workload": workload,
-                "phase": phase,
-                "fixed_ms": medians["fixed"],
-                "by_hand_ms": medians["hand"],
-                "by hand over fixed": asdict(speedup(arms["hand"], arms["fixed"], seed=0)),
-                "processes": [
-                    asdict(speedup([hand], [fixed], seed=0))
-                    for hand, fixed in zip(arms["hand"], arms["fixed"], strict=True)
-                ],
-            }
-        )
+    for phase in sorted({phase for one in processes for phase in one}):
+        arms = {arm: [one[phase][arm] for one in processes] for arm in ARMS}
+        medians = {arm: latency([s for one in arms[arm] for block in one for s in block]).median for arm in ARMS}
+        row = {"workload": name, "phase": phase, "fixed_ms": medians["fixed"], "by_hand_ms": medians["hand"]}
+        by_process = [
+            speedup([hand], [fixed], seed=0).ratio for hand, fixed in zip(arms["hand"], arms["fixed"], strict=True)
+        ]
+        ratio = asdict(speedup(arms["hand"], arms["fixed"], seed=0))
+        rows.append({**row, "by hand over fixed": ratio, "by process": by_process})
     return rows
 
 
