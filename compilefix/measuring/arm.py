@@ -135,7 +135,11 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+    if torch.accelerator.current_accelerator() is None:
+        # Without any other device: `torch.manual_seed` formats the whole stack for each that might still start.
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 def without_graph(error: BaseException) -> bool:

@@ -38,7 +38,7 @@ def serve(request: WorkerRequest, parent: Parent) -> None:
     call by phase.
     """
     device = resolve_device(request.options.device)
-    get_ready(device, request.compiled)
+    get_ready(device, request)
     with overlaid(request):
         parent.stage("loading the workload")
         seed_everything(request.options.seed)

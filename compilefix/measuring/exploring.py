@@ -97,6 +97,11 @@ class Narrow(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.seen = False
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Only an eager arm looks: there Dynamo is off already, and to skip it, torch would import all of it.
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs an operation and looks at what it makes."""
         made = func(*args, **(kwargs or {}))

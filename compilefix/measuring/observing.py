@@ -28,7 +28,7 @@ def observe(request: WorkerRequest, stage: Stage) -> Iterator[ArmResult | Varied
     counts = ProbeCounts()
     counts.install()
     device = resolve_device(request.options.device)
-    get_ready(device, request.compiled)
+    get_ready(device, request)
     with overlaid(request):
         stage("loading the workload")
         seed_everything(request.options.seed)
@@ -80,9 +80,14 @@ def overlaid(request: WorkerRequest) -> Iterator[None]:
         yield
 
 
-def get_ready(device: torch.device, compiling: bool) -> None:
+def get_ready(device: torch.device, request: WorkerRequest) -> None:
     """Starts the device and imports the compiler, so that the first call's time is that of compiling alone."""
     torch.ones(2, device=device).sum().item()
-    if compiling:
-        importlib.import_module("torch._dynamo")
+    if not request.compiled:
+        return
+    importlib.import_module("torch._dynamo")
+    if request.options.backend == "eager":
+        # It needs nothing of Inductor, whose import takes as long as all the rest; naming backends imports theirs.
+        torch._dynamo.list_backends()
+    else:
         importlib.import_module("torch._inductor.compile_fx")

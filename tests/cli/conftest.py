@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,6 +93,19 @@ class Cli:
         result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="compilefix")
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Result(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a command in a folder, with the shipped rules, in this process, which imports torch once for all tests."""
+
+    def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(folder)
+        result = CliRunner().invoke(app, list(words), prog_name="compilefix")
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return subprocess.CompletedProcess(words, result.exit_code, result.stdout, result.stderr)
+
+    return run
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,7 @@ def workload():
 QUICK = ("--backend", "eager", "--repeats", "0", "--device", "cpu", "-q")
 
 
-def verify(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "compilefix", "verify", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def git(folder: Path, *args: str) -> None:
@@ -44,7 +43,8 @@ def git(folder: Path, *args: str) -> None:
 def test_a_fix_that_holds_is_proved_and_nothing_is_written(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text(BRANCH)
-    done = verify(tmp_path, "model.py:workload", *QUICK, "--json", "out/verdict.json")
+    words = [sys.executable, "-m", "compilefix", "verify", "model.py:workload", *QUICK, "--json", "out/verdict.json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.rstrip().splitlines()[-2:] == ["proved", "  1 break site before, no break site after"]
     verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
@@ -66,7 +66,7 @@ def test_a_fix_that_holds_is_proved_and_nothing_is_written(tmp_path: Path) -> No
     assert model.read_text() == BRANCH
 
 
-def test_a_wrong_rewrite_since_a_revision_is_not_proved(tmp_path: Path) -> None:
+def test_a_wrong_rewrite_since_a_revision_is_not_proved(command: Command, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "model.py").write_text(BRANCH)
     git(tmp_path, "add", "."), git(tmp_path, "commit", "-qm", "as written")
@@ -74,7 +74,7 @@ def test_a_wrong_rewrite_since_a_revision_is_not_proved(tmp_path: Path) -> None:
         "    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y, y * 0.5)\n"
     )
     (tmp_path / "model.py").write_text(wrong)
-    done = verify(tmp_path, "model.py:workload", "--base", "HEAD", *QUICK, "--json", "-")
+    done = command(tmp_path, "verify", "model.py:workload", "--base", "HEAD", *QUICK, "--json", "-")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)
     assert verdict["verdict"] == "not-proved"
@@ -82,7 +82,8 @@ def test_a_wrong_rewrite_since_a_revision_is_not_proved(tmp_path: Path) -> None:
     assert "call 1" in verdict["parity"]["first_difference"]["place"]
 
 
-def test_a_right_rewrite_since_a_revision_is_proved(tmp_path: Path) -> None:
+@pytest.mark.slow  # tests/measuring/test_planted.py has one like it
+def test_a_right_rewrite_since_a_revision_is_proved(command: Command, tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "model.py").write_text(BRANCH)
     git(tmp_path, "add", "."), git(tmp_path, "commit", "-qm", "as written")
@@ -90,24 +91,25 @@ def test_a_right_rewrite_since_a_revision_is_proved(tmp_path: Path) -> None:
         "    if y.sum() > 0:\n        y = y * 0.5\n", "    y = torch.where(y.sum() > 0, y * 0.5, y)\n"
     )
     (tmp_path / "model.py").write_text(right)
-    done = verify(tmp_path, "model.py:workload", "--base", "HEAD", *QUICK)
+    done = command(tmp_path, "verify", "model.py:workload", "--base", "HEAD", *QUICK)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_fix_alone(tmp_path: Path) -> None:
+@pytest.mark.slow  # tests/measuring/test_verify.py judges each fix alone too
+def test_each_fix_alone(command: Command, tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(
         BRANCH.replace("    return y + 1.0\n", "    z = 2.0 if y.max() > 1 else 4.0\n    return y * z\n")
     )
-    done = verify(tmp_path, "model.py:workload", *QUICK, "--each", "--json", "verdict.json")
+    done = command(tmp_path, "verify", "model.py:workload", *QUICK, "--each", "--json", "verdict.json")
     verdict = json.loads((tmp_path / "verdict.json").read_text())
     assert [(f["code"], f["verdict"]) for f in verdict["fixes"]] == [("CF101", "proved"), ("CF102", "proved")], (
         done.stdout
     )
 
 
-def test_nothing_to_change_is_not_proved(tmp_path: Path) -> None:
+def test_nothing_to_change_is_not_proved(command: Command, tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("import torch\n\n\ndef workload():\n    return torch.relu, [(torch.ones(4),)]\n")
-    done = verify(tmp_path, "model.py:workload", *QUICK)
+    done = command(tmp_path, "verify", "model.py:workload", *QUICK)
     assert done.returncode == 1
     assert "nothing to change" in done.stdout
 
@@ -127,9 +129,11 @@ def test_nothing_to_change_is_not_proved(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_run_is_one_line_and_exit_2(tmp_path: Path, args: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_run_is_one_line_and_exit_2(
+    command: Command, tmp_path: Path, args: tuple[str, ...], message: str
+) -> None:
     (tmp_path / "model.py").write_text(BRANCH + "\n\ndef broken():\n    return 1\n")
-    done = verify(tmp_path, *args, "--repeats", "0", "-q")
+    done = command(tmp_path, "verify", *args, "--repeats", "0", "-q")
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,9 +28,7 @@ FIXED = MODEL.replace("    if y.sum() > 0:\n        y = y * 0.5\n", "    y = tor
 QUICK = ("--backend", "eager", "--repeats", "0", "--calls", "2", "--device", "cpu", "-q")
 
 
-def verify(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "compilefix", "verify", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -43,9 +41,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_workloads_of_the_configuration_run_and_one_that_cannot_keeps_none_back(project: Path) -> None:
+def test_all_workloads_of_the_configuration_run_and_one_that_cannot_keeps_none_back(
+    command: Command, project: Path
+) -> None:
     files = ("--json", "out/v.json", "--html", "out/v.html", "--markdown", "out/v.md")
-    done = verify(project, *QUICK, *files)
+    done = command(project, "verify", *QUICK, *files)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr == "compilefix: large: bench/none.py: no such file\n"
     document = json.loads((project / "out" / "v.json").read_text())
@@ -63,17 +63,17 @@ def test_all_workloads_of_the_configuration_run_and_one_that_cannot_keeps_none_b
     assert (project / "bench" / "model.py").read_text() == MODEL
 
 
-def test_a_fixed_model_is_held_to_its_verdict_and_a_new_break_fails(project: Path) -> None:
+def test_a_fixed_model_is_held_to_its_verdict_and_a_new_break_fails(command: Command, project: Path) -> None:
     inside = project / "bench"
-    done = verify(inside, "small", *QUICK, "--json", "old.json")
+    done = command(inside, "verify", "small", *QUICK, "--json", "old.json")
     assert done.returncode == 0, done.stdout + done.stderr
     (inside / "model.py").write_text("# a line that moves all others\n" + FIXED)
-    done = verify(inside, "small", *QUICK, "--baseline", "old.json")
+    done = command(inside, "verify", "small", *QUICK, "--baseline", "old.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "nothing is worse than in old.json"
 
     (inside / "model.py").write_text(FIXED.replace("    return y + 1.0\n", "    print('done')\n    return y + 1.0\n"))
-    done = verify(inside, "small", *QUICK, "--ignore", "CF3", "--baseline", "old.json", "--json", "-")
+    done = command(inside, "verify", "small", *QUICK, "--ignore", "CF3", "--baseline", "old.json", "--json", "-")
     assert done.returncode == 1, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert found["regressions"] == ["the code: new graph break at model.py:7: print('done') (GB0059)"]
@@ -91,15 +91,17 @@ def test_a_fixed_model_is_held_to_its_verdict_and_a_new_break_fails(project: Pat
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_run_is_one_line_and_exit_2(project: Path, args: tuple[str, ...], message: str) -> None:
-    done = verify(project, *args, "--repeats", "0", "-q")
+def test_what_cannot_be_run_is_one_line_and_exit_2(
+    command: Command, project: Path, args: tuple[str, ...], message: str
+) -> None:
+    done = command(project, "verify", *args, "--repeats", "0", "-q")
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_without_any_workload_the_way_to_name_one_is_said(tmp_path: Path) -> None:
+def test_without_any_workload_the_way_to_name_one_is_said(command: Command, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.compilefix]\n")
-    done = verify(tmp_path)
+    done = command(tmp_path, "verify")
     assert done.returncode == 2
     assert "no workload: name one, or list some under workloads in [tool.compilefix]" in done.stderr

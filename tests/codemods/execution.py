@@ -92,7 +92,7 @@ def observe(
     workload: Program, *, compile_with: Callable[[Any], Any] | None = None, calls: int = 2
 ) -> list[Observation]:
     """What each input set shows, called several times in a row on the same callable and arguments."""
-    torch.manual_seed(0)
+    _seed(0)
     function, inputs = workload()
     called = function if compile_with is None else compile_with(function)
     return [_observe(function, called, arguments) for arguments in inputs for _ in range(calls)]
@@ -103,7 +103,7 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
     leaves = [t for t in _tensors(named) if t.is_leaf and t.requires_grad]
     for leaf in leaves:
         leaf.grad = None
-    torch.manual_seed(1)
+    _seed(1)
     error: Any = None
     result: Any = None
     shares: Any = []
@@ -132,6 +132,11 @@ def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
         stdout=printed.getvalue(),
         random=torch.rand(1).item(),
     )
+
+
+def _seed(number: int) -> None:
+    # Unlike `torch.manual_seed`, which keeps the whole stack for each device that might still be started.
+    torch.default_generator.manual_seed(number)
 
 
 def _state(owner: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ that returns a callable and the argument tuples to call it with.
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import sys
 import warnings
@@ -52,6 +53,11 @@ def after_path(before: Path) -> Path:
     return before.with_name(before.name.replace(".before.py", ".after.py"))
 
 
+# All tests of a fixture come after one another, so that the engine's run of it is there for the next one.
+EACH_PAIR = pytest.mark.parametrize("before", PAIRS, ids=name_of, scope="module")
+EACH_DECLINED = pytest.mark.parametrize("path", DECLINED, ids=name_of)
+
+
 @pytest.fixture(autouse=True)
 def _quiet() -> Any:
     with warnings.catch_warnings():
@@ -59,12 +65,13 @@ def _quiet() -> Any:
         yield
 
 
+@functools.lru_cache(maxsize=8)
 def outcome_of(path: Path, allowed: frozenset[str] = frozenset()) -> tuple[str, Outcome]:
     text = path.read_text(encoding="utf-8")
     return text, execution.rewritten(path, text, allowed)
 
 
-@pytest.mark.parametrize("before", PAIRS, ids=name_of)
+@EACH_PAIR
 def test_becomes_the_after_file(before: Path) -> None:
     text, outcome = outcome_of(before, frozenset(header(before.read_text(encoding="utf-8"), "assume")))
     assert before.parent.name in {fix.code for fix in outcome.patchset.fixes}
@@ -73,7 +80,7 @@ def test_becomes_the_after_file(before: Path) -> None:
     assert len(changed) == 1, "a fixture changes no other file"
 
 
-@pytest.mark.parametrize("before", PAIRS, ids=name_of)
+@EACH_PAIR
 def test_needs_each_assumption_that_it_names(before: Path) -> None:
     wanted = after_path(before).read_text(encoding="utf-8")
     named = frozenset(header(before.read_text(encoding="utf-8"), "assume"))
@@ -82,14 +89,14 @@ def test_needs_each_assumption_that_it_names(before: Path) -> None:
         assert execution.after(outcome, text) != wanted, f"{assumption} is not needed"
 
 
-@pytest.mark.parametrize("before", PAIRS, ids=name_of)
+@EACH_PAIR
 def test_a_second_run_changes_nothing(before: Path) -> None:
     text = after_path(before).read_text(encoding="utf-8")
     outcome = execution.rewritten(before, text, frozenset(header(text, "assume")))
     assert execution.after(outcome, text) == text
 
 
-@pytest.mark.parametrize("before", PAIRS, ids=name_of)
+@EACH_PAIR
 def test_only_the_lines_of_the_edits_change(before: Path) -> None:
     text, outcome = outcome_of(before, frozenset(header(before.read_text(encoding="utf-8"), "assume")))
     result = execution.after(outcome, text)
@@ -109,7 +116,7 @@ def test_only_the_lines_of_the_edits_change(before: Path) -> None:
             assert set(range(start + 1, end + 1)) <= touched, old[start:end]
 
 
-@pytest.mark.parametrize("before", PAIRS, ids=name_of)
+@EACH_PAIR
 def test_does_the_same_in_fewer_graphs(before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = before.read_text(encoding="utf-8")
     excused = frozenset(header(text, "differs"))
@@ -132,7 +139,7 @@ def test_does_the_same_in_fewer_graphs(before: Path, tmp_path: Path, monkeypatch
         assert compiled_new.sites <= compiled_old.sites
 
 
-@pytest.mark.parametrize("path", DECLINED, ids=name_of)
+@EACH_DECLINED
 def test_says_why_it_declines(path: Path) -> None:
     text, outcome = outcome_of(path)
     assert execution.after(outcome, text) == text
@@ -143,7 +150,7 @@ def test_says_why_it_declines(path: Path) -> None:
     assert any(reason in words for words in said), said
 
 
-@pytest.mark.parametrize("path", DECLINED, ids=name_of)
+@EACH_DECLINED
 def test_declined_code_runs(path: Path) -> None:
     seen = execution.observe(execution.load(path).workload)
     unknown = {"NameError", "AttributeError", "ImportError", "UnboundLocalError"}

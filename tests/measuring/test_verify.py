@@ -133,13 +133,17 @@ def test_inputs_are_varied_to_reach_the_other_side_and_the_difference_is_kept(tm
 
 def test_each_fix_is_judged_alone(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
-    both = patched(file, BEFORE, WRONG)
-    (fix,) = both.fixes
-    useless = PatchSet((replace(both.changes[0], after=BEFORE.replace("y = x * 2", "y = 2 * x")),))
-    for patchset, judgement in ((both, "different"), (patched(file, BEFORE, RIGHT), "proved"), (useless, "no-gain")):
-        options = replace(QUICK, calls=1)
-        found = verify(patchset, f"{file}:work", options, lambda message: None, [(fix, patchset)])
-        assert [item.verdict for item in found.fixes] == [judgement]
+    whole = patched(file, BEFORE, RIGHT)
+    (change,), (fix,) = whole.changes, whole.fixes
+    useless = BEFORE.replace("y = x * 2", "y = 2 * x")
+    alone = []
+    for line, after in enumerate((WRONG, RIGHT, useless), start=4):
+        one = replace(fix, span=replace(fix.span, line=line))
+        alone.append((one, PatchSet((replace(change, after=after, fixes=(one,)),))))
+    whole = PatchSet((replace(change, fixes=tuple(one for one, _ in alone)),))
+    found = verify(whole, f"{file}:work", replace(QUICK, calls=1), lambda message: None, alone)
+    assert [item.verdict for item in found.fixes] == ["different", "proved", "no-gain"]
+    assert [item.line for item in found.fixes] == [4, 5, 6]
 
 
 def test_code_that_compiles_to_no_graph_is_not_proved(tmp_path: Path) -> None:
