@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import itertools
 import re
@@ -109,6 +110,12 @@ class Program:
             self.facts[function.node] = facts
             for node in _own(function.node):
                 self.owner[numbers[node]] = facts
+
+    @functools.cached_property
+    def code(self) -> types.CodeType:
+        """The program with the calls that watch it."""
+        tree = ast.parse(self.text)
+        return compile(ast.fix_missing_locations(Watched(tree).visit(tree)), FILE, "exec")
 
     def functions(self) -> list[Function]:
         """The functions of the program."""
@@ -215,9 +222,6 @@ class Watcher:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        tree = ast.parse(program.text)
-        watched = ast.fix_missing_locations(Watched(tree).visit(tree))
-        self.code = compile(watched, FILE, "exec")
         self.found: list[str] = []
         self.statements: dict[types.FrameType, _Statement] = {}
         self.finished: dict[types.FrameType, int] = {}
@@ -234,7 +238,7 @@ class Watcher:
         }
         self.out = io.StringIO()
         with self._compiling():
-            exec(self.code, self.space)
+            exec(program.code, self.space)
 
     @contextlib.contextmanager
     def _compiling(self) -> Iterator[None]:
