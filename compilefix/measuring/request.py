@@ -212,10 +212,10 @@ class WorkerRequest:
 
     `name` is the arm's name in messages. `folder` takes the files that the worker writes. `boundary` names the helper
     module whose `boundary` function wraps the compiled callable. `time_*` matter for the role "time" only: which of
-    "inference" and "training" to time, and whether calls may share their inputs (they may not when a call changes
-    them). `vary_s` is how long varied inputs may be run, in seconds; 0 means not at all. `variants` are those to run;
-    None leaves the choice to the worker, which goes on until both sides of the `probes` are reached. `sizes` are
-    those for which a compiled arm says what it compiles again.
+    "inference" and "training" to time, whether calls may share their inputs (they may not when a call changes them),
+    and the core that makes the calls of a GPU. `vary_s` is how long varied inputs may be run, in seconds; 0 means not
+    at all. `variants` are those to run; None leaves the choice to the worker, which goes on until both sides of the
+    `probes` are reached. `sizes` are those for which a compiled arm says what it compiles again.
     """
 
     name: str
@@ -228,6 +228,7 @@ class WorkerRequest:
     boundary: str | None = None
     time_phases: tuple[str, ...] = ()
     time_shares_inputs: bool = True
+    time_core: int | None = None
     vary_s: float = 0.0
     variants: tuple[Variant, ...] | None = None
     sizes: tuple[Variant, ...] = ()

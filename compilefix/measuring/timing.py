@@ -96,8 +96,11 @@ def measure(
     if requests:
         options = next(iter(requests.values())).options
         for number, rounds in enumerate(rounds_by_process(options.repeats, options.processes)):
+            core = _core(number)
             left = {
-                name: replace(request, folder=request.folder.with_name(f"{request.folder.name}-{number}"))
+                name: replace(
+                    request, folder=request.folder.with_name(f"{request.folder.name}-{number}"), time_core=core
+                )
                 for name, request in requests.items()
                 if name not in taken.errors and (number == 0 or request.compiled)
             }
@@ -152,12 +155,12 @@ def _in_one_process(
                     taken.warm_ups.setdefault(phase, {}).setdefault(name, WarmUp(**took))
         shared = all(request.time_shares_inputs for request in requests.values())
         for phase in next(iter(requests.values())).time_phases:
-            calls = _calls_per_block([estimates[name][phase] for name in workers], shared)
+            calls = calls_per_block({name: estimates[name][phase] for name in workers}, shared)
             found: dict[str, list[list[float]]] = {name: [] for name in workers}
             for turn in range(rounds):
                 progress(f"timing {phase}: round {turn + 1} of {rounds}")
                 for name in _order(list(workers), turn):
-                    ask = functools.partial(workers[name].ask, {"phase": phase, "calls": calls})
+                    ask = functools.partial(workers[name].ask, {"phase": phase, "calls": calls[name]})
                     answer = _answered(ask, name, taken.errors)
                     if answer is None:
                         del workers[name]
@@ -211,9 +214,18 @@ def _order(names: list[str], turn: int) -> list[str]:
     return names if turn % 2 == 0 else names[::-1]
 
 
-def _calls_per_block(estimates: Sequence[float], shared: bool) -> int:
-    if world_size() > 1:
-        return CALLS_PER_BLOCK_OF_RANKS
-    slowest = max(estimates, default=BLOCK_MS)
+def calls_per_block(estimates: Mapping[str, float], shared: bool) -> dict[str, int]:
+    """How many calls of each arm make a round: about as long for all, so that a fast one has many."""
     most = MAX_CALLS_PER_BLOCK if shared else MAX_CALLS_WITH_OWN_INPUTS
-    return max(1, min(most, int(BLOCK_MS / max(slowest, 1e-3))))
+    if world_size() > 1:
+        return dict.fromkeys(estimates, CALLS_PER_BLOCK_OF_RANKS)
+    return {name: max(1, min(most, int(BLOCK_MS / max(ms, 1e-3)))) for name, ms in estimates.items()}
+
+
+def _core(number: int) -> int | None:
+    """The core for the processes of that number: the same one for all arms. None where it cannot be chosen."""
+    if world_size() > 1 or not hasattr(os, "sched_getaffinity"):
+        return None
+    cores = sorted(os.sched_getaffinity(0))
+    # From the last: the first ones do more of the system's work.
+    return cores[-1 - number % len(cores)]

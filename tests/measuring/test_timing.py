@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import threading
 
 import pytest
 
+from compilefix.measuring.clock import stay_on
 from compilefix.measuring.interval import PROCESS_NOISE, Speedup, distribution, latency, speedup
 from compilefix.measuring.request import Options
 from compilefix.measuring.timed_arms import time_notes
-from compilefix.measuring.timing import Timings, WarmUp, rounds_by_process
+from compilefix.measuring.timing import Timings, WarmUp, calls_per_block, rounds_by_process
 from compilefix.measuring.verdict_model import Speedups
 from compilefix.reporting.verdict_text import speedup_text
 
@@ -162,3 +165,25 @@ def test_that_nothing_changed_is_said_and_so_is_drift() -> None:
         "it narrower",
     )
     assert time_notes(Timings({}, {}, {}), Speedups(inference=Speedup(2.0, 1.9, 2.1))) == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not choose cores for threads")
+def test_calls_of_a_gpu_come_from_one_core_and_other_threads_stay_free() -> None:
+    cores = os.sched_getaffinity(0)
+    seen = []
+
+    def timed() -> None:
+        stay_on(max(cores))
+        seen.append(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=timed)
+    thread.start()
+    thread.join()
+    assert seen == [{max(cores)}]
+    assert os.sched_getaffinity(0) == cores
+
+
+def test_a_fast_arm_makes_more_calls_in_a_round_than_a_slow_one() -> None:
+    assert calls_per_block({"before": 10.0, "after": 2.0}, shared=True) == {"before": 10, "after": 50}
+    assert calls_per_block({"before": 500.0, "after": 0.01}, shared=True) == {"before": 1, "after": 100}
+    assert calls_per_block({"before": 500.0, "after": 0.01}, shared=False) == {"before": 1, "after": 16}
