@@ -93,8 +93,8 @@ def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _carry_out(note: Any) -> Any:
-    if note.before is not None and note.before.before is None and len(note.work) < 3:
-        return _named(note.work[0])(*note.work[1:])
+    if note.before is not None and note.before.before is None and len(note.work) < 4:
+        return _named(note.work[0])(*note.work[1:])  # two numbers are read sooner one by one than together
     works: list[tuple[Any, ...]] = []
     while note.before is not None:
         works.append((_named(note.work[0]), note.work[1:]))
@@ -120,7 +120,7 @@ def _several(values: list[Any]) -> list[list[Any]]:
     for value in values:
         if isinstance(value, torch.Tensor) and not value.is_cpu and value.numel() == 1 and value.dtype in _NUMBERS:
             kinds.setdefault((value.device, value.dtype, value.dim()), []).append(value)
-    return [alike for alike in kinds.values() if len(alike) > 1]
+    return [alike for alike in kinds.values() if len(alike) > 2]
 
 
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
