@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,32 +47,30 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "compilefix", *arguments]
-    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False)
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_findings_name_the_cell(path: Path) -> None:
-    done = run("check", "--output-format", "concise", "-q", cwd=path.parent)
+def test_findings_name_the_cell(command: Command, path: Path) -> None:
+    done = command(path.parent, "check", "--output-format", "concise", "-q")
     assert done.returncode == 1, done.stderr
     places = [line.split(" ")[0:3] for line in done.stdout.splitlines()]
     assert places == [["model.ipynb:cell", "3:8:9:", "CF101"], ["model.ipynb:cell", "3:10:20:", "CF201"]]
-    first = json.loads(run("check", "--output-format", "json", cwd=path.parent).stdout)["findings"][0]
+    first = json.loads(command(path.parent, "check", "--output-format", "json").stdout)["findings"][0]
     assert (first["cell"], first["line"], first["end_line"]) == (3, 8, 9)
-    assert "    8 |         if x.abs().max() > 100.0:" in run("check", cwd=path.parent).stdout
+    assert "    8 |         if x.abs().max() > 100.0:" in command(path.parent, "check").stdout
 
 
-def test_a_comment_in_a_cell_silences(path: Path) -> None:
+def test_a_comment_in_a_cell_silences(command: Command, path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("> 100.0:", "> 100.0:  # compilefix: ignore[CF101]"), encoding="utf-8")
-    done = run("check", "--output-format", "concise", "-q", cwd=path.parent)
+    done = command(path.parent, "check", "--output-format", "concise", "-q")
     assert [line.split(" ")[2] for line in done.stdout.splitlines()] == ["CF201"]
 
 
-def test_cells_are_fixed_in_place_and_all_else_stays_byte_for_byte(path: Path) -> None:
+def test_cells_are_fixed_in_place_and_all_else_stays_byte_for_byte(command: Command, path: Path) -> None:
     before = path.read_text(encoding="utf-8")
-    diff = run("apply", "--diff", cwd=path.parent)
-    done = run("apply", cwd=path.parent)
+    diff = command(path.parent, "apply", "--diff")
+    done = command(path.parent, "apply")
     assert done.returncode == 0, done.stderr
     after = path.read_text(encoding="utf-8")
     nbformat.validate(nbformat.reads(after, as_version=4))
@@ -88,10 +86,10 @@ def test_cells_are_fixed_in_place_and_all_else_stays_byte_for_byte(path: Path) -
     path.write_text(before, encoding="utf-8")
     subprocess.run(["git", "apply", "-"], input=diff.stdout, cwd=path.parent, text=True, encoding="utf-8", check=True)
     assert path.read_text(encoding="utf-8") == after
-    assert run("apply", cwd=path.parent).stdout == "0 fixes applied in 0 files.\n"
+    assert command(path.parent, "apply").stdout == "0 fixes applied in 0 files.\n"
 
 
-def test_an_import_that_a_fix_needs_comes_into_the_first_code_cell(tmp_path: Path) -> None:
+def test_an_import_that_a_fix_needs_comes_into_the_first_code_cell(command: Command, tmp_path: Path) -> None:
     model = "import numpy as np\nimport torch.nn as nn\n\n\n" + MODEL.replace("x.abs().max() > 100.0", "x.sum() > 0")
     cells = [
         nbformat.v4.new_markdown_cell("# A"),
@@ -100,7 +98,7 @@ def test_an_import_that_a_fix_needs_comes_into_the_first_code_cell(tmp_path: Pat
     ]
     path = tmp_path / "model.ipynb"
     path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
-    assert run("apply", "--unsafe-fixes", cwd=tmp_path).returncode == 0
+    assert command(tmp_path, "apply", "--unsafe-fixes").returncode == 0
     new = nbformat.read(path, as_version=4)
     whole = "\n".join(cell.source for cell in new.cells)
     assert "import torch\n" in whole
@@ -109,13 +107,15 @@ def test_an_import_that_a_fix_needs_comes_into_the_first_code_cell(tmp_path: Pat
 
 
 @pytest.mark.parametrize("first", ["%%bash\nls", "%%time\ny = 1", "%%capture out\nimport os", "# only a comment", ""])
-def test_an_import_never_comes_above_a_cell_magic_or_into_another_language(tmp_path: Path, first: str) -> None:
+def test_an_import_never_comes_above_a_cell_magic_or_into_another_language(
+    command: Command, tmp_path: Path, first: str
+) -> None:
     model = "import torch.nn as nn\n\n\n" + MODEL
     model = model.replace("return x * x.detach().abs().mean().item()", "print('step')\n        return x")
     cells = [nbformat.v4.new_code_cell(first), nbformat.v4.new_code_cell(model)]
     path = tmp_path / "model.ipynb"
     path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)), encoding="utf-8")
-    assert run("apply", "--unsafe-fixes", cwd=tmp_path).returncode == 0
+    assert command(tmp_path, "apply", "--unsafe-fixes").returncode == 0
     new = nbformat.read(path, as_version=4)
     whole = "\n".join(cell.source for cell in new.cells)
     assert whole.index("from _compile_boundary import emit") < whole.index("emit(")
@@ -126,4 +126,4 @@ def test_an_import_never_comes_above_a_cell_magic_or_into_another_language(tmp_p
         assert new.cells[0].source == first
     if first.startswith(("%%time", "%%capture")):
         assert first.partition("\n")[2] in new.cells[0].source
-    assert run("apply", "--unsafe-fixes", cwd=tmp_path).stdout == "0 fixes applied in 0 files.\n"
+    assert command(tmp_path, "apply", "--unsafe-fixes").stdout == "0 fixes applied in 0 files.\n"

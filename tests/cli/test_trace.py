@@ -140,6 +140,7 @@ def applied(folder: Path, logs: str) -> Path:
     return folder / "train.py"
 
 
+@pytest.mark.slow  # another run of the program; what the logs show and what apply makes of a trace has quick tests
 @needs_torch
 def test_what_two_ranks_met_is_fixed_and_gone_from_the_next_run(tmp_path: Path) -> None:
     logs = PROGRAM.parent / "logs-2.13"

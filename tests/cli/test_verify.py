@@ -133,7 +133,7 @@ def test_what_cannot_be_run_is_one_line_and_exit_2(
     command: Command, tmp_path: Path, args: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "model.py").write_text(BRANCH + "\n\ndef broken():\n    return 1\n")
-    done = command(tmp_path, "verify", *args, "--repeats", "0", "-q")
+    done = command(tmp_path, "verify", *args, "--backend", "eager", "--repeats", "0", "-q")
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -63,6 +63,7 @@ def test_all_workloads_of_the_configuration_run_and_one_that_cannot_keeps_none_b
     assert (project / "bench" / "model.py").read_text() == MODEL
 
 
+@pytest.mark.slow  # three measurements; what is worse than before is judged in tests/reporting too
 def test_a_fixed_model_is_held_to_its_verdict_and_a_new_break_fails(command: Command, project: Path) -> None:
     inside = project / "bench"
     done = command(inside, "verify", "small", *QUICK, "--json", "old.json")
@@ -94,7 +95,7 @@ def test_a_fixed_model_is_held_to_its_verdict_and_a_new_break_fails(command: Com
 def test_what_cannot_be_run_is_one_line_and_exit_2(
     command: Command, project: Path, args: tuple[str, ...], message: str
 ) -> None:
-    done = command(project, "verify", *args, "--repeats", "0", "-q")
+    done = command(project, "verify", *args, "--backend", "eager", "--repeats", "0", "-q")
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
