@@ -37,15 +37,17 @@ class Binding(Narrowing):
                 and self.function.cls is not None
                 and not self.function.is_static
             ):
-                env[arg.arg] = Value(frozenset({Kind.OBJECT}), ref=self.function.cls.full_name)
+                env[arg.arg] = Value(
+                    frozenset({Kind.OBJECT}), ref=self.function.cls.full_name, storage=frozenset({values.ANY_OWN})
+                )
                 continue
             env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence, hints.get(arg.arg))
         if args.vararg:
-            env[args.vararg.arg] = values.container(annotated(args.vararg.annotation, self.module, self.project))
+            rest = values.container(annotated(args.vararg.annotation, self.module, self.project))
+            env[args.vararg.arg] = _given_as(rest, args.vararg.arg)
         if args.kwarg:
-            env[args.kwarg.arg] = values.container(
-                annotated(args.kwarg.annotation, self.module, self.project), ref="dict"
-            )
+            more = values.container(annotated(args.kwarg.annotation, self.module, self.project), ref="dict")
+            env[args.kwarg.arg] = _given_as(more, args.kwarg.arg)
         env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
         return env
 
@@ -83,7 +85,7 @@ class Binding(Narrowing):
                 storage=frozenset({f"param:{arg.arg}"}),
                 leaves=frozenset() if value.dtype in ("bool", "int") else frozenset({arg.arg}),
             )
-        elif value.is_unknown or value.is_(Kind.CONTAINER, Kind.NONE):
+        elif value.is_unknown or value.is_(Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY, Kind.NONE):
             value = replace(value, storage=frozenset({f"param:{arg.arg}"}), leaves=frozenset({arg.arg}))
         return value
 
@@ -108,6 +110,7 @@ class Binding(Narrowing):
         elif isinstance(target, ast.Attribute):
             owner = self.eval(target.value, env)
             self.facts.values[target] = value
+            self.escapes([value])
             if target.attr == "data" and owner.is_tensor and (key := self.key(target.value)) is not None:
                 self.reshapes_others(owner, value.storage, env)
                 env[key] = replace(
@@ -130,6 +133,8 @@ class Binding(Narrowing):
             self.facts.values[target] = value
             if base.ref == "torch.nn.ModuleDict":
                 self.put_into(target, base, value, env)
+            if not base.is_(Kind.CONTAINER, Kind.TENSOR):
+                self.escapes([value])
             if base.is_(Kind.CONTAINER):
                 self.changed(base, None if isinstance(target.slice, ast.Slice) else value, env)
             elif isinstance(target.value, ast.Name) and base.is_tensor:
@@ -163,6 +168,15 @@ class Binding(Narrowing):
             self.facts.self_assigned[name.value] = (
                 replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
             )
+
+
+def _given_as(container: Value, name: str) -> Value:
+    """The container of `*args` or `**kwargs`, whose items are what callers pass."""
+    memory = frozenset({f"param:{name}"})
+    item = container.element
+    if item is not None and (item.may_be(Kind.TENSOR) or item.is_(Kind.CONTAINER, Kind.OBJECT)):
+        item = replace(item, storage=memory)
+    return replace(container, element=item, storage=memory)
 
 
 def _default(node: ast.expr | None) -> Value | None:

@@ -19,8 +19,8 @@ from compilefix.analysis.einops_calls import LAYERS, einops_result, layer_result
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
-from compilefix.analysis.operators import element_of, opaque, tensor_attribute
-from compilefix.analysis.summaries import from_summary, memory_of, passed
+from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
+from compilefix.analysis.summaries import from_summary, given_to, memory_of, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
@@ -65,6 +65,9 @@ class Calls(Binding):
         if name is None:
             if isinstance(node.func, ast.Attribute) and receiver is not None:
                 self._method_of_one(node, node.func.attr, receiver, operands)
+                if stored_callable(callee, receiver):
+                    held = replace(callee, storage=callee.storage - self.escaped)
+                    return self._into_unknown(node, [held, *operands], env)
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
             return self._into_unknown(node, operands, env)
         if name.startswith("Tensor.") and receiver is not None:
@@ -73,8 +76,9 @@ class Calls(Binding):
         if isinstance(found, Function):
             return self._call_function(node, found, operands, env)
         if isinstance(found, Class):
+            self._handed_over(operands, env)
             self._constructor(node, found, operands)
-            return _construct(found, operands)
+            return _construct(found, operands, self.place(node))
         if isinstance(found, str):
             return self._call_named(node, found, args, keywords, env)
         return self._into_unknown(node, operands, env)
@@ -122,7 +126,8 @@ class Calls(Binding):
         # An item of a list that another method has made is not new either.
         known = (f"{found.qualname}@", "param:", "self.", "global.")
         kept = found.is_memoized or any(not token.startswith(known) for token in memory_of(summary))
-        return from_summary(self.place(node), summary, operands, arguments=arguments, closure=closure, kept=kept)
+        given = given_to(node, found, operands, self.facts)
+        return from_summary(self.place(node), summary, operands, arguments=given, closure=closure, kept=kept)
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
@@ -154,7 +159,8 @@ class Calls(Binding):
                         self.inference.called_with(method, arguments)
                     summary = self.inference.summary(method)
                     self._float_arguments(node, method, args)
-                    return from_summary(self.place(node), summary, operands, extra, arguments)
+                    given = given_to(node, method, operands, self.facts)
+                    return from_summary(self.place(node), summary, operands, extra, given)
             return opaque(self.place(node), operands)
         self.narrow_arguments(node.args[:1], env)
         if callee.ref == "torch.nn.Sequential" and callee.elements and len(args) == 1:
@@ -194,7 +200,7 @@ class Calls(Binding):
             found = self.project.resolve(value.ref) if value.ref is not None else None
             if isinstance(found, Class):
                 self._constructor(node, found, operands)
-                made.append(_construct(found, operands))
+                made.append(_construct(found, operands, self.place(node)))
         return replace(opaque(self.place(node), operands), kinds=values.OBJECTS, elements=tuple(made))
 
     def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
@@ -222,7 +228,7 @@ class Calls(Binding):
             only_moved = attr in ("pop", "remove", "clear", "reverse", "sort")
             self.changed(receiver, receiver.element if only_moved else item, env)
         if receiver.is_(Kind.NDARRAY) and (made := array_method_result(attr)) is not None:
-            return made
+            return replace(made, storage=receiver.storage) if made.is_(Kind.NDARRAY) else made
         if attr in _SHAPE_METHODS and receiver.is_unknown:
             result = _SHAPE_METHODS[attr]
             return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
@@ -256,7 +262,7 @@ class Calls(Binding):
             receiver.is_(Kind.STATIC) and attr in ("lower", "upper", "strip", "startswith", "endswith", "split", "join")
         ):
             return values.STATIC
-        if receiver.is_unknown:
+        if receiver.is_unknown or receiver.may_be(Kind.OBJECT):
             self._handed_over(operands, env)
         return opaque(self.place(node), [receiver, *operands])
 
@@ -275,7 +281,7 @@ class Calls(Binding):
             listed = values.container(number(receiver.dtype, receiver.certain) if receiver.rank == 1 else None)
             return replace(listed, kinds=listed.kinds | {Kind.NUMBER}) if receiver.rank is None else listed
         if attr == "numpy":
-            return values.NDARRAY
+            return replace(values.NDARRAY, storage=receiver.storage)
         api = torch_api.method(attr)
         if api is None:
             return opaque(self.place(node), [receiver, *args])
@@ -296,7 +302,9 @@ class Calls(Binding):
         if name.startswith("math."):
             return math_result(name, args)
         if name.startswith("numpy."):
-            return numpy_result(name, args, keywords)
+            array = numpy_result(name, args, keywords)
+            shared = frozenset[str]().union(*(v.storage for v in operands))
+            return replace(array, storage=shared) if array.is_(Kind.NDARRAY) and shared else array
         if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
             # These take no tensor without dimensions either.
             self.facts.float_only.append((node, args[0]))
@@ -376,7 +384,10 @@ class Calls(Binding):
         return torch_result(call)
 
 
-def _construct(cls: Class, operands: Sequence[Value]) -> Value:
+def _construct(cls: Class, operands: Sequence[Value], place: str) -> Value:
     return Value(
-        frozenset({Kind.OBJECT}), ref=cls.full_name, leaves=frozenset[str]().union(*(v.leaves for v in operands))
+        frozenset({Kind.OBJECT}),
+        ref=cls.full_name,
+        storage=frozenset({place}).union(*map(memory_of, operands)),
+        leaves=frozenset[str]().union(*(v.leaves for v in operands)),
     )

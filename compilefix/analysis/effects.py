@@ -199,8 +199,7 @@ class EffectAnalysis:
         if callee is not None:
             effects = self.of_function(callee)
             return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
-        if text == "emit" and node.args and isinstance(node.args[0], ast.Lambda):
-            # What a fix moved to the compile boundary: a line, or a check that raises.
+        if is_noted(node):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
@@ -295,6 +294,12 @@ class EffectAnalysis:
             always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def is_noted(node: ast.Call) -> bool:
+    """Whether a call is what a fix moved to the compile boundary: a line, or a check that raises."""
+    named = isinstance(node.func, ast.Name) and node.func.id == "emit"
+    return named and bool(node.args) and isinstance(node.args[0], ast.Lambda)
 
 
 def _holds_numbers(node: ast.Call) -> bool:

@@ -19,6 +19,7 @@ from compilefix.analysis.operators import (
     tensor_attribute,
     unsure,
 )
+from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
@@ -62,16 +63,26 @@ class Expressions(Calls):
 
     def _name(self, node: ast.Name, env: Env) -> Value:
         if node.id in env:
-            return env[node.id]
+            value = env[node.id]
+            if value.ref is not None and "<locals>" in value.ref:
+                return self._with_captured(value, env)
+            return value
         if node.id in self.locals:
             return values.UNKNOWN
         qualified = self.module.qualified(node)
-        value = self.inference.module_global(self.module, node.id)
-        if value is not None:
-            return value
+        known = self.inference.module_global(self.module, node.id)
+        if known is not None:
+            return known
         if qualified == node.id and self.module.imported(node.id) is None and not hasattr(builtins, node.id):
             return values.UNKNOWN  # bound by `import *`, or in a function round this one that is still being walked
         return self._named(qualified) if qualified is not None else values.UNKNOWN
+
+    def _with_captured(self, function: Value, env: Env) -> Value:
+        """A nested function, with the memory of what it finds in the functions round it."""
+        found = next((f for f in self.module.all_functions if f.full_name == function.ref), None)
+        if found is None:
+            return function
+        return replace(function, storage=_memory_of_names(found.node, env))
 
     def _named(self, name: str) -> Value:
         found = self.project.resolve(name)
@@ -115,6 +126,8 @@ class Expressions(Calls):
         if base.is_(Kind.OBJECT, Kind.NONE) and base.ref is not None:
             own = isinstance(node.value, ast.Name) and node.value.id == self.self_name
             value = self._object_attribute(base.ref, node.attr)
+            if value.is_(Kind.CALLABLE):
+                return replace(value, storage=base.storage)  # a bound method has its object
             if not own and value.leaves:
                 # Another object's attribute of that name is another tensor.
                 computed = "?" if ANY_LEAF in value.leaves else ""
@@ -388,13 +401,19 @@ class Expressions(Calls):
         for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             inner[arg.arg] = values.UNKNOWN
         self.eval(node.body, inner)
-        return values.FUNCTION
+        return replace(values.FUNCTION, storage=_memory_of_names(node, env))
 
     def _joined_str(self, node: ast.JoinedStr, env: Env) -> Value:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.eval(part.value, env)
         return values.STATIC
+
+
+def _memory_of_names(node: ast.AST, env: Env) -> frozenset[str]:
+    """The memory of what the names in a lambda or nested function stand for."""
+    names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset[str]().union(*(memory_of(env[name]) for name in names if name in env))
 
 
 def _items_apart(made: Value) -> Value:

@@ -214,7 +214,7 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
             return values.UNKNOWN
         found = inference.project.resolve(name)
         if isinstance(found, Class):
-            return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+            return Value(frozenset({Kind.OBJECT}), ref=found.full_name, storage=frozenset({f"global.{module.name}"}))
         if found == "torch.Generator":
             return Value(frozenset({Kind.OBJECT}), ref=found)
         if (found if isinstance(found, str) else found.full_name if isinstance(found, Function) else "").endswith(
@@ -232,9 +232,10 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
         logger = owner is not None and owner.ref == "logging.Logger"
         return replace(values.FUNCTION, ref=f"logging.Logger.{node.attr}") if logger else values.UNKNOWN
     if isinstance(node, ast.Dict):
-        return _table(node, module, inference) or values.container()
+        held = _table(node, module, inference) or values.container()
+        return values.replace(held, storage=frozenset({f"global.{module.name}"}))
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return values.container()
+        return values.replace(values.container(), storage=frozenset({f"global.{module.name}"}))
     if isinstance(node, ast.UnaryOp | ast.BinOp):
         return (
             values.STATIC

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.effects import EffectAnalysis, asks_for_in_place
+from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.regions import (
     Checkpoints,
@@ -25,6 +25,7 @@ from compilefix.analysis.regions import (
 )
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, may_share
+from compilefix.analysis.writes import WriteAnalysis, last_line, says
 from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
@@ -56,6 +57,7 @@ class Legality:
         self.inference = inference
         self.effects = EffectAnalysis(inference)
         self.totality = Totality(inference)
+        self.writes = WriteAnalysis(inference)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -344,11 +346,9 @@ class Legality:
                 if not value.may_be(Kind.TENSOR) or value.is_unknown:
                     continue
                 writer = self.writer(value.storage, (), facts, without=statement)
-                if writer is not None and getattr(writer, "lineno", 0) >= statement.lineno:
-                    yield Obstacle(
-                        f"`{snippet(writer)}` writes into `{ast.unparse(atom)}`, which the backward pass may need",
-                        "no-aliasing",
-                    )
+                if writer is not None and last_line(writer, facts) >= statement.lineno:
+                    writes = f"`{snippet(writer)}` {says(writer, facts)} into `{ast.unparse(atom)}`"
+                    yield Obstacle(f"{writes}, which the backward pass may need", "no-aliasing")
 
     def recomputed(self, read: ast.expr, facts: FunctionFacts, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
         """Whether what is read from memory that outlives the call is still there when the backward pass runs.
@@ -364,9 +364,9 @@ class Legality:
             if not outside or not value.may_be(Kind.TENSOR):
                 continue
             for writer in self.writers(outside, (), facts):
-                if writer not in own and getattr(writer, "lineno", 0) >= atom.lineno:
+                if writer not in own and last_line(writer, facts) >= atom.lineno:
                     reason = (
-                        f"`{snippet(writer)}` writes into `{ast.unparse(atom)}` afterwards: "
+                        f"`{snippet(writer)}` {says(writer, facts)} into `{ast.unparse(atom)}` afterwards: "
                         "compiled, the backward pass may compute what is read here again, from what was written"
                     )
                     yield Obstacle(reason, "no-recompute")
@@ -411,7 +411,8 @@ class Legality:
             writer = self.writer(value.storage, names, facts)
             if writer is not None:
                 yield Obstacle(
-                    f"`{snippet(writer)}` writes into memory that the selected tensor may share", "no-aliasing"
+                    f"`{snippet(writer)}` {says(writer, facts)} into memory that the selected tensor may share",
+                    "no-aliasing",
                 )
             both = self._escape(value.storage, statement, facts) if others else None
             if both is not None:
@@ -446,53 +447,8 @@ class Legality:
     ) -> Iterator[ast.AST]:
         """All such places."""
         replaced = set(ast.walk(without)) if without is not None else set()
-        for node in live_nodes(facts):
-            if node in replaced:
-                continue
-            targets: Sequence[ast.expr] = ()
-            hidden: Sequence[tuple[ast.expr, Value]] = ()
-            if isinstance(node, ast.AugAssign):
-                targets = [node.target.value if isinstance(node.target, ast.Subscript) else node.target]
-            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                targets = [node.value]
-            elif isinstance(node, ast.Call):
-                targets = self._written(node, facts)
-                hidden = self._captured(node, facts)
-            for target, value in (*((t, facts.value(t)) for t in targets), *hidden):
-                if value.may_be(Kind.TENSOR) and (
-                    may_share(value.storage, storage) or (isinstance(target, ast.Name) and target.id in names)
-                ):
-                    yield node
-                    break
-
-    def _written(self, node: ast.Call, facts: FunctionFacts) -> Sequence[ast.expr]:
-        """The arguments that a call writes into; an unknown callee is taken to write into none of a tensor's aliases
-        only where it is a module of torch or a function in the API table."""
-        name = facts.callee(node) or ""
-        if isinstance(node.func, ast.Attribute) and (not name or name.startswith("Tensor.")):
-            api = torch_api.method(name.removeprefix("Tensor.") or node.func.attr)
-            if name or (api is not None and api.mutates):
-                return [node.func.value] if api is not None and api.mutates else []
-        for keyword in node.keywords:
-            if keyword.arg == "out":
-                return [keyword.value]
-        api = torch_api.function(name)
-        inplace = facts.value(node.func).inplace or asks_for_in_place(node, facts)
-        if ((api is not None and api.mutates) or inplace) and node.args:
-            return node.args[:1]
-        callee = facts.calls.get(node)
-        if callee is not None and self.effects.of_function(callee).mutates is not None:
-            return [a for a in (*node.args, *(k.value for k in node.keywords)) if facts.value(a).may_be(Kind.TENSOR)]
-        return []
-
-    def _captured(self, node: ast.Call, facts: FunctionFacts) -> Sequence[tuple[ast.expr, Value]]:
-        """What a nested function that writes in place has from the functions round it."""
-        callee = facts.calls.get(node)
-        if callee is None or callee.parent is None or self.effects.of_function(callee).mutates is None:
-            return []
-        inner, own = self.inference.facts(callee), {p.arg for p in callee.parameters}
-        names = [n for n in callee.of(ast.Name) if isinstance(n.ctx, ast.Load) and n.id not in own]
-        return [(n, inner.value(n)) for n in names]
+        found = [*self.writes.writers(storage, facts), *self.writes.into_names(names, facts)]
+        yield from (node for node in found if node not in replaced)
 
     def _escape(self, outside: frozenset[str], statement: ast.AST, facts: FunctionFacts) -> ast.AST | None:
         """Where, from the statement on, a tensor that may be one of the outside leaves or is compared by identity."""

@@ -78,7 +78,7 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
     elif name.endswith(".Parameter"):
         source = args[0] if args else values.UNKNOWN
         rank = source.rank if source.is_tensor else None
-        return tensor(dtype="float", rank=rank, storage=frozenset({place}))
+        return tensor(dtype="float", rank=rank, storage=source.storage | {place})
     hidden = any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential")
     inplace = any(
         k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords
@@ -86,7 +86,10 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
     if name.rpartition(".")[2] in _INPLACE_MODULES:
         inplace = inplace or any(v.const is None or v.const.value is True for v in args)
     elements = None if hidden else tuple(args)
-    return Value(frozenset({Kind.OBJECT}), ref=name, element=element, elements=elements, inplace=inplace)
+    storage = frozenset({place}).union(*(v.storage for v in args))
+    return Value(
+        frozenset({Kind.OBJECT}), ref=name, element=element, elements=elements, inplace=inplace, storage=storage
+    )
 
 
 def _module_elements(args: Sequence[Value]) -> Value | None:
@@ -98,6 +101,12 @@ def _module_elements(args: Sequence[Value]) -> Value | None:
         else:
             parts.append(value)
     return join_all(parts) if parts else None
+
+
+def makes_new(ref: str) -> bool:
+    """Whether the result of calling a module of this class is never a view of what it is given."""
+    kind = ref.rpartition(".")[2]
+    return any(part in kind for part in _NEW_RESULT)
 
 
 def takes_only_floats(ref: str) -> bool:
@@ -124,7 +133,7 @@ def module_result(
     """
     kind = ref.rpartition(".")[2]
     storage = frozenset({place})
-    if not any(part in kind for part in _NEW_RESULT):
+    if not makes_new(ref):
         storage = storage.union(*(v.storage for v in operands))
     first = args[0] if args else values.UNKNOWN
     same = api.pointwise or (api.dtype == "same" and api.rank == "same")

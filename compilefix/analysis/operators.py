@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.values import Kind, Value, join_all, number, replace, tensor
+from compilefix.analysis.values import ANY_MEMORY, ANY_OWN, LEAKED, Kind, Value, join_all, number, replace, tensor
 
 
 def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
@@ -138,7 +138,7 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
                 kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds,
             )
         return values.STATIC
-    return replace(values.FUNCTION, ref=f"Tensor.{attr}")
+    return replace(values.FUNCTION, ref=f"Tensor.{attr}", storage=base.storage)
 
 
 def array_attribute(attr: str) -> Value | None:
@@ -171,7 +171,7 @@ def element_of(value: Value) -> Value:
     if value.is_(Kind.OBJECT) and value.element is not None and value.ref != "torch.nn.ModuleDict":
         return value.element
     if value.is_(Kind.NDARRAY):
-        return values.NDARRAY
+        return value
     return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
 
 
@@ -193,18 +193,24 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
         )
         return [element] * count
     if value.is_(Kind.NDARRAY):
-        return [values.NDARRAY] * count
+        return [value] * count
     return [replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)] * count
 
 
 def opaque(place: str, operands: Sequence[Value]) -> Value:
-    """The result of a call of which nothing is known: it may share the memory of all operands."""
-    storage = frozenset({place}).union(*(v.storage for v in operands))
+    """The result of a call of which nothing is known: it may share the memory of all operands, and any handed on."""
+    storage = frozenset({place, LEAKED}).union(*(v.storage for v in operands))
     return replace(
         values.UNKNOWN,
         storage=storage,
         leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in operands)),
     )
+
+
+def stored_callable(callee: Value, receiver: Value) -> bool:
+    """Whether `self.act(x)` calls something that was stored in an attribute, and no method that is not known."""
+    own = receiver.is_(Kind.OBJECT) and receiver.storage == frozenset({ANY_OWN})
+    return own and len(callee.storage) > 0 and not callee.storage & {ANY_OWN, ANY_MEMORY}
 
 
 def by_identity(left: Value, right: Value) -> bool:

@@ -90,7 +90,7 @@ class Interpreter(Expressions):
         if old.is_tensor:
             # `+=` on a tensor writes into it: dtype, shape and memory stay.
             value = replace(old, leaves=old.leaves | right.leaves)
-        elif old.may_be(Kind.TENSOR):
+        elif old.may_be(Kind.TENSOR) or old.is_(Kind.NDARRAY):
             value = replace(value, storage=value.storage | old.storage)
         if old.is_(Kind.CONTAINER):
             # A list takes what is iterated over, a tensor as well.

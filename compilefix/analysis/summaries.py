@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, Kind, Value, replace
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, ANY_OWN, LEAKED, Kind, Value, replace
 from compilefix.source.index import Function
 
 
@@ -14,7 +15,7 @@ def from_summary(
     summary: Value,
     operands: Sequence[Value],
     extra: frozenset[str] = frozenset(),
-    arguments: Mapping[str, Value] | None = None,
+    arguments: Mapping[str, Sequence[Value]] | None = None,
     *,
     closure: bool = False,
     kept: bool = False,
@@ -24,33 +25,39 @@ def from_summary(
     closure: whether the callee is a nested function, which hands out what it found in the functions round it.
     kept: whether another call may get the same tensor.
     """
-    tokens = memory_of(summary)
-    shared: list[Value] = list(operands)
-    if arguments is not None:
-        shared = [v for name, v in arguments.items() if f"param:{name}" in tokens]
-    held = frozenset(f"self.{place}" for t in tokens if kept or t.startswith(("self.", "global.")))
-    held |= tokens if closure else tokens & {ANY_MEMORY}
-    storage = frozenset({place}).union(held, *(v.storage for v in shared))
+
+    def storage_of(tokens: frozenset[str]) -> frozenset[str]:
+        shared: list[Value] = list(operands)
+        if arguments is not None:
+            shared = [v for name, parts in arguments.items() if f"param:{name}" in tokens for v in parts]
+        held = frozenset(f"self.{place}" for t in tokens if kept or t.startswith(("self.", "global.")))
+        held |= tokens if closure else tokens & {ANY_MEMORY, LEAKED}
+        if any(t.startswith("self.") for t in tokens):
+            held |= {ANY_OWN}
+        return frozenset({place}).union(held, *(v.storage for v in shared))
+
     leaves = extra.union(*(v.leaves for v in operands))
+    return _adopted(summary, place, storage_of, leaves)
 
-    return _adopted(summary, place, storage, leaves)
 
-
-def _adopted(value: Value, place: str, storage: frozenset[str], leaves: frozenset[str]) -> Value:
+def _adopted(
+    value: Value, place: str, storage_of: Callable[[frozenset[str]], frozenset[str]], leaves: frozenset[str]
+) -> Value:
     """A value of the callee under a place in the caller, with what it hangs on there."""
     elements = (
         None
         if value.elements is None
-        else tuple(_adopted(v, f"{place}.{i}", storage, leaves) for i, v in enumerate(value.elements))
+        else tuple(_adopted(v, f"{place}.{i}", storage_of, leaves) for i, v in enumerate(value.elements))
     )
     # The items of a list of unknown length need not be alike.
-    element = None if value.element is None else _apart(_adopted(value.element, f"{place}[]", storage, leaves))
+    element = None if value.element is None else _apart(_adopted(value.element, f"{place}[]", storage_of, leaves))
     number_only = value.dtype in ("bool", "int")
+    plain = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
     return replace(
         value,
         dtype_id=f"{place} dtype" if value.dtype_id or value.is_tensor else None,
         shape_id="()" if value.rank == 0 else place if value.may_be(Kind.TENSOR) else None,
-        storage=storage if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else frozenset(),
+        storage=storage_of(memory_of(value)) if not plain else frozenset(),
         # Of two results one may hand its gradient on and the other not.
         leaves=frozenset() if number_only else leaves | {f"?{place}"},
         elements=elements,
@@ -70,10 +77,51 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
         return None
     bound = callee.cls is not None and callee.parent is None and not callee.is_static
     parameters = [p.arg for p in callee.parameters[1 if bound else 0 :]]
-    if len(node.args) > len(parameters):
+    if len(node.args) > len(parameters) or any(k.arg not in parameters for k in node.keywords):
         return None
     names = [*parameters[: len(node.args)], *(k.arg for k in node.keywords if k.arg is not None)]
     return dict(zip(names, operands, strict=False))
+
+
+def given_to(
+    node: ast.Call, callee: Function, operands: Sequence[Value], facts: FunctionFacts
+) -> Mapping[str, Sequence[Value]] | None:
+    """What each parameter of a callee may be given, `*args` and `**kwargs` too; None where that is not known.
+
+    operands: the values of the positional arguments and of the keyword arguments, in this order.
+    """
+    func, own = node.func, callee.node.args
+    # `Base.forward(self, x)` and `Function.apply(x)` have one argument more, or less, than the parameters say.
+    owner = func.value if isinstance(func, ast.Attribute) and not is_super(func.value) else None
+    if owner is not None and (ast.unparse(func).endswith(".apply") or facts.value(owner).may_be(Kind.CALLABLE)):
+        return None
+    bound = callee.cls is not None and callee.parent is None and not callee.is_static
+    positions = [a.arg for a in (*own.posonlyargs, *own.args)][1 if bound else 0 :]
+    rest = [own.vararg.arg] if own.vararg is not None else []
+    more = [own.kwarg.arg] if own.kwarg is not None else []
+    named = {a.arg for a in callee.parameters}
+    given: dict[str, list[Value]] = {}
+    hidden = False
+    for index, (argument, value) in enumerate(zip(node.args, operands, strict=False)):
+        hidden = hidden or isinstance(argument, ast.Starred)
+        for name in [*positions[index:], *rest] if hidden else positions[index : index + 1] or rest:
+            given.setdefault(name, []).append(value)
+    keywords = list(zip(node.keywords, operands[len(node.args) :], strict=False))
+    for keyword, value in keywords:
+        if keyword.arg is not None:
+            for name in [keyword.arg] if keyword.arg in named else more:
+                given.setdefault(name, []).append(value)
+    sure = set() if hidden else set(given)
+    for keyword, value in keywords:
+        if keyword.arg is None:  # what has been given already is not given again
+            for name in [*(named - sure), *more]:
+                given.setdefault(name, []).append(value)
+    return given
+
+
+def is_super(node: ast.expr) -> bool:
+    """Whether an expression is `super()`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def memory_of(value: Value) -> frozenset[str]:

@@ -194,6 +194,8 @@ def torch_result(call: TorchCall) -> Value:
         storage = storage | first.storage
     if call.bare == "set_":
         storage = storage.union(*(v.storage for v in args))
+    if call.bare == "from_numpy":
+        storage = storage | first.storage
     if "out" in call.keywords:
         storage = storage | call.keywords["out"].storage
     leaves = _leaves(call)

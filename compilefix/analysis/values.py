@@ -134,6 +134,10 @@ _TENSOR = frozenset({Kind.TENSOR})
 _OPTIONAL_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
 ANY_MEMORY = "global.?"
 """Among the memory of a value: it may be any memory, that of arguments and attributes too."""
+ANY_OWN = "self.?"
+"""Among the memory of a value: it may be that of any attribute of the object that the method belongs to."""
+LEAKED = "leaked"
+"""Among the memory of a value: it may be any that was handed to other code, or stored, before."""
 ANY_LEAF = "?"
 """Among the leaves of a value: the gradient may go to any tensor."""
 
@@ -222,7 +226,17 @@ def undecided(joined: Value, parts: Sequence[Value], leaf: str) -> Value:
 
 def may_share(a: frozenset[str], b: frozenset[str]) -> bool:
     """Whether two values with these memory tokens may share memory."""
-    return bool(a & b) or bool(a and b and ANY_MEMORY in a | b)
+    if a & b:
+        return True
+    if not a or not b:
+        return False
+    if ANY_MEMORY in a or ANY_MEMORY in b:
+        return True
+    return (ANY_OWN in a and _is_own(b)) or (ANY_OWN in b and _is_own(a))
+
+
+def _is_own(tokens: frozenset[str]) -> bool:
+    return any(token.startswith("self.") for token in tokens)
 
 
 def join(a: Value, b: Value) -> Value:
