@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality
-from compilefix.analysis.regions import CompiledFunction, live_nodes
+from compilefix.analysis.regions import CompiledFunction, effects_at_the_boundary, live_nodes
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
@@ -41,11 +41,16 @@ class Scope:
         self._among: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
 
     def found(self, rule: Rule) -> tuple[Finding, ...]:
-        """What a rule finds here. Several rules ask what others find, so it is looked for once."""
+        """What a rule finds here, save for what runs at the boundary. Several rules ask it, so it is found once."""
         kind = type(rule)
         if kind not in self._found:
-            self._found[kind] = tuple(rule.find(self))
+            found = rule.find(self)
+            self._found[kind] = tuple(one for one in found if not any(later.holds(one.span) for later in self._later))
         return self._found[kind]
+
+    @cached_property
+    def _later(self) -> tuple[Span, ...]:
+        return tuple(map(self.span, effects_at_the_boundary(self.facts)))
 
     @property
     def file(self) -> SourceFile:

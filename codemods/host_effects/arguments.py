@@ -7,17 +7,43 @@ import ast
 from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.calls import HostKind
 from compilefix.codemods.host_effects.late import NUMERIC, conversions, inline_or_captured, late
-from compilefix.codemods.host_effects.plan import Plan, Refused, is_global
+from compilefix.codemods.host_effects.plan import Plan, Refused, capture, is_global
 
 _POSITIONAL_STACKLEVEL = 2
 """Where `warnings.warn` takes `stacklevel` without its name."""
 
 
 def receiver_text(func: ast.expr, plan: Plan) -> str:
-    """What is called: a name of the module stays, a logger of the object or of the function is passed on."""
-    if isinstance(func, ast.Attribute):
-        return f"{inline_or_captured(func.value, plan)}.{func.attr}"
-    return inline_or_captured(func, plan)
+    """What is called: a name of the module stays, a logger of the function is passed on, or the object that has it.
+
+    PyTorch up to 2.11 breaks the graph where it must tell the type of a logger, and the helper asks for those of values
+    that are passed on (tried with 2.11 and 2.13).
+    """
+    if not isinstance(func, ast.Attribute):
+        return inline_or_captured(func, plan)
+    logger = func.value
+    if isinstance(logger, ast.Attribute) and _is_kept_logger(logger, plan):
+        return f"{capture(logger.value, plan, checked=False)}.{logger.attr}.{func.attr}"
+    return f"{inline_or_captured(logger, plan)}.{func.attr}"
+
+
+def _is_kept_logger(node: ast.Attribute, plan: Plan) -> bool:
+    """A logger that an object has from its `__init__` on, as far as the file shows."""
+    scope = plan.scope
+    value = scope.value(node)
+    named = value.is_unknown and "log" in node.attr.lower()
+    if not (value.ref == "logging.Logger" or named) or not isinstance(node.value, ast.Name):
+        return False
+    function = scope.function
+    parameters = function.node.args.posonlyargs + function.node.args.args
+    if function.cls is None or not parameters or parameters[0].arg != node.value.id:
+        return False
+    return not any(
+        isinstance(part, ast.Attribute) and part.attr == node.attr and not isinstance(part.ctx, ast.Load)
+        for other in ast.walk(function.module.tree)
+        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef) and other.name != "__init__"
+        for part in ast.walk(other)
+    )
 
 
 def arguments(call: ast.Call, kind: HostKind | None, plan: Plan) -> list[str]:

@@ -232,7 +232,7 @@ def reached_from(functions: Iterable[Function], inference: Inference) -> frozens
 
 
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
-    alive = set(live_nodes(facts)) - _at_the_boundary(facts)
+    alive = set(live_nodes(facts)) - {part for effect in effects_at_the_boundary(facts) for part in walk(effect)}
     making = facts.function.node.name == "__init__"  # of an object that compiled code makes: that of its base class too
     for node, callee in facts.calls.items():
         if node in alive and (making or callee.node.name != "__init__"):
@@ -250,14 +250,14 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
                         yield method
 
 
-def _at_the_boundary(facts: FunctionFacts) -> set[ast.AST]:
+def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:
     """What stands in `emit(lambda: ...)` of the boundary helper: it runs when the compiled call has returned."""
     effects = (
         node.args[0]
         for node in live_nodes(facts)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args
     )
-    return {part for effect in effects if isinstance(effect, ast.Lambda) for part in walk(effect)}
+    return [effect for effect in effects if isinstance(effect, ast.Lambda)]
 
 
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
@@ -269,6 +269,8 @@ def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
 
 
 def _leaves(function: Function) -> bool:
+    if "HELPER_VERSION" in function.module.file.text:  # the boundary helper, whose work waits for the end of the call
+        return True
     return any(d in _LEAVES_REGION or d.endswith((".setter", ".deleter")) for d in function.decorators)
 
 

@@ -121,7 +121,7 @@ def only(outcome: Outcome) -> Finding:
         ("logger.warning_once('x')", "emit(lambda: logger.warning_once('x'))"),
         (
             "self.logger.error('%s', self.index)",
-            "emit(lambda logger, index: logger.error('%s', index), self.logger, self.index)",
+            "emit(lambda self, index: self.logger.error('%s', index), self, self.index)",
         ),
         ("logging.info(f'{total.item()}')", "emit(lambda total: logging.info(f'{total.item()}'), total)"),
         (
@@ -138,7 +138,7 @@ def only(outcome: Outcome) -> Finding:
         ("sys.stderr.flush()", "emit(lambda: sys.stderr.flush())"),
         ("print(f'{total.item()=:.1f}')", "emit(lambda total: print(f'total.item()={total.item():.1f}'), total)"),
         ("logging.getLogger('a').info('b')", "emit(lambda: logging.getLogger('a').info('b'))"),
-        ("self.unknown_logger.info('b')", "emit(lambda unknown_logger: unknown_logger.info('b'), self.unknown_logger)"),
+        ("self.unknown_logger.info('b')", "emit(lambda self: self.unknown_logger.info('b'), self)"),
         (
             "self.writer.add_scalar('a', total, self.index)",
             "emit(lambda writer, total, index: writer.add_scalar('a', total, index), self.writer, total, self.index)",

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from compilefix.codemods import registry
 from compilefix.codemods.host_effects.print_in_graph import PrintInGraph
 from compilefix.fixing.boundary import helper_text
 from compilefix.fixing.engine import Outcome, run
@@ -509,6 +510,33 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     outcome = fixed(again, tmp_path)
     assert not outcome.patchset
     assert outcome.findings == ()
+
+
+def test_what_waits_for_the_boundary_is_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "import logging\nimport torch\nfrom torch import nn\n\n"
+        "class M(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.logger = logging.getLogger(__name__)\n\n"
+        "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+        "        self.logger.info('mean %.3f', x.mean().item())\n"
+        "        if torch.isnan(x).any():\n"
+        "            raise ValueError('NaN')\n"
+        "        return x * 2\n",
+        encoding="utf-8",
+    )
+    (source,) = [file for file in [read(tmp_path / "model.py")] if isinstance(file, SourceFile)]
+    every_rule = list(registry.load().values())
+    allowed = frozenset({"log-late", "exception-late"})
+    outcome = run([source], Config(root=tmp_path), rules=every_rule, allowed=allowed)
+    assert outcome.findings
+    again = apply(outcome, [source])
+    text = (tmp_path / "model.py").read_text(encoding="utf-8")
+    assert text.count("emit(") == 2
+    # The object is passed on: PyTorch 2.11 cannot tell the type of a logger among the values.
+    assert "lambda self, x_mean: self.logger.info(" in text
+    assert run(again, Config(root=tmp_path), rules=every_rule, allowed=allowed).findings == ()
 
 
 def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
