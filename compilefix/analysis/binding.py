@@ -86,7 +86,7 @@ class Binding(Narrowing):
                 leaves=frozenset() if value.dtype in ("bool", "int") else frozenset({arg.arg}),
             )
         elif value.is_unknown or value.is_(Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY, Kind.NONE):
-            value = replace(value, storage=frozenset({f"param:{arg.arg}"}), leaves=frozenset({arg.arg}))
+            value = replace(_given_as(value, arg.arg), leaves=frozenset({arg.arg}))
         return value
 
     def bind(self, target: ast.expr, value: Value, env: Env) -> None:
@@ -170,13 +170,13 @@ class Binding(Narrowing):
             )
 
 
-def _given_as(container: Value, name: str) -> Value:
-    """The container of `*args` or `**kwargs`, whose items are what callers pass."""
+def _given_as(value: Value, name: str) -> Value:
+    """What callers pass for a parameter, and the items of it, with the memory of the parameter."""
     memory = frozenset({f"param:{name}"})
-    item = container.element
-    if item is not None and (item.may_be(Kind.TENSOR) or item.is_(Kind.CONTAINER, Kind.OBJECT)):
-        item = replace(item, storage=memory)
-    return replace(container, element=item, storage=memory)
+    item = None if value.element is None else _given_as(value.element, name)
+    items = None if value.elements is None else tuple(_given_as(v, name) for v in value.elements)
+    held = memory if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else value.storage
+    return replace(value, element=item, elements=items, storage=held)
 
 
 def _default(node: ast.expr | None) -> Value | None:

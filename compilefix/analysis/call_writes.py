@@ -11,11 +11,17 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.effects import asks_for_in_place, is_noted
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
-from compilefix.analysis.known_calls import method_only_keeps, method_only_reads, only_reads
+from compilefix.analysis.known_calls import (
+    array_method_writes,
+    array_result_given,
+    method_only_keeps,
+    method_only_reads,
+    only_reads,
+)
 from compilefix.analysis.module_calls import makes_module, makes_new
 from compilefix.analysis.operators import stored_callable
 from compilefix.analysis.summaries import given_to, is_super, memory_of
-from compilefix.analysis.values import ANY_MEMORY, ANY_OWN, LEAKED, Kind, Value, replace
+from compilefix.analysis.values import ANY_MEMORY, LEAKED, OWN, Kind, Value, of_other, replace
 from compilefix.analysis.written_memory import (
     ALONE,
     ANY_OUTSIDE,
@@ -70,7 +76,10 @@ class CallWrites(ABC):
         if called.is_(Kind.OBJECT) and called.ref == "torch.nn.Sequential" and called.elements:
             return self._chain(called.elements, operands)
         if callee is not None:
-            return self._into_project(node, callee, receiver, operands, facts)
+            does = self._into_project(node, callee, receiver, operands, facts)
+            return does | self.method(called, ("__call__",), operands) if called.is_(Kind.OBJECT) else does
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "__call__" and is_super(node.func.value):
+            return NONE  # `nn.Module.__call__` runs `forward`, which counts where the object is called
         if name.startswith("Tensor.") and receiver is not None:
             return self._of_method(node, name.removeprefix("Tensor."), receiver, operands, facts)
         found = self.project.resolve(name) if name else ""
@@ -91,6 +100,7 @@ class CallWrites(ABC):
         if name == "setattr":
             return Writes(keeps=memory_of_all(operands))
         out = [facts.value(k.value) for k in node.keywords if k.arg == "out"]
+        out += args[2:] if array_result_given(name) else []
         if makes_module(name) or _is_exception(name) or (name and only_reads(name)):
             key = [facts.value(k.value) for k in node.keywords if k.arg == "key"]
             if name and (key or any(v.ref is not None and v.may_be(Kind.OBJECT) for v in operands)):
@@ -137,14 +147,14 @@ class CallWrites(ABC):
         if receiver.is_tensor and api is not None:
             given = memory_of_all(operands) if attr in ("set_", "map_", "apply_") else NOTHING
             return Writes(written_memory(receiver) | given) if api.mutates else Writes(out) if out else NONE
+        if receiver.is_(Kind.NDARRAY):
+            return Writes(written_memory(receiver) | out if array_method_writes(attr) else out)
         if api is not None and api.mutates:
             return unknown_call([receiver, *operands])
         if method_only_keeps(attr):
             return Writes(keeps=memory_of_all(operands))
         if method_only_reads(attr) or (receiver.is_(*PLAIN, Kind.CONTAINER) and attr != "sort"):
             return Writes(out) if out else NONE
-        if receiver.is_(Kind.NDARRAY):
-            return Writes(written_memory(receiver) | out)
         if receiver.ref is not None and receiver.ref.startswith("logging."):
             return NONE
         return unknown_call([receiver, *operands])
@@ -183,7 +193,10 @@ class CallWrites(ABC):
     ) -> Writes:
         """A call of a function of the project, or of a method, which a class that inherits it may have overridden."""
         does = NONE
-        owner = receiver if callee.cls is not None else None
+        called = facts.value(node.func)
+        owner = called if called.is_(Kind.OBJECT) else receiver
+        if owner is None or not owner.is_(Kind.OBJECT):
+            owner = called if called.is_(Kind.CALLABLE) and called.storage else None
         if callee.parent is not None:
             inner = self.of_function(callee)
             captured = self._captured(callee)
@@ -235,10 +248,14 @@ class CallWrites(ABC):
                 if token in (ANY_MEMORY, ANY_OUTSIDE):
                     memory.add(ANY_OUTSIDE)
                     memory.update(*map(memory_of, operands))
-                else:
+                    continue
+                of_self = owner is not None and owner.storage == OWN
+                if of_self or owner is None:
                     memory.add(token)
+                if not of_self:
+                    memory |= of_other(frozenset({token}))
                 if owner is not None and token != LEAKED:
-                    memory |= memory_of(owner) - {ANY_OWN}
+                    memory |= memory_of(owner) if not of_self else NOTHING
         return Writes(frozenset(into), frozenset(keeps) - {LEAKED, ANY_OUTSIDE})
 
 

@@ -127,7 +127,13 @@ class Calls(Binding):
         known = (f"{found.qualname}@", "param:", "self.", "global.")
         kept = found.is_memoized or any(not token.startswith(known) for token in memory_of(summary))
         given = given_to(node, found, operands, self.facts)
-        return from_summary(self.place(node), summary, operands, arguments=given, closure=closure, kept=kept)
+        func = node.func
+        owner = self.facts.value(func.value) if isinstance(func, ast.Attribute) else None
+        if owner is not None and not owner.is_(Kind.OBJECT):
+            owner = None
+        return from_summary(
+            self.place(node), summary, operands, arguments=given, closure=closure, kept=kept, owner=owner
+        )
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
@@ -160,7 +166,7 @@ class Calls(Binding):
                     summary = self.inference.summary(method)
                     self._float_arguments(node, method, args)
                     given = given_to(node, method, operands, self.facts)
-                    return from_summary(self.place(node), summary, operands, extra, given)
+                    return from_summary(self.place(node), summary, operands, extra, given, owner=callee)
             return opaque(self.place(node), operands)
         self.narrow_arguments(node.args[:1], env)
         if callee.ref == "torch.nn.Sequential" and callee.elements and len(args) == 1:
@@ -283,7 +289,7 @@ class Calls(Binding):
         if attr == "numpy":
             return replace(values.NDARRAY, storage=receiver.storage)
         api = torch_api.method(attr)
-        if api is None:
+        if api is None or attr in ("storage", "untyped_storage"):
             return opaque(self.place(node), [receiver, *args])
         return self._apply(node, api, [receiver, *args], keywords, attr)
 

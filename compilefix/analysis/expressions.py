@@ -20,7 +20,7 @@ from compilefix.analysis.operators import (
     unsure,
 )
 from compilefix.analysis.summaries import memory_of
-from compilefix.analysis.values import ANY_LEAF, Kind, Value, join, number, replace, static, tensor
+from compilefix.analysis.values import ANY_LEAF, OWN, Kind, Value, join, number, of_other, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
 from compilefix.source.tree import children
@@ -134,6 +134,8 @@ class Expressions(Calls):
                 value = replace(value, leaves=frozenset({computed + self._path(node)}))
             if value.is_(Kind.CONTAINER):
                 value = self._kept_container(value, node.attr)
+            if base.storage != OWN and value.storage:
+                value = replace(value, storage=of_other(value.storage) | base.storage)
             if value.may_be(Kind.TENSOR) or value.may_be(Kind.CONTAINER):
                 return replace(value, storage=value.storage | self.escaped)
             return value

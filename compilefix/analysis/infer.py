@@ -18,6 +18,7 @@ from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.statements import Interpreter
+from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, join_all, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module, Project
@@ -60,7 +61,8 @@ class Inference:
     def summary(self, function: Function) -> Value:
         """The value that a call of the function returns, for any arguments; unknown for a recursive call."""
         if function in self._active or len(self._active) > _MAX_DEPTH:
-            return values.UNKNOWN if function.node.returns is None else self._declared(function)
+            declared = self._declared(function)
+            return values.replace(declared, storage=values.UNKNOWN.storage) if not declared.is_static else declared
         declared = values.NONE if function.node.name == "__init__" else self._declared(function)
         if _says_all(declared, function):
             return declared
@@ -176,7 +178,7 @@ class Inference:
 def _completed(found: Value, declared: Value) -> Value:
     """What a function was found to return, with what only its annotation says, item by item of a tuple."""
     if found.is_unknown:
-        return found if declared.is_unknown else declared
+        return found if declared.is_unknown else values.replace(declared, storage=memory_of(found))
     if found.elements is None or declared.elements is None or len(found.elements) != len(declared.elements):
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))

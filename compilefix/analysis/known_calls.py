@@ -79,6 +79,12 @@ _READING_FUNCTIONS = frozenset(
 _WRITING_ARRAYS = frozenset(
     {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "shuffle", "at", "setflags"}
 )
+_ARRAY_METHODS = frozenset(
+    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort", "__setitem__"}
+)
+_BINARY = frozenset(
+    {"add", "divide", "floor_divide", "maximum", "minimum", "multiply", "power", "subtract", "true_divide"}
+)
 _CALLS_BACK = frozenset({"apply_along_axis", "vectorize", "frompyfunc", "fromfunction", "piecewise"})
 _READING_METHODS = frozenset(
     {
@@ -141,3 +147,13 @@ def method_only_reads(attr: str) -> bool:
 def method_only_keeps(attr: str) -> bool:
     """Whether the name of a method says that what it is given is put into a container."""
     return attr in _KEEPING_METHODS
+
+
+def array_method_writes(attr: str) -> bool:
+    """Whether a method of an ndarray writes into it."""
+    return attr in _ARRAY_METHODS or (attr.startswith("__i") and attr.endswith("__"))
+
+
+def array_result_given(name: str) -> bool:
+    """Whether the third argument of a function of NumPy, by its full name, is where the result goes."""
+    return name.startswith("numpy.") and name.removeprefix("numpy.") in _BINARY

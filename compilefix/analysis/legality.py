@@ -374,7 +374,10 @@ class Legality:
 
     def _origins(self, read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
         """The names and attributes that a value is made of, also those behind local names."""
+        numbers = {n for k in ast.walk(read) if isinstance(k, ast.keyword) and k.arg in _NUMBERS for n in ast.walk(k)}
         for atom in _atoms(read):
+            if atom in numbers:
+                continue
             yield atom
             if isinstance(atom, ast.Name) and atom.id not in seen:
                 seen.add(atom.id)
@@ -504,6 +507,8 @@ def _atoms(node: ast.expr) -> Iterator[ast.expr]:
             yield from _atoms(child.value)
 
 
+_NUMBERS = frozenset({"p", "training", "inplace", "dim", "keepdim", "eps"})
+"""Keywords of torch that take Python numbers and flags, no tensors that a graph computes."""
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.values import ANY_MEMORY, ANY_OWN, LEAKED, Kind, Value, join_all, number, replace, tensor
+from compilefix.analysis.values import ANY_MEMORY, ANY_OWN, LEAKED, OWN, Kind, Value, join_all, number, replace, tensor
 
 
 def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
@@ -209,7 +209,7 @@ def opaque(place: str, operands: Sequence[Value]) -> Value:
 
 def stored_callable(callee: Value, receiver: Value) -> bool:
     """Whether `self.act(x)` calls something that was stored in an attribute, and no method that is not known."""
-    own = receiver.is_(Kind.OBJECT) and receiver.storage == frozenset({ANY_OWN})
+    own = receiver.is_(Kind.OBJECT) and receiver.storage == OWN
     return own and len(callee.storage) > 0 and not callee.storage & {ANY_OWN, ANY_MEMORY}
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
-from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, ANY_OWN, LEAKED, Kind, Value, replace
+from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, ANY_OTHER, ANY_OWN, LEAKED, OWN, Kind, Value, replace
 from compilefix.source.index import Function
 
 
@@ -19,11 +19,13 @@ def from_summary(
     *,
     closure: bool = False,
     kept: bool = False,
+    owner: Value | None = None,
 ) -> Value:
     """A callee's result in the caller: its ids and memory tokens are the callee's own and mean nothing here.
 
     closure: whether the callee is a nested function, which hands out what it found in the functions round it.
     kept: whether another call may get the same tensor.
+    owner: the object whose method is called; None where that is not known.
     """
 
     def storage_of(tokens: frozenset[str]) -> frozenset[str]:
@@ -33,7 +35,7 @@ def from_summary(
         held = frozenset(f"self.{place}" for t in tokens if kept or t.startswith(("self.", "global.")))
         held |= tokens if closure else tokens & {ANY_MEMORY, LEAKED}
         if any(t.startswith("self.") for t in tokens):
-            held |= {ANY_OWN}
+            held |= {ANY_OWN} if owner is None or owner.storage == OWN else {ANY_OTHER} | owner.storage
         return frozenset({place}).union(held, *(v.storage for v in shared))
 
     leaves = extra.union(*(v.leaves for v in operands))

@@ -136,6 +136,12 @@ ANY_MEMORY = "global.?"
 """Among the memory of a value: it may be any memory, that of arguments and attributes too."""
 ANY_OWN = "self.?"
 """Among the memory of a value: it may be that of any attribute of the object that the method belongs to."""
+OTHERS = "self.*."
+"""With the name of an attribute, among the memory of a value: the attribute of that name of some other object."""
+ANY_OTHER = OTHERS + "?"
+"""Among the memory of a value: it may be that of any attribute of another object."""
+OWN = frozenset({ANY_OWN})
+"""The memory of the object itself that a method belongs to."""
 LEAKED = "leaked"
 """Among the memory of a value: it may be any that was handed to other code, or stored, before."""
 ANY_LEAF = "?"
@@ -232,11 +238,19 @@ def may_share(a: frozenset[str], b: frozenset[str]) -> bool:
         return False
     if ANY_MEMORY in a or ANY_MEMORY in b:
         return True
-    return (ANY_OWN in a and _is_own(b)) or (ANY_OWN in b and _is_own(a))
+    for these, those in ((a, b), (b, a)):
+        if ANY_OWN in these and any(token.startswith("self.") for token in those):
+            return True
+        if ANY_OTHER in these and (ANY_OWN in those or any(token.startswith(OTHERS) for token in those)):
+            return True
+    return False
 
 
-def _is_own(tokens: frozenset[str]) -> bool:
-    return any(token.startswith("self.") for token in tokens)
+def of_other(tokens: frozenset[str]) -> frozenset[str]:
+    """The names of memory inside a method, where the object of the method is another one."""
+    return frozenset(
+        OTHERS + t.removeprefix("self.") if t.startswith("self.") and not t.startswith(OTHERS) else t for t in tokens
+    )
 
 
 def join(a: Value, b: Value) -> Value:

@@ -30,6 +30,7 @@ import execution  # noqa: E402
 HEAD = """
 import torch, functools, operator, copy, contextlib, itertools, collections, threading
 import torch.nn as nn
+import numpy as np
 import torch.nn.functional as F
 import torch.utils.checkpoint
 from collections import namedtuple
