@@ -323,7 +323,7 @@ class Expressions(Calls):
                 return number("bool", all(v.certain for v in operands))
             return elementwise(operands, self.place(node), "bool")
         if any(v.is_unknown for v in operands):
-            return replace(values.UNKNOWN, kinds=unsure(operands))
+            return replace(values.UNKNOWN, kinds=unsure(operands), storage=frozenset({self.place(node)}))
         if any(v.is_(Kind.NDARRAY) for v in operands):
             return values.NDARRAY
         if any(v.is_(Kind.NUMBER) for v in operands):

@@ -27,6 +27,7 @@ _READING_FAMILIES = (
     "string.",
     "sys.",
     "time.",
+    "torch._check",
     "torch.amp.",
     "torch.autograd.profiler.",
     "torch.backends.",
@@ -45,7 +46,6 @@ _READING_FUNCTIONS = frozenset(
     {
         "torch.Generator",
         "torch.Size",
-        "torch._check",
         "torch.autocast",
         "torch.autograd.grad",
         "torch.device",
