@@ -384,7 +384,7 @@ class Legality:
                 for node in live_nodes(facts):
                     if isinstance(node, ast.Assign) and node.lineno <= atom.lineno:
                         for target in node.targets:
-                            if isinstance(target, ast.Name) and target.id == atom.id:
+                            if any(isinstance(t, ast.Name) and t.id == atom.id for t in _targets(target)):
                                 yield from self._origins(node.value, facts, seen)
 
     def aliasing(
@@ -478,6 +478,15 @@ def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
     yield target, value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         yield from zip(target.elts, value.elts, strict=True)
+
+
+def _targets(node: ast.expr) -> Iterator[ast.expr]:
+    """The targets of an assignment, those in a tuple or list one by one."""
+    if isinstance(node, ast.Tuple | ast.List):
+        for item in node.elts:
+            yield from _targets(item)
+    else:
+        yield node.value if isinstance(node, ast.Starred) else node
 
 
 def _storage(value: Value) -> frozenset[str]:

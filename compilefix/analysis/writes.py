@@ -238,7 +238,7 @@ def last_line(writer: ast.AST, facts: FunctionFacts) -> int:
 
     In a loop that is where the loop ends; a context manager may write at the end, and a generator whenever it is asked.
     """
-    line: int = getattr(writer, "lineno", 0)
+    line: int = getattr(writer, "end_lineno", None) or getattr(writer, "lineno", 0)
     callee = facts.calls.get(writer)
     if callee is not None and any(callee.of(kind) for kind in (ast.Yield, ast.YieldFrom)):
         return facts.function.node.end_lineno or line
@@ -251,9 +251,9 @@ def last_line(writer: ast.AST, facts: FunctionFacts) -> int:
 
 
 def says(writer: ast.AST, facts: FunctionFacts) -> str:
-    """The words of a message for it: of a call of which nothing is known, not more than is known."""
+    """The words of a message for it: that a function writes on some way, or may, is no more than that it may write."""
     name = facts.callee(writer) if isinstance(writer, ast.Call) else None
-    known = not isinstance(writer, ast.Call) or writer in facts.calls or (name or "").startswith(("Tensor.", "torch."))
+    known = not isinstance(writer, ast.Call) or (name or "").startswith(("Tensor.", "torch."))
     return "writes" if known else "may write"
 
 
