@@ -37,6 +37,7 @@ _HARMLESS_DECORATORS = frozenset(
         "classmethod",
         "compile",
         "contextmanager",
+        "dataclass",
         "custom_bwd",
         "custom_fwd",
         "disable",
@@ -53,6 +54,7 @@ _HARMLESS_DECORATORS = frozenset(
         "script",
         "setter",
         "staticmethod",
+        "total_ordering",
         "unused",
         "wraps",
     }
@@ -120,7 +122,7 @@ class WriteAnalysis(CallWrites):
             found = NONE
             for does in self._of_nodes(facts).values():
                 found = found | does
-            if any(d.rpartition(".")[2] not in _HARMLESS_DECORATORS for d in _decorators(function)):
+            if not all(_is_harmless(d) for d in _decorators(function)):
                 found = Writes(found.into | names | {LEAKED}, found.keeps | names)
             if function.parent is None:
                 found = Writes(_seen_outside(found.into, function), _seen_outside(found.keeps, function))
@@ -238,7 +240,7 @@ def last_line(writer: ast.AST, facts: FunctionFacts) -> int:
 
     In a loop that is where the loop ends; a context manager may write at the end, and a generator whenever it is asked.
     """
-    line: int = getattr(writer, "end_lineno", None) or getattr(writer, "lineno", 0)
+    line: int = getattr(writer, "end_lineno", None) or 0
     callee = facts.calls.get(writer)
     if callee is not None and any(callee.of(kind) for kind in (ast.Yield, ast.YieldFrom)):
         return facts.function.node.end_lineno or line
@@ -286,6 +288,14 @@ def _all_parameters(function: Function) -> Iterator[str]:
     yield from (a.arg for a in (*function.parameters, args.vararg, args.kwarg) if a is not None)
 
 
+def _is_harmless(decorator: str) -> bool:
+    """Whether a decorator is known to leave what a function does to its arguments as it is."""
+    name = decorator.rpartition(".")[2]
+    return name in _HARMLESS_DECORATORS or name.startswith("register") or "docstring" in name
+
+
 def _decorators(function: Function) -> Iterator[str]:
-    for decorator in function.node.decorator_list:
+    """The decorators of a function, and those of its class, which may put another function in its place."""
+    of_class = function.cls.node.decorator_list if function.cls is not None else []
+    for decorator in (*function.node.decorator_list, *of_class):
         yield ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
