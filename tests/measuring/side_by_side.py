@@ -42,9 +42,13 @@ def _seen(
     path = folder / f"{MODULE}.py"
     path.write_text(source, encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
-    # What else this process has imported is not the state of the program; to look at it at each call takes seconds.
-    monkeypatch.setattr(state, "_FOREIGN", (*state._FOREIGN, str(Path(__file__).parents[2])))
     sys.modules.pop(MODULE, None)
+    # What else this process has imported, also for other tests, is not the state of the program; to look at it at each
+    # call takes seconds.
+    foreign = (*state._FOREIGN, str(Path(__file__).parents[2]))
+    files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    others = sorted(file for file in files if not file.startswith(foreign) and "-packages" not in file)
+    monkeypatch.setattr(state, "_FOREIGN", (*foreign, *others))
     request = WorkerRequest(
         "arm", "observe", False, f"{path}:{workload}", OPTIONS, folder, vary_s=60.0, variants=variants
     )
