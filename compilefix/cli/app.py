@@ -98,7 +98,10 @@ def main() -> None:
             reconfigure(errors="backslashreplace")
     interpreter.prepare()
     try:
-        app(prog_name="compilefix")
+        try:
+            app(prog_name="compilefix")
+        finally:
+            sys.stdout.flush()  # here, and not when Python ends, a closed pipe can be handled
     except BrokenPipeError:
         # Whoever read the output has enough. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
