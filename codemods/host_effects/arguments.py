@@ -38,12 +38,14 @@ def _is_kept_logger(node: ast.Attribute, plan: Plan) -> bool:
     parameters = function.node.args.posonlyargs + function.node.args.args
     if function.cls is None or not parameters or parameters[0].arg != node.value.id:
         return False
-    return not any(
-        isinstance(part, ast.Attribute) and part.attr == node.attr and not isinstance(part.ctx, ast.Load)
+    setters = {
+        other.name
         for other in ast.walk(function.module.tree)
-        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef) and other.name != "__init__"
+        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
         for part in ast.walk(other)
-    )
+        if isinstance(part, ast.Attribute) and part.attr == node.attr and not isinstance(part.ctx, ast.Load)
+    }
+    return setters == {"__init__"}
 
 
 def arguments(call: ast.Call, kind: HostKind | None, plan: Plan) -> list[str]:

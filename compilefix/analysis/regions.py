@@ -252,6 +252,9 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
 
 def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:
     """What stands in `emit(lambda: ...)` of the boundary helper: it runs when the compiled call has returned."""
+    module = facts.function.module
+    if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
+        return []  # an `emit` of the file itself, which may act at once
     effects = (
         node.args[0]
         for node in live_nodes(facts)
@@ -269,8 +272,9 @@ def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
 
 
 def _leaves(function: Function) -> bool:
-    if "HELPER_VERSION" in function.module.file.text:  # the boundary helper, whose work waits for the end of the call
-        return True
+    module = function.module
+    if "HELPER_VERSION" in module.assigns and "emit" in module.functions and "boundary" in module.functions:
+        return True  # the boundary helper, whose work waits for the end of the call
     return any(d in _LEAVES_REGION or d.endswith((".setter", ".deleter")) for d in function.decorators)
 
 

@@ -539,6 +539,18 @@ def test_what_waits_for_the_boundary_is_no_finding(tmp_path: Path) -> None:
     assert run(again, Config(root=tmp_path), rules=every_rule, allowed=allowed).findings == ()
 
 
+def test_what_an_emit_of_the_file_itself_is_given_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "import torch\nfrom torch import nn\n\ndef emit(effect):\n    effect()\n\n"
+        "class M(nn.Module):\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+        "        emit(lambda: x.sum().item())\n        return x\n",
+        encoding="utf-8",
+    )
+    sources = [file for file in [read(tmp_path / "model.py")] if isinstance(file, SourceFile)]
+    outcome = run(sources, Config(root=tmp_path), rules=list(registry.load().values()))
+    assert "CF201" in {finding.code for finding in outcome.findings}
+
+
 def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
     files = project(tmp_path, PACKAGE)
     apply(fixed(files, tmp_path), files)
