@@ -1,12 +1,10 @@
-"""Prints, log lines and checks at the compile boundary.
+"""Prints, log lines and checks at the compile boundary. compilefix wrote this file; it is yours to keep.
 
 A `print`, a log line or a check that raises ends the graph of a compiled function. `emit` notes it, with its values as
 they are at that moment; `boundary` carries out what was noted, in order, when the compiled call has returned or failed:
 
     model = boundary(torch.compile(model))
     emit(lambda norm: print(f"norm {norm.item():.3f}"), x.norm())  # somewhere in it
-
-Without a boundary round the call, `emit` acts at once. compilefix wrote this file; it is yours to keep.
 """
 
 from __future__ import annotations
@@ -14,23 +12,25 @@ from __future__ import annotations
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor, cat
 
-HELPER_VERSION = 5  # a file that is there already is used when it has the same version
+HELPER_VERSION = 6  # a file that is there already is used when it has the same version
 
-_NUMBERS = (torch.bool, torch.int64, torch.int32, torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 _renamed: dict[int, tuple[types.CodeType, types.CodeType]] = {}
 
 
 class _Note:
-    """An effect that waits, with its values and the note before it. Dynamo would guard on the length of a list."""
+    """What waits in one graph, numbers by kind and then the effects; and the note before: a longer list is guarded."""
 
-    def __init__(self, work: tuple[Any, ...] = (), before: _Note | None = None) -> None:
-        self.work, self.before = work, before
+    def __init__(self, before: _Note | None = None) -> None:
+        self.before = before
+        self.works: list[Any] = [{}]
 
 
 class _Noted(threading.local):
@@ -40,7 +40,7 @@ class _Noted(threading.local):
         self.call: _Note | None = None
 
 
-_noted = _Noted()
+_noted, _start, _traces = _Noted(), _Note(), weakref.WeakSet[Any]()
 
 
 def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
@@ -49,12 +49,30 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
     The effect gets detached copies of tensors. With `raise_if` it makes an exception, raised where that tensor is true.
     """
     if raise_if is not None:
-        effect, values = _raise, (raise_if, effect, *values)
+        failed = raise_if.detach().ne(0).float() if isinstance(raise_if, Tensor) and not raise_if.dim() else raise_if
+        effect, values = _raise, (failed, effect, *values)
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
     if (call := _noted.call) is None:
         _named(effect)(*values)
-    else:
-        call.before = _Note((effect, *[_snapshot(value) for value in values]), call.before)
+        return
+    if _first_in_graph() or call.before.before is None:
+        call.before = _Note(call.before)
+    numbers, kept = call.before.works[0], []
+    for value in values:  # more than two numbers go into one tensor: to read each of them would wait for the device
+        kind = None
+        if type(value) is Tensor and not (value.is_cpu or value.dim() or value.dtype.itemsize == 1):
+            kind = f"{value.dtype} {value.device}"
+            (several := numbers.setdefault(kind, [])).append(value.detach().clone())
+            if len(several) > 2 or several[0].dim():
+                numbers[kind] = [cat([each.reshape(-1) for each in several])]
+        kept.append((kind, None if kind else _copied(value)))
+    call.before.works.append((effect, kept))
+
+
+def _first_in_graph() -> bool:
+    """Whether the graph that is traced has no note yet: asked while tracing, no guard. Outside of one all are first."""
+    trace = torch._guards.TracingContext.try_get() or _Note()
+    return trace not in _traces and _traces.add(trace) is None
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
@@ -63,87 +81,69 @@ def boundary(compiled: _Compiled) -> _Compiled:
     A module is changed in place; one that is not compiled stays as it is. A copy or pickle of a compiled module needs a
     `boundary` of its own. An effect that raises ends the rest. What a graph that fails had noted is lost.
     """
+    torch.compiler.assume_constant_result(_first_in_graph)
     if isinstance(compiled, torch.nn.Module):
-        module: Any = compiled
-        if hasattr(module, "_orig_mod"):  # what torch.compile(module) returns
-            module.forward = _inside(module.forward)
-        elif getattr(module, "_compiled_call_impl", None) is not None:  # after module.compile()
-            module._compiled_call_impl = _inside(module._compiled_call_impl)
+        name = "forward" if hasattr(compiled, "_orig_mod") else "_compiled_call_impl"  # that is of module.compile()
+        if getattr(compiled, name, None) is not None:
+            setattr(compiled, name, boundary(getattr(compiled, name)))
         return compiled
-    return _inside(compiled)  # type: ignore[return-value]
 
-
-def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
-    if getattr(function, "_is_boundary", False):
-        return function
-
-    @functools.wraps(function)
+    @functools.wraps(compiled)
     def call(*args: Any, **kwargs: Any) -> Any:
         if _noted.call is not None:  # inside another compiled call, whose boundary keeps the order
-            return function(*args, **kwargs)
-        running = _noted.call = _Note(before=_Note())
+            return compiled(*args, **kwargs)
+        running = _noted.call = _Note(_start)
         try:
-            return function(*args, **kwargs)
+            return compiled(*args, **kwargs)
         finally:
             _noted.call = None
             _carry_out(running.before)
 
-    call._is_boundary = True  # type: ignore[attr-defined]
-    return call
+    return call  # type: ignore[return-value]
 
 
-def _carry_out(note: Any) -> Any:
-    if note.before is not None and note.before.before is None and len(note.work) < 4:
-        return _named(note.work[0])(*note.work[1:])  # two numbers are read sooner one by one than together
-    works: list[tuple[Any, ...]] = []
-    while note.before is not None:
-        works.append((_named(note.work[0]), note.work[1:]))
+def _carry_out(note: Any) -> None:
+    works, together, tensors, numbers = [], [], [], []
+    while note is not _start:
+        kinds, *noted = note.works
+        for kind, several in kinds.items():
+            if several[0].dim():
+                together += several
+                kinds[kind] = list(several[0].unbind())
+                tensors += kinds[kind]
+        works[:0] = [(_named(f), [kinds[kind].pop(0) if kind else x for kind, x in kept]) for f, kept in noted]
         note = note.before
-    several = _several([value for _, values in works for value in values])
-    tensors = [tensor for alike in several for tensor in alike]
-    numbers: list[Any] = []
     try:
         for index, tensor in enumerate(tensors):
             tensor.item = functools.partial(numbers.__getitem__, index)
-        for stack in [torch.stack(alike).reshape(-1) for alike in several]:  # all else is done by now: this waits
-            numbers += stack.tolist()
-        for effect, values in reversed(works):
+        for several in together:
+            numbers += several.tolist()  # all else is done by now: this waits for the device
+        for effect, values in works:
             effect(*values)
     finally:
         for tensor in tensors:  # an effect may have kept one, to change it later
             tensor.__dict__.pop("item", None)
 
 
-def _several(values: list[Any]) -> list[list[Any]]:
-    """The single numbers on a device that are read at once, by kind: read one by one, each waits for the device."""
-    kinds: dict[Any, list[Any]] = {}
-    for value in values:
-        if isinstance(value, torch.Tensor) and not value.is_cpu and value.numel() == 1 and value.dtype in _NUMBERS:
-            kinds.setdefault((value.device, value.dtype, value.dim()), []).append(value)
-    return [alike for alike in kinds.values() if len(alike) > 2]
-
-
 def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
-    if failed.item() if isinstance(failed, torch.Tensor) and failed.numel() == 1 else failed:
+    if failed.item() if isinstance(failed, Tensor) and failed.numel() == 1 else failed:
         raise exception(*values)
 
 
-def _snapshot(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
+def _copied(value: Any) -> Any:
+    if isinstance(value, Tensor):
         return value.detach().clone()
     if type(value) in (list, tuple):
-        return type(value)([_snapshot(item) for item in value])
-    return {key: _snapshot(item) for key, item in value.items()} if type(value) is dict else value
+        return type(value)([_copied(item) for item in value])
+    return {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
-    if not isinstance(effect, types.FunctionType) or effect.__closure__:
+    if not isinstance(effect, types.FunctionType) or effect.__closure__ or effect.__kwdefaults__:
         return effect
     code = effect.__code__
     if id(code) not in _renamed:  # by identity: the hash of code looks through all of it
         outer = effect.__qualname__.rpartition(".<locals>.")[0].rpartition(".")[2]
-        if not outer.isidentifier():
-            return effect
-        _renamed[id(code)] = code, code.replace(co_name=outer)
+        _renamed[id(code)] = code, code.replace(co_name=outer) if outer.isidentifier() else code
     return types.FunctionType(_renamed[id(code)][1], effect.__globals__, None, effect.__defaults__)

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import itertools
 import logging
+import re
 import sys
 import threading
 import weakref
@@ -36,9 +37,21 @@ _numbers = itertools.count()
 @pytest.fixture
 def helper(tmp_path: Path) -> Iterator[ModuleType]:
     """The helper module, under a name of its own: Dynamo remembers modules by name."""
+    yield from loaded(helper_text(), tmp_path)
+
+
+@pytest.fixture
+def helper_of_a_device(tmp_path: Path) -> Iterator[ModuleType]:
+    """The helper, which treats numbers on the CPU as if reading them meant to wait for a device."""
+    text = helper_text()
+    assert text.count("value.is_cpu or ") == 1
+    yield from loaded(text.replace("value.is_cpu or ", ""), tmp_path)
+
+
+def loaded(text: str, folder: Path) -> Iterator[ModuleType]:
     name = f"boundary_helper_{next(_numbers)}"
-    path = tmp_path / f"{name}.py"
-    path.write_text(helper_text(), encoding="utf-8")
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -130,47 +143,73 @@ def test_without_a_boundary_it_acts_at_once(helper: ModuleType, logger: logging.
         assert printed(deferred, x) == printed(plain, x) != ""
 
 
-def test_numbers_that_are_read_at_once_are_each_its_own(
-    helper: ModuleType, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = []
+def test_numbers_that_are_read_together_are_each_its_own(helper_of_a_device: ModuleType) -> None:
+    emit, kept = helper_of_a_device.emit, []
 
     def program(x: Any) -> Any:
         for index in range(4):
             x = x + 1.0
-            helper.emit(lambda i, m: print(i, m.item()), index, x.sum())
-            helper.emit(lambda i: ValueError(f"far at {i}"), index, raise_if=x.max() > 4.0)
-        helper.emit(lambda x: kept.append(x), x[:1, :1])
+            emit(lambda i, m: print(i, m.item(), m), index, x.sum())
+            emit(lambda i: ValueError(f"far at {i}"), index, raise_if=x.max() > 4.0)
+            emit(lambda n, low: print(n.item(), n.dtype, low.item(), low), x.sum().to(torch.int64), x.min().half())
+        emit(lambda x, y: kept.extend([x, y]), x[:1, :1], x[0, 0])
         return x
 
-    def as_on_a_device(values: list[Any]) -> list[list[Any]]:
-        tensors = [value for value in values if isinstance(value, torch.Tensor)]
-        groups = [[t for t in tensors if (t.dtype, t.dim()) == kind] for kind in {(t.dtype, t.dim()) for t in tensors}]
-        assert len(groups) == 3
-        return groups
-
-    compiled = helper.boundary(torch.compile(program, backend="eager"))
-    expected = [printed(compiled, x) for x in INPUTS[:2]]
-    assert expected[0].splitlines() == ["0 6.0", "1 12.0", "2 18.0", "3 24.0"]
-    monkeypatch.setattr(helper, "_several", as_on_a_device)
-    kept.clear()
-    assert printed(compiled, INPUTS[0]) == expected[0]
-    kept[0].fill_(7.0)
-    assert kept[0].item() == 7.0, "what an effect has kept reads its own value again"
+    expected = printed(program, INPUTS[0])
+    assert expected.splitlines()[:2] == ["0 6.0 tensor(6.)", "6 torch.int64 1.0 tensor(1., dtype=torch.float16)"]
+    counter = testing.CompileCounter()
+    compiled = helper_of_a_device.boundary(torch.compile(program, backend=counter))
+    for _ in range(3):
+        kept.clear()  # a graph is for one length of it
+        assert printed(compiled, INPUTS[0]) == expected
+    assert counter.frame_count == 1
+    for one in kept:
+        one.fill_(7.0)
+        assert one.item() == 7.0, "what an effect has kept reads its own value again"
     for x in (INPUTS[1], INPUTS[2]):
         with pytest.raises(ValueError, match="far at 3" if x is INPUTS[1] else "far at 2"):
             compiled(x)
 
 
-def test_numbers_of_a_device_are_grouped_by_kind(helper: ModuleType) -> None:
-    def number(dtype: Any = torch.float32, shape: tuple[int, ...] = ()) -> Any:
-        return torch.empty(shape, dtype=dtype, device="meta")
+def test_one_graph_gives_one_tensor_for_each_kind_of_number(helper_of_a_device: ModuleType) -> None:
+    emit, outputs = helper_of_a_device.emit, []
 
-    floats, flags = [number() for _ in range(3)], [number(torch.bool) for _ in range(3)]
-    others = [number(shape=(1,)), number(shape=(2,)), number(torch.complex64), torch.ones(()), 1.0, "text"]
-    assert helper._several([*floats[:2], *others, flags[0]]) == []
-    found = helper._several([floats[0], flags[0], *others, *floats[1:], *flags[1:]])
-    assert [[id(one) for one in group] for group in found] == [[id(one) for one in group] for group in (floats, flags)]
+    def counted(graph: Any, _: Any) -> Any:
+        (results,) = (node.args[0] for node in graph.graph.nodes if node.op == "output")
+        outputs.append(len(results))
+        return graph
+
+    def program(x: Any) -> Any:
+        for index in range(5):
+            emit(lambda i, m, n: print(i, m.item(), n.item()), index, x.sum(), x.max())
+            emit(lambda: ValueError("negative"), raise_if=x.min() < 0)
+            emit(lambda n: print(n.item()), x.sum().long())
+            x = x + 1.0
+        return x
+
+    compiled = helper_of_a_device.boundary(torch.compile(program, backend=counted))
+    assert printed(compiled, INPUTS[1]) == printed(program, INPUTS[1]) != ""
+    assert outputs == [3], "the result, all float32 numbers with the flags of the checks, all int64 numbers"
+
+
+def test_an_inner_boundary_that_is_traced_loses_nothing(helper_of_a_device: ModuleType) -> None:
+    """Both calls of the inner function are in one graph, and each of them carries out what it noted."""
+    emit, kept = helper_of_a_device.emit, []
+
+    def inner(x: Any) -> Any:
+        emit(lambda a, b: kept.append((a, b)), x.sum(), x.size(0))
+        return x + 1
+
+    bounded = helper_of_a_device.boundary(inner)
+
+    def outer(x: Any) -> Any:
+        return bounded(bounded(x))
+
+    compiled = torch.compile(outer, backend="eager")
+    for x in INPUTS[:3]:
+        kept.clear()
+        compiled(x)
+        assert [(float(a), b) for a, b in kept] == [(float(x.sum()), 2), (float((x + 1).sum()), 2)]
 
 
 def test_one_graph_for_all_calls_and_the_text_of_eager(helper: ModuleType, logger: logging.Logger) -> None:
@@ -567,7 +606,7 @@ def test_a_later_fix_uses_the_helper_that_is_there(tmp_path: Path) -> None:
 
 
 def test_an_older_helper_is_replaced_and_a_stranger_left_alone(tmp_path: Path) -> None:
-    old = helper_text().replace("HELPER_VERSION = 5", "HELPER_VERSION = 1")
+    old = re.sub(r"HELPER_VERSION = \d+", "HELPER_VERSION = 1", helper_text())
     (tmp_path / "script.py").write_text(LAYER, encoding="utf-8")
     helper = tmp_path / "_compile_boundary.py"
     for text, expected in ((old, "_compile_boundary"), ("mine = 1\n", "_compile_boundary_2")):
@@ -672,11 +711,8 @@ def test_newlines_stay(tmp_path: Path) -> None:
 
 
 def test_the_helper_needs_only_torch() -> None:
-    names = {
-        alias.name
-        for node in ast.walk(ast.parse(helper_text()))
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
-    assert names <= {"functools", "threading", "types", "torch"}
+    nodes = list(ast.walk(ast.parse(helper_text())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert names <= {"__future__", "collections.abc", "functools", "threading", "torch", "types", "typing", "weakref"}
     assert len(helper_text().splitlines()) < 150
