@@ -84,10 +84,13 @@ def entries(findings: Iterable[Finding], files: Mapping[str, SourceFile], root: 
     findings that have all of these in common: it stays when lines move, and wherever the command is run from.
     """
     seen: Counter[str] = Counter()
+    stable: dict[str, str] = {}
     made = []
     for finding in findings:
         text = " ".join(finding.source_line.split())
-        key = "\0".join((finding.code, _stable_path(finding.path, root), finding.function, text))
+        if finding.path not in stable:
+            stable[finding.path] = _stable_path(finding.path, root)
+        key = "\0".join((finding.code, stable[finding.path], finding.function, text))
         seen[key] += 1
         digest = hashlib.sha256(f"{key}\0{seen[key]}".encode(errors="surrogateescape")).hexdigest()[:16]
         made.append(Entry(finding, place(finding, files.get(finding.path)), digest))

@@ -113,13 +113,12 @@ def module_name(path: Path) -> str:
 
 def read(path: Path) -> SourceFile | SourceError:
     """Read one file, or say in one line why that is not possible. Whether it is Python shows when it is parsed."""
-    shown = display_path(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return SourceError(shown, "is not a regular file")
+            return SourceError(display_path(path), "is not a regular file")
         data = path.read_bytes()
     except OSError as error:
-        return SourceError(shown, f"cannot be read: {reason(error)}")
+        return SourceError(display_path(path), f"cannot be read: {reason(error)}")
     if path.suffix == NOTEBOOK_SUFFIX:
         from compilefix.source.notebooks import parse_notebook
 
@@ -129,13 +128,14 @@ def read(path: Path) -> SourceFile | SourceError:
 
 def parse(path: Path, data: bytes) -> SourceFile | SourceError:
     """The Python file that `data` holds; `path` says where it stands, or would stand."""
-    shown = display_path(path)
     if b"\0" in data:
-        return SourceError(shown, "contains a null byte, so it is not Python source", _line_of(data, data.index(b"\0")))
+        message = "contains a null byte, so it is not Python source"
+        return SourceError(display_path(path), message, _line_of(data, data.index(b"\0")))
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
         # The first two lines are decoded in the search for a cookie; what is wrong there is told as elsewhere.
+        shown = display_path(path)
         return _not_utf8(data, shown) or SourceError(shown, f"cannot be decoded: {error.msg}", 1)
     bom = encoding == "utf-8-sig"
     encoding = "utf-8" if bom else encoding
@@ -143,11 +143,11 @@ def parse(path: Path, data: bytes) -> SourceFile | SourceError:
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
-        return _undecodable(error, body, shown)
+        return _undecodable(error, body, display_path(path))
     except (LookupError, ValueError) as error:
-        return SourceError(shown, f"cannot be decoded: {error}")
+        return SourceError(display_path(path), f"cannot be decoded: {error}")
     if encoding != "utf-8" and not _comes_back(text, encoding, body):
-        return SourceError(shown, f"would not survive being read and written as {encoding}")
+        return SourceError(display_path(path), f"would not survive being read and written as {encoding}")
     return SourceFile(path=path, module=module_name(path), text=text, encoding=encoding, bom=bom)
 
 
