@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import statements, walk
 
 
 def result_is_ignored(scope: Scope) -> bool:
@@ -16,12 +17,11 @@ def result_is_ignored(scope: Scope) -> bool:
     called = False
     for module in project.modules.mentioning(name):
         tree = project.modules[module].file.tree
-        statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        ignored = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) in statements}
-        for node in ast.walk(tree):
+        ignored = {s.value.func for s in statements(tree) if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)}
+        for node in walk(tree):
             used = isinstance(node, ast.Name) and node.id == name
             if used or (isinstance(node, ast.Attribute) and node.attr == name):
-                if id(node) not in ignored:
+                if node not in ignored:
                     return False
                 called = True
     return called

@@ -120,7 +120,14 @@ class Scope:
     def names(self, name: str, *, stores: bool = False) -> list[ast.Name]:
         """The places that load (or store) a local name, in source order."""
         kind = ast.Store if stores else ast.Load
-        return [n for n in self.of(ast.Name) if n.id == name and isinstance(n.ctx, kind)]
+        return [n for n in self._names.get(name, ()) if isinstance(n.ctx, kind)]
+
+    @cached_property
+    def _names(self) -> Mapping[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of(ast.Name):
+            found.setdefault(node.id, []).append(node)
+        return found
 
     def local_name(self, module: str) -> str | None:
         """The name under which this file imports a module at its top level, for example `np` for numpy."""
@@ -182,6 +189,13 @@ class Rule(ABC):
     def family(self) -> str:
         """The folder that the rule stands in, for example `control_flow`."""
         return type(self).__module__.split(".")[-2]
+
+    def may_find(self, text: str) -> bool:
+        """Whether one of the words without which the rule finds nothing stands in a text."""
+        for hint in self.hints:
+            if hint in text:
+                return True
+        return not self.hints
 
     @abstractmethod
     def find(self, scope: Scope) -> Iterator[Finding]:

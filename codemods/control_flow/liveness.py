@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import statements, walk
 
 
 class _Fate(Enum):
@@ -108,11 +109,11 @@ def _bound(target: ast.expr) -> set[str]:
 
 def _jumps(body: Iterable[ast.stmt]) -> bool:
     """Whether a `break` or `continue` may leave these statements: the next turn, or what stands behind, comes then."""
-    return any(isinstance(n, ast.Break | ast.Continue) for statement in body for n in ast.walk(statement))
+    return any(isinstance(n, ast.Break | ast.Continue) for s in body for n in (s, *statements(s)))
 
 
 def _loads(name: str, nodes: Iterable[ast.AST]) -> bool:
-    found = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
+    found = (n for node in nodes for n in walk(node) if isinstance(n, ast.Name) and n.id == name)
     return any(not isinstance(n.ctx, ast.Store) for n in found)
 
 

@@ -162,6 +162,8 @@ def _all(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 def _shadowed(arm: _Arm, scope: Scope) -> Iterator[Obstacle]:
     """Whether a name with a new name means something else within the branch, or is read by a nested function."""
+    if not arm.names:
+        return
     for node in _all(arm.body):
         if isinstance(node, ast.comprehension):
             bound = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}

@@ -9,6 +9,12 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
+
+_NO_STORES = frozenset(
+    {ast.Attribute, ast.Call, ast.Constant, ast.keyword, ast.Subscript, ast.BinOp, ast.Tuple, ast.Expr}
+)
+"""The most frequent of the nodes that give no name a value themselves."""
 
 
 def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | None:
@@ -108,13 +114,15 @@ def _defines(statement: ast.stmt, name: str) -> bool:
 
 def _stores(statement: ast.stmt, name: str) -> bool:
     return any(
-        (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
-        or (isinstance(n, ast.Global | ast.Nonlocal) and name in n.names)
+        n.id == name and not isinstance(n.ctx, ast.Load)
+        if isinstance(n, ast.Name)
+        else (isinstance(n, ast.Global | ast.Nonlocal) and name in n.names)
         or (isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and n.name == name)
         or (isinstance(n, ast.ExceptHandler) and n.name == name)
         or (isinstance(n, ast.alias) and (n.asname or n.name) == name)
         or (isinstance(n, ast.MatchAs | ast.MatchStar) and n.name == name)
-        for n in ast.walk(statement)
+        for n in walk(statement)
+        if n.__class__ not in _NO_STORES
     )
 
 

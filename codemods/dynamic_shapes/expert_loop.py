@@ -54,6 +54,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import imports
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import statements
 
 
 class ExpertLoop(Rule):
@@ -71,9 +72,7 @@ class ExpertLoop(Rule):
         for loop in scope.of(ast.For):
             if not isinstance(loop.target, ast.Name | ast.Tuple):
                 continue
-            routings = [
-                r for s in ast.walk(loop) if isinstance(s, ast.stmt) and (r := routing_of(s, scope)) is not None
-            ]
+            routings = [r for s in statements(loop) if (r := routing_of(s, scope)) is not None]
             if len(routings) == 1 and _adds_back(loop, routings[0]):
                 yield self._judge(loop, routings[0], scope)
 
@@ -103,4 +102,4 @@ class ExpertLoop(Rule):
 
 
 def _adds_back(loop: ast.For, routing: Routing) -> bool:
-    return any(sum_of(s, routing) is not None for s in ast.walk(loop) if isinstance(s, ast.stmt))
+    return any(sum_of(s, routing) is not None for s in statements(loop))

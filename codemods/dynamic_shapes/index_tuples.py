@@ -34,12 +34,14 @@ class IndexTuple:
 
 def index_tuple(node: ast.Call, scope: Scope) -> IndexTuple | None:
     """What a call that lists the places of a mask, dimension by dimension, is used for, where a mask would do."""
-    name = scope.callee(node) or ""
+    name = scope.callee(node)
+    if name not in ("Tensor.nonzero", "torch.where", "torch.nonzero"):
+        return None
     given = list(node.args)
     options = {k.arg: ast.unparse(k.value) for k in node.keywords}
     if name == "Tensor.nonzero" and isinstance(node.func, ast.Attribute):
         given.insert(0, node.func.value)
-    elif name not in ("torch.where", "torch.nonzero"):
+    elif name == "Tensor.nonzero":
         return None
     if len(given) != 1 or options != ({} if name == "torch.where" else {"as_tuple": "True"}):
         return None

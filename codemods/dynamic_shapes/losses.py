@@ -15,7 +15,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
 from compilefix.source.index import Class, Module, Project
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import walk
+from compilefix.source.tree import statements, walk
 
 _FUNCTIONAL = "torch.nn.functional."
 # Losses of two tensors that are zero, with a gradient of zero, where both are zero.
@@ -106,7 +106,7 @@ def _assignments(cls: Class, attribute: str, scope: Scope) -> Iterator[ast.Assig
         if assigned.search(modules.files[name].text) is None:
             continue
         module = modules[name]
-        for node in walk(module.tree):
+        for node in statements(module.tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 owners = [owner for target in targets for owner in _owners(target, attribute)]

@@ -87,8 +87,8 @@ class ImplicitRead(Rule):
         for node in scope.nodes:
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
-            value = scope.value(node)
-            if Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
+            value = scope.facts.values.get(node)
+            if value is None or Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
                 continue
             if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
                 continue

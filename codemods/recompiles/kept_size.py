@@ -65,6 +65,8 @@ class KeptSize(Rule):
         seen: set[str] = set()
         for node in scope.of(ast.Assign):
             for target in node.targets:
+                if not isinstance(target, ast.Attribute | ast.Subscript):
+                    continue
                 text = ast.unparse(target)
                 if text in seen:
                     continue

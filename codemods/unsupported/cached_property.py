@@ -36,7 +36,6 @@ Graph breaks: GB0142. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
@@ -98,9 +97,7 @@ def _refused(method: Function, scope: Scope) -> str | None:
             return f"computing it has an effect: {effect}"
     if method.module is not scope.function.module:
         return "its class stands in another file"
-    modules = scope.legality.inference.project.modules
-    stored = re.compile(rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']")
-    if any(stored.search(modules.files[module].text) for module in modules.mentioning(name)):
+    if scope.legality.stores_attribute(name):
         return "the attribute is stored or deleted by name"
     return None
 

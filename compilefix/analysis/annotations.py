@@ -13,6 +13,7 @@ _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "com
 _STATIC_NAMES = frozenset({"str", "bytes", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format"})
 _SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
+_CONTAINERS = _SEQUENCES | _MAPPINGS | {"tuple", "Tuple"}
 _OPTIONAL = frozenset({Kind.TENSOR, Kind.NONE})
 _TENSOR_TYPES = frozenset({"torchtyping.TensorType", "torchtyping.tensor_type.TensorType"})
 _JAXTYPING_DTYPES = {"Float": "float", "Int": "int", "Bool": "bool", "UInt": "int", "Complex": "complex", "Num": None}
@@ -79,7 +80,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return values.SHAPE
     if name in ("numpy.ndarray", "np.ndarray"):
         return values.NDARRAY
-    if last in _SEQUENCES | _MAPPINGS | {"tuple", "Tuple"}:
+    if last in _CONTAINERS:
         return values.container()
     found = project.resolve(name)
     if isinstance(found, Class):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis import values
-from compilefix.analysis.annotations import annotated
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.narrowing import Narrowing
@@ -43,16 +42,17 @@ class Binding(Narrowing):
                 continue
             env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence, hints.get(arg.arg))
         if args.vararg:
-            rest = values.container(annotated(args.vararg.annotation, self.module, self.project))
+            rest = values.container(self.inference.annotated(args.vararg.annotation, self.module))
             env[args.vararg.arg] = _given_as(rest, args.vararg.arg)
         if args.kwarg:
-            more = values.container(annotated(args.kwarg.annotation, self.module, self.project), ref="dict")
+            more = values.container(self.inference.annotated(args.kwarg.annotation, self.module), ref="dict")
             env[args.kwarg.arg] = _given_as(more, args.kwarg.arg)
-        env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
+        if self.unstable:
+            env.update(dict.fromkeys(self.unstable & set(env), values.UNKNOWN))
         return env
 
     def _parameter(self, arg: ast.arg, default: ast.expr | None, evidence: Evidence, hint: Value | None) -> Value:
-        value = annotated(arg.annotation, self.module, self.project)
+        value = self.inference.annotated(arg.annotation, self.module)
         default_value = _default(default)
         if value.is_unknown and arg.annotation is None:
             kind = evidence.of(arg.arg)

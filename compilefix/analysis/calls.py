@@ -57,7 +57,7 @@ class Calls(Binding):
         if name is not None:
             self.facts.refs[node] = name
         operands = [*args, *keywords.values()]
-        if callee.is_(Kind.OBJECT) and name is not None:
+        if name is not None and callee.kinds == values.OBJECT:
             return self._call_object(node, callee, args, operands, env)
         if name is None and callee.kinds == values.CLASSES and callee.elements:
             self._handed_over(operands, env)
@@ -95,7 +95,7 @@ class Calls(Binding):
     def _handed_over(self, operands: Sequence[Value], env: Env) -> None:
         self.escapes(operands)
         for value in operands:
-            if value.is_(Kind.CONTAINER):
+            if value.kinds == values.CONTAINER:
                 self.changed(value, None, env)
 
     def _super_call(self, node: ast.Call) -> Function | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
@@ -20,10 +21,22 @@ from compilefix.analysis.operators import (
     unsure,
 )
 from compilefix.analysis.summaries import memory_of
-from compilefix.analysis.values import ANY_LEAF, OWN, Kind, Value, join, number, of_other, replace, static, tensor
+from compilefix.analysis.values import (
+    ANY_LEAF,
+    CONTAINER,
+    OWN,
+    Kind,
+    Value,
+    join,
+    number,
+    of_other,
+    replace,
+    static,
+    tensor,
+)
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
-from compilefix.source.tree import children
+from compilefix.source.tree import children, walk
 
 
 class Expressions(Calls):
@@ -39,12 +52,13 @@ class Expressions(Calls):
                 if isinstance(child, ast.expr):
                     self.eval(child, env)
             value = values.UNKNOWN
-        if self.grad_modes and value.leaves and self._computes(node):
-            # Whether gradients are recorded here is not the same as outside.
-            value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
-        if self.grad_modes and isinstance(node, ast.Call) and value.is_(Kind.CONTAINER):
-            value = _items_apart(value)  # some may be what came in, others made here
-        if node.__class__ in _MAKES_CONTAINER and value.is_(Kind.CONTAINER):
+        if self.grad_modes:
+            if value.leaves and self._computes(node):
+                # Whether gradients are recorded here is not the same as outside.
+                value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
+            if isinstance(node, ast.Call) and value.kinds == CONTAINER:
+                value = _items_apart(value)  # some may be what came in, others made here
+        if node.__class__ in _MAKES_CONTAINER and value.kinds == CONTAINER:
             # The list itself: under another name it is the same one.
             value = replace(value, storage=value.storage | {self.place(node)})
         known = self.facts.values
@@ -86,7 +100,7 @@ class Expressions(Calls):
 
     def _named(self, name: str) -> Value:
         found = self.project.resolve(name)
-        if isinstance(found, Function | Class):
+        if isinstance(found, (Function, Class)):
             return replace(values.FUNCTION, ref=found.full_name)
         if isinstance(found, Module):
             return replace(values.FUNCTION, ref=found.name)
@@ -95,18 +109,7 @@ class Expressions(Calls):
             value = self.inference.module_global(self.project.modules[head], last)
             if value is not None:
                 return value
-        if torch_api.is_dtype(found) or found in (
-            "math.pi",
-            "math.e",
-            "math.inf",
-            "math.nan",
-            "numpy.pi",
-            "numpy.inf",
-            "torch.inf",
-            "torch.pi",
-        ):
-            return replace(values.STATIC, ref=found)
-        return replace(values.FUNCTION, ref=found)
+        return _outside(found)
 
     def _attribute(self, node: ast.Attribute, env: Env) -> Value:
         key = self.key(node)
@@ -121,18 +124,18 @@ class Expressions(Calls):
                 if isinstance(node.value, ast.Name) and node.value.id in env:
                     env[node.value.id] = base
             return tensor_attribute(node.attr, base, self.place(node))
-        if base.is_(Kind.CALLABLE) and base.ref is not None:
+        if base.ref is not None and base.kinds == values.FUNCTION.kinds:
             return self._named(f"{base.ref}.{node.attr}")
-        if base.is_(Kind.OBJECT, Kind.NONE) and base.ref is not None:
+        if base.ref is not None and base.is_(Kind.OBJECT, Kind.NONE):
             own = isinstance(node.value, ast.Name) and node.value.id == self.self_name
             value = self._object_attribute(base.ref, node.attr)
-            if value.is_(Kind.CALLABLE):
+            if value.kinds == values.FUNCTION.kinds:
                 return replace(value, storage=base.storage)  # a bound method has its object
             if not own and value.leaves:
                 # Another object's attribute of that name is another tensor.
                 computed = "?" if ANY_LEAF in value.leaves else ""
                 value = replace(value, leaves=frozenset({computed + self._path(node)}))
-            if value.is_(Kind.CONTAINER):
+            if value.kinds == CONTAINER:
                 value = self._kept_container(value, node.attr)
             if base.storage != OWN and value.storage:
                 value = replace(value, storage=of_other(value.storage) | base.storage)
@@ -277,7 +280,7 @@ class Expressions(Calls):
                 return number("bool", value.certain)
             if value.is_unknown:
                 return values.UNKNOWN
-            return perhaps_read("bool") if value.may_be(Kind.NUMBER) else replace(values.STATIC, dtype="bool")
+            return perhaps_read("bool") if value.may_be(Kind.NUMBER) else values.BOOL
         if value.is_tensor:
             return replace(value, storage=frozenset({self.place(node)}))
         if value.const is not None and isinstance(value.const.value, int | float) and isinstance(node.op, ast.USub):
@@ -300,10 +303,11 @@ class Expressions(Calls):
         return result
 
     def _compare(self, node: ast.Compare, env: Env) -> Value:
-        operands = [self.eval(node.left, env), *(self.eval(c, env) for c in node.comparators)]
-        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            return Value(frozenset({Kind.STATIC}), dtype="bool")
-        if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        operands = [self.eval(part, env) for part in (node.left, *node.comparators)]
+        kinds = {op.__class__ for op in node.ops}
+        if not kinds.isdisjoint((ast.Is, ast.IsNot)):
+            return values.BOOL
+        if not kinds.isdisjoint((ast.In, ast.NotIn)):
             reads = (
                 operands[0].is_tensor
                 or operands[-1].is_tensor
@@ -311,13 +315,9 @@ class Expressions(Calls):
             )
             if reads or any(v.is_(Kind.NUMBER) for v in operands):
                 return number("bool", all(v.certain for v in operands))
-            return (
-                Value(frozenset({Kind.STATIC}), dtype="bool")
-                if not any(v.is_unknown for v in operands)
-                else values.UNKNOWN
-            )
+            return values.UNKNOWN if any(v.is_unknown for v in operands) else values.BOOL
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq) and by_identity(*operands):
-            return Value(frozenset({Kind.STATIC}), dtype="bool")
+            return values.BOOL
         if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
             if len(node.ops) > 1:
                 return number("bool", all(v.certain for v in operands))
@@ -332,7 +332,7 @@ class Expressions(Calls):
             return perhaps_read("bool")
         if any(v.is_(Kind.SIZE) for v in operands):
             return replace(values.SIZE, dtype="bool")
-        return Value(frozenset({Kind.STATIC}), dtype="bool")
+        return values.BOOL
 
     def _if_exp(self, node: ast.IfExp, env: Env) -> Value:
         self.facts.env_before[node] = dict(env)
@@ -412,9 +412,19 @@ class Expressions(Calls):
         return values.STATIC
 
 
+@lru_cache(maxsize=4096)
+def _outside(name: str) -> Value:
+    """What a dotted name of another package stands for."""
+    known = torch_api.is_dtype(name) or name in _NUMBERS
+    return replace(values.STATIC if known else values.FUNCTION, ref=name)
+
+
+_NUMBERS = frozenset({"math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.inf", "torch.pi"})
+
+
 def _memory_of_names(node: ast.AST, env: Env) -> frozenset[str]:
     """The memory of what the names in a lambda or nested function stand for."""
-    names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    names = (n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     return frozenset[str]().union(*(memory_of(env[name]) for name in names if name in env))
 
 

@@ -77,6 +77,9 @@ class ProjectFacts(Protocol):
     def hinted(self, function: Function) -> frozenset[str]:
         """The parameters of a function that count as tensors only because a caller passes one."""
 
+    def annotated(self, node: ast.expr | None, module: Module) -> Value:
+        """The value that an annotation in a module promises."""
+
     def hints(self, function: Function) -> Mapping[str, Value]:
         """What callers pass to parameters of a function of which its own code says nothing."""
 

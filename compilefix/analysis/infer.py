@@ -43,6 +43,7 @@ class Inference:
         # Nested functions that were called while the function round them was still being walked.
         self._early: dict[Function, FunctionFacts] = {}
         self._hints = Hints(project)
+        self._annotated: dict[ast.expr, Value] = {}
         # Functions whose facts were forgotten because a caller says more of them, each once, in that order.
         self.outdated: dict[Function, None] = {}
         self._alone: Function | None = None
@@ -103,8 +104,17 @@ class Inference:
         known = self._facts.get(function) or self._partial.get(function)
         return known.float_parameters if known is not None else frozenset()
 
+    def annotated(self, node: ast.expr | None, module: Module) -> Value:
+        """The value that an annotation in a module promises."""
+        if node is None:
+            return values.UNKNOWN
+        known = self._annotated.get(node)
+        if known is None:
+            known = self._annotated[node] = annotated(node, module, self.project)
+        return known
+
     def _declared(self, function: Function) -> Value:
-        return annotated(function.node.returns, function.module, self.project)
+        return self.annotated(function.node.returns, function.module)
 
     def _interpret(self, function: Function) -> FunctionFacts:
         outer: Mapping[str, Value] = {}

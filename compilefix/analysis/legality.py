@@ -8,6 +8,7 @@ that receive gradients, and a derivative that stays finite on the side not taken
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +59,7 @@ class Legality:
         self.effects = EffectAnalysis(inference)
         self.totality = Totality(inference)
         self.writes = WriteAnalysis(inference)
+        self._stored: dict[str, bool] = {}
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -74,6 +76,14 @@ class Legality:
     def compiled_by(self, function: Function) -> Iterator[tuple[Module, CompileSite]]:
         """The uses of `torch.compile` that are given a function."""
         return ((module, site) for module, site in self.compile_sites if function in site.targets)
+
+    def stores_attribute(self, name: str) -> bool:
+        """Whether, by its text, something in the project may store or delete an attribute of this name."""
+        if name not in self._stored:
+            modules = self.inference.project.modules
+            stored = re.compile(rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']")
+            self._stored[name] = any(stored.search(modules.files[m].text) for m in modules.mentioning(name))
+        return self._stored[name]
 
     def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether `test` can be computed as one tensor that decides for all elements."""

@@ -22,8 +22,9 @@ class Narrowing(Walk):
     def narrow(self, test: ast.expr, env: Env, truth: bool) -> Env:
         """The environment in which a test had this outcome."""
         result = self._narrowed(test, env, truth)
-        for name in self.unstable & set(env):
-            result[name] = env[name]  # any call may give it another value
+        if self.unstable:
+            for name in self.unstable & set(env):
+                result[name] = env[name]  # any call may give it another value
         return result
 
     def _narrowed(self, test: ast.expr, env: Env, truth: bool) -> Env:

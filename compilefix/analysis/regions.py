@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compilefix.analysis.annotations import annotated
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
@@ -232,17 +231,19 @@ def reached_from(functions: Iterable[Function], inference: Inference) -> frozens
 
 
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
-    alive = set(live_nodes(facts)) - {part for effect in effects_at_the_boundary(facts) for part in walk(effect)}
+    later = {part for effect in effects_at_the_boundary(facts) for part in walk(effect)}
+    live = [node for node in live_nodes(facts) if node not in later] if later else list(live_nodes(facts))
+    alive = set(live)
     making = facts.function.node.name == "__init__"  # of an object that compiled code makes: that of its base class too
     for node, callee in facts.calls.items():
         if node in alive and (making or callee.node.name != "__init__"):
             yield callee
     yield from (made for node, made in facts.constructed.items() if node in alive)
-    for node in alive:
+    for node in live:
         # A property runs its getter.
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             base = facts.value(node.value)
-            if base.is_(Kind.OBJECT) and base.ref is not None:
+            if base.ref is not None and base.is_(Kind.OBJECT):
                 cls = inference.project.resolve(base.ref)
                 if isinstance(cls, Class):
                     method = inference.project.method(cls, node.attr)
@@ -255,12 +256,13 @@ def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:
     module = facts.function.module
     if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
         return []  # an `emit` of the file itself, which may act at once
-    effects = (
-        node.args[0]
-        for node in live_nodes(facts)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args
-    )
-    return [effect for effect in effects if isinstance(effect, ast.Lambda)]
+    effects = [
+        (node, node.args[0])
+        for node in facts.function.of(ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args
+    ]
+    live = set(live_nodes(facts)) if effects else ()
+    return [effect for node, effect in effects if isinstance(effect, ast.Lambda) and node in live]
 
 
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
@@ -442,13 +444,18 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
     names = {a.arg for a in function.parameters[start:] if _may_be_tensor(a, function, inference)}
     if names:
         facts = look(function)
-        for node in live_nodes(facts):
-            if isinstance(node, ast.Name) and node.id in names:
-                value = facts.value(node)
-                parts = (value, value.element) if value.element is not None else (value,)
-                if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in parts):
-                    return True
+        tensors = [n for n in function.of(ast.Name) if n.id in names and _holds_tensor(facts.value(n))]
+        if tensors and not set(live_nodes(facts)).isdisjoint(tensors):
+            return True
     return _on_state(function, inference, look)
+
+
+def _holds_tensor(value: Value) -> bool:
+    """Whether a value, or an item of it, is seen to be a tensor."""
+    items = value.element
+    return (Kind.TENSOR in value.kinds and not value.is_unknown) or (
+        items is not None and Kind.TENSOR in items.kinds and not items.is_unknown
+    )
 
 
 def _on_state(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
@@ -474,9 +481,8 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:
-    declared = annotated(parameter.annotation, function.module, inference.project)
-    parts = (declared, declared.element) if declared.element is not None else (declared,)
-    return any(part.may_be(Kind.TENSOR) for part in parts)
+    declared = inference.annotated(parameter.annotation, function.module)
+    return declared.may_be(Kind.TENSOR) or (declared.element is not None and declared.element.may_be(Kind.TENSOR))
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,11 @@ class Interpreter(Expressions):
         self.dropped = node.value
         value = self.eval(node.value, env)
         self.register(node.value)
-        for key in self.reshaped & set(env):
-            self.reshapes_others(env[key], value.storage, env)
-            env[key] = value if value.is_tensor else values.UNKNOWN
-        self.reshaped.clear()
+        if self.reshaped:
+            for key in self.reshaped & set(env):
+                self.reshapes_others(env[key], value.storage, env)
+                env[key] = value if value.is_tensor else values.UNKNOWN
+            self.reshaped.clear()
         return env
 
     def _assign(self, node: ast.Assign, env: Env) -> Env | None:

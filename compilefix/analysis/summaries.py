@@ -95,7 +95,8 @@ def given_to(
     func, own = node.func, callee.node.args
     # `Base.forward(self, x)` and `Function.apply(x)` have one argument more, or less, than the parameters say.
     owner = func.value if isinstance(func, ast.Attribute) and not is_super(func.value) else None
-    if owner is not None and (ast.unparse(func).endswith(".apply") or facts.value(owner).may_be(Kind.CALLABLE)):
+    applied = isinstance(func, ast.Attribute) and func.attr == "apply"
+    if owner is not None and (applied or facts.value(owner).may_be(Kind.CALLABLE)):
         return None
     bound = callee.cls is not None and callee.parent is None and not callee.is_static
     positions = [a.arg for a in (*own.posonlyargs, *own.args)][1 if bound else 0 :]

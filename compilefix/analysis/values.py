@@ -131,6 +131,10 @@ class Value:
 
 
 _TENSOR = frozenset({Kind.TENSOR})
+CONTAINER = frozenset({Kind.CONTAINER})
+"""The kinds of what is proved to be a container."""
+OBJECT = frozenset({Kind.OBJECT})
+"""The kinds of what is proved to be an object."""
 _OPTIONAL_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
 ANY_MEMORY = "global.?"
 """Among the memory of a value: it may be any memory, that of arguments and attributes too."""
@@ -154,6 +158,7 @@ OBJECTS = frozenset({Kind.OBJECT, Kind.UNKNOWN})
 """The kinds of an object of such a class: its `elements` are an object of each."""
 NONE = Value(frozenset({Kind.NONE}), const=Const(None))
 STATIC = Value(frozenset({Kind.STATIC}))
+BOOL = Value(frozenset({Kind.STATIC}), dtype="bool")
 SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
 SHAPE = Value(frozenset({Kind.CONTAINER}), element=SIZE, ref="torch.Size")
 NDARRAY = Value(frozenset({Kind.NDARRAY}))
@@ -204,7 +209,7 @@ def static(value: complex | str | bytes | None) -> Value:
     """A Python constant."""
     if value is None:
         return NONE
-    return replace(STATIC, dtype=_NUMBERS.get(type(value)), const=Const(value))
+    return replace(STATIC, dtype=_NUMBERS.get(value.__class__), const=Const(value))
 
 
 def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:
@@ -269,7 +274,7 @@ def join(a: Value, b: Value) -> Value:
         element = join(a.element, b.element)
     elif a.element is None:
         element = b.element
-    if any(Kind.CONTAINER in v.kinds and v.element is None and v.elements != () for v in (a, b)):
+    if _holds_unknown(a) or _holds_unknown(b):
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
     if (a.ref == "dict") != (b.ref == "dict"):
         element = None  # one gives its keys where the other gives its items
@@ -294,6 +299,10 @@ def join(a: Value, b: Value) -> Value:
         storage=a.storage | b.storage,
         leaves=a.leaves | b.leaves,
     )
+
+
+def _holds_unknown(value: Value) -> bool:
+    return value.element is None and Kind.CONTAINER in value.kinds and value.elements != ()
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
-from compilefix.analysis.values import UNKNOWN, Kind, Value, join, may_share, replace
+from compilefix.analysis.values import CONTAINER, UNKNOWN, Value, join, may_share, replace
 from compilefix.source.index import Function
 from compilefix.source.tree import walk
 
@@ -54,18 +54,21 @@ class Walk(ABC):
 
     def key(self, node: ast.expr) -> str | None:
         """The name in an environment of a name or of an attribute of `self`; None for other expressions."""
-        if isinstance(node, ast.NamedExpr):
-            return node.target.id
         if isinstance(node, ast.Name):
             return node.id
+        if isinstance(node, ast.NamedExpr):
+            return node.target.id
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.self_name:
             return f"{self.self_name}.{node.attr}"
         return None
 
     def place(self, node: ast.AST) -> str:
         """Names an expression of this function, for the ids and the memory of what it makes."""
-        line, start = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        return f"{self.function.qualname}@{line}:{start}:{getattr(node, 'end_col_offset', 0)}"
+        try:
+            return f"{self.function.qualname}@{node.lineno}:{node.col_offset}:{node.end_col_offset}"  # type: ignore[attr-defined]
+        except AttributeError:  # made for the analysis, without a place of its own
+            line, start = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+            return f"{self.function.qualname}@{line}:{start}:{getattr(node, 'end_col_offset', 0)}"
 
     def escapes(self, operands: Sequence[Value]) -> None:
         """Code of the project was called: it may have put these into attributes, and what was put there before."""
@@ -76,7 +79,7 @@ class Walk(ABC):
         if item is not None and any(t.startswith(("self.", "global.", "param:")) for t in container.storage):
             self.escaped |= item.storage
         for key, value in env.items():
-            if not value.is_(Kind.CONTAINER):
+            if value.kinds != CONTAINER:
                 continue
             if value is container or value == container:
                 element = value.element

@@ -216,7 +216,7 @@ class _Judge:
         text = "\n".join((*module.lines[node.lineno - 1 : node.end_lineno], ""))
         scope = Scope(compiled, self._legality, path, self._logging)
         for rule in self._rules:
-            if not rule.hints or any(hint in text for hint in rule.hints):
+            if rule.may_find(text):
                 yield from scope.found(rule)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from compilefix.source.files import SourceError, SourceFile
-from compilefix.source.tree import children, walk
+from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -338,7 +338,7 @@ class Modules(Mapping[str, Module]):
             bound = re.compile(pattern.format(name=re.escape(name)), re.MULTILINE)
             # What a module has by `import *` itself it hands on, but for names with an underscore.
             handed = taken[:1] if name.startswith("_") else taken
-            likely = (m for m in handed if name in self.files[m].text and bound.search(self.files[m].text))
+            likely = (m for m in handed if any(map(bound.search, _lines_with(name, self.files[m].text))))
             self._given[key] = next((given for m in likely if (given := self[m].exported(name)) is not None), None)
         self._asked.update(taken)
         return self._given[key]
@@ -517,10 +517,22 @@ def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            pending.extend(getattr(node, name, None) or () if not isinstance(node, ast.Lambda | ast.IfExp) else ())
+        kind = node.__class__
+        if kind is ast.Import or kind is ast.ImportFrom:
+            yield node  # type: ignore[misc]
+        elif kind not in SIMPLE_STATEMENTS:
+            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                pending.extend(getattr(node, name, None) or ())
+
+
+def _lines_with(name: str, text: str) -> Iterator[str]:
+    """The lines of a text in which a name stands, each with the newline before it."""
+    place = text.find(name)
+    while place >= 0:
+        start, end = text.rfind("\n", 0, place), text.find("\n", place)
+        end = len(text) if end < 0 else end
+        yield text[max(start, 0) : end]
+        place = text.find(name, end)
 
 
 def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -529,7 +541,7 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
         node = pending.pop(0)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
-        elif not isinstance(node, ast.ClassDef | ast.Lambda):
+        elif node.__class__ not in SIMPLE_STATEMENTS and not isinstance(node, ast.ClassDef):
             pending[:0] = [
                 child for child in children(node) if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
             ]

@@ -10,6 +10,11 @@ _WITHOUT_NODES = frozenset(
     | {"simple", "conversion", "is_async", "kwd_attrs", "rest", "tag"}
 )
 _LEAVES = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+SIMPLE_STATEMENTS = frozenset(
+    {ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.Delete}
+    | {ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Break, ast.Continue}
+)
+"""The statements without others in them."""
 
 
 class _Fields(dict[type[ast.AST], tuple[str, ...]]):
@@ -55,10 +60,28 @@ def walk_block(
     return found
 
 
+def statements(root: ast.AST) -> list[ast.stmt]:
+    """The statements below a node in source order, those of nested functions and classes too."""
+    found: list[ast.stmt] = []
+    pending: list[ast.AST] = [root]
+    while pending:
+        node = pending.pop()
+        if node is not root and isinstance(node, ast.stmt):
+            found.append(node)
+            if node.__class__ in SIMPLE_STATEMENTS:
+                continue
+        for name in ("cases", "finalbody", "orelse", "handlers", "body"):
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                pending.extend(value[::-1])
+    return found
+
+
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below, in source order, without operators and contexts."""
     found: list[ast.AST] = []
-    for name in reversed(_FIELDS[node.__class__]):
+    names = _FIELDS[node.__class__]
+    for name in names[::-1] if names else ():
         value = getattr(node, name, None)
         if value.__class__ is list:
             found.extend(item for item in value if item is not None)
