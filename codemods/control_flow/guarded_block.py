@@ -7,13 +7,20 @@ does nothing on the other side and the `if` can go. Else each statement that has
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.control_flow.guarded_writes import (
+    evaluated,
+    evaluated_always,
+    guarded_write,
+    is_number,
+    needs_elements,
+)
 from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
@@ -46,6 +53,9 @@ def without_guard(node: ast.If, body: Sequence[ast.stmt], scope: Scope, template
     block = _Block(node, scope, trial, masks)
     if not _all_select(body, block):
         return None
+    failing = needs_elements(body, masks, node, scope)
+    if failing is not None:
+        trial.refuse([Obstacle(f"`{snippet(failing)}` fails where `{snippet(tests[0])}` is false")])
     trial.refuse(order_kept(node.test, scope))
     if not all(mask.boolean for mask in masks):
         trial.refuse([Obstacle(f"the mask in `{snippet(tests[0])}` is not proved to be boolean", "branches-total")])
@@ -107,25 +117,25 @@ def _runs_always(statement: ast.If | ast.For, block: _Block) -> bool:
             or live_after(statement.target.id, block.node, scope)
         ):
             return False
-    block.template.refuse(_evaluated(head, scope))
+    block.template.refuse(evaluated(head, scope))
     return True
 
 
-def _evaluated(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """What stands in the way of evaluating an expression always; reading a number is no effect, only slow."""
-    for obstacle in scope.legality.both_evaluated([node], scope.facts):
-        if not obstacle.reason.endswith("reads the tensor's value"):
-            yield obstacle
-
-
 def _is_temporary(statement: ast.stmt, block: _Block) -> bool:
-    """Whether a statement binds a name that nothing reads after the block."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    """Whether a statement binds names that nothing reads after the block."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        target, value = statement.target, statement.value
+    else:
         return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or live_after(target.id, block.node, block.scope):
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    if len(names) != len(parts) or any(live_after(name, block.node, block.scope) for name in names):
         return False
-    block.template.refuse(_evaluated(statement.value, block.scope))
+    if len(parts) > 1 and not isinstance(value, ast.Call | ast.Tuple):
+        return False
+    block.template.refuse(evaluated_always(value, statement, block.scope))
     return True
 
 
@@ -143,50 +153,11 @@ def _selects(statement: ast.stmt, block: _Block) -> bool:
             values = (scope.value(statement.value), before)
             judge_selection([target.id], (Given(statement.value), None), values, [], scope, block.node, template)
             return True
-    written = _masked_write(statement, block)
+    written = guarded_write(statement, block.masks, block.node, scope)
     if written is None:
         return False
-    memory, given = written
-    template.refuse(scope.legality.both_evaluated([memory, *given], scope.facts))
-    template.refuse(written_always(scope.value(memory), statement, block.node, scope.facts))
-    template.refuse(obstacle for value in given for obstacle in _fits_nothing(value, memory, scope))
+    template.refuse(written.obstacles(scope))
     return True
-
-
-def _fits_nothing(node: ast.expr, memory: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether a value may be written into no elements at all, where the mask selects none."""
-    value = scope.value(node)
-    if _is_number(node, scope):
-        return
-    shown = snippet(node)
-    if not (value.is_tensor and value.certain and value.rank == 0):
-        reason = f"`{shown}` is not proved to fit where nothing of `{snippet(memory)}` is selected"
-        yield Obstacle(reason, "branches-total")
-    if not value.is_(Kind.STATIC, Kind.SIZE) and value.leaves and value.dtype not in ("int", "bool"):
-        reason = f"`{shown}` takes part only where the mask selects something"
-        yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
-        yield from scope.legality.finite([node], scope.facts)
-
-
-def _masked_write(statement: ast.stmt, block: _Block) -> tuple[ast.expr, list[ast.expr]] | None:
-    """For `x[mask] = v` and `x.masked_fill_(mask, v)`: the tensor that is written, and what is put there."""
-    dumps = {mask.dump for mask in block.masks if mask.empty}
-    touched = {n for mask in block.masks for n in mask.names}
-    inside = {n.id for n in ast.walk(block.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    if touched & inside:
-        return None
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], statement.value
-        if isinstance(target, ast.Subscript) and _selected_by(target.slice, dumps):
-            return None if _of_unknown_size(value, block.scope) else (target.value, [value])
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        method = call.func
-        if isinstance(method, ast.Attribute) and method.attr == "masked_fill_" and len(call.args) == 2:
-            plain = _is_number(call.args[1], block.scope)
-            if ast.dump(call.args[0]) in dumps and plain and block.scope.value(method.value).is_tensor:
-                return method.value, [call.args[1]]
-    return None
 
 
 def _predicate(body: Sequence[ast.stmt], block: _Block, indent: str) -> bool:
@@ -255,7 +226,7 @@ def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) 
     """`x[mask] = 0` in a branch as `x[mask & condition] = 0`."""
     scope, template = block.scope, block.template
     memory, mask, value = scope.value(target.value), scope.value(target.slice), statement.value
-    number = _is_number(value, scope)
+    number = is_number(value, scope)
     if not (
         memory.is_tensor and memory.certain and mask.is_tensor and mask.certain and mask.dtype == "bool" and number
     ):
@@ -268,26 +239,3 @@ def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) 
         template.refuse([Obstacle(f"the mask in `{snippet(target)}` is not proved to fit", "branches-total")])
     index = f"{template.use(target.slice, operand=True)} & {block.operand}"
     return f"{template.use(target.value)}[{index}] = {template.use(value)}"
-
-
-def _selected_by(index: ast.expr, dumps: set[str]) -> bool:
-    """Whether an index is a mask, alone or beside slices."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    others = [p for p in parts if not (isinstance(p, ast.Slice) or ast.unparse(p) == "...")]
-    return len(others) == 1 and ast.dump(others[0]) in dumps
-
-
-def _of_unknown_size(node: ast.expr, scope: Scope) -> bool:
-    """Whether a value is made of selected elements: what is gained without the `if` is lost there again."""
-    for part in ast.walk(node):
-        inside = ast.walk(part.slice) if isinstance(part, ast.Subscript) else ()
-        found = (scope.value(n) for n in inside if isinstance(n, ast.expr))
-        if any(value.is_tensor and value.dtype in ("bool", None) for value in found):
-            return True
-    return False
-
-
-def _is_number(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is a number that is fixed when Dynamo traces."""
-    value = scope.value(node)
-    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")

@@ -85,24 +85,47 @@ def selects_by(value: ast.expr, name: str, masks: Sequence[Mask], statement: ast
         # `x.where(mask, other)` is `torch.where(mask, x, other)`.
         args = [*args[:1], owner, *args[1:]] if value.func.attr == "where" else [owner, *args]
     if value.func.attr == "masked_fill" and len(args) == 3:
-        return _is_name(args[0], name) and _selects_nothing(args[1], usable)
+        return _is_name(args[0], name) and selects_nothing(args[1], usable)
     if value.func.attr == "where" and len(args) == 3:
-        return (_is_name(args[2], name) and _selects_nothing(args[0], usable)) or (
-            _is_name(args[1], name) and _selects_all(args[0], usable)
+        return (_is_name(args[2], name) and selects_nothing(args[0], usable)) or (
+            _is_name(args[1], name) and selects_all(args[0], usable)
         )
     return False
 
 
-def _selects_nothing(node: ast.expr, masks: Sequence[Mask]) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _selects_all(node.operand, masks):
+def selects_nothing(node: ast.expr, masks: Sequence[Mask]) -> bool:
+    """Whether an expression is one of the masks that are empty, or a view of one."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and selects_all(node.operand, masks):
         return True
-    return any(mask.empty and mask.dump == ast.dump(node) for mask in masks)
+    dumps = {ast.dump(view) for view in _viewed(node)}
+    return any(mask.empty and mask.dump in dumps for mask in masks)
 
 
-def _selects_all(node: ast.expr, masks: Sequence[Mask]) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and _selects_nothing(node.operand, masks):
+def selects_all(node: ast.expr, masks: Sequence[Mask]) -> bool:
+    """Whether an expression is one of the masks that are full, or a view of one."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and selects_nothing(node.operand, masks):
         return True
-    return any(not mask.empty and mask.dump == ast.dump(node) for mask in masks)
+    dumps = {ast.dump(view) for view in _viewed(node)}
+    return any(not mask.empty and mask.dump in dumps for mask in masks)
+
+
+def _viewed(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, and what it is a view of with all elements: `mask` in `mask[..., None]`."""
+    yield node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+        yield from _viewed(node.func.value)
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        # `(...,) + (None,) * (x.dim() - mask.dim())` is what a masked write becomes.
+        if all(ast.unparse(part) in ("...", "None", ":") for part in parts) or _is_appended(node.slice):
+            yield from _viewed(node.value)
+
+
+def _is_appended(index: ast.expr) -> bool:
+    return isinstance(index, ast.BinOp) and ast.unparse(index).startswith("(...,) + (None,) * (")
+
+
+_VIEWS = frozenset({"unsqueeze", "view", "reshape", "expand", "expand_as", "squeeze", "contiguous", "bool"})
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

@@ -92,10 +92,12 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
     """The block without its `if`, else the selected values, else each statement selected."""
     body = links[0].body
     alone = len(links) == 1 and links[0].node is node
+    guard: list[Obstacle] = []
     if alone:
         code = without_guard(node, body, scope, template)
         if code is not None and template.broken is None:
             return code
+        guard = list(template.obstacles) if code is not None else []
         template.reset()
     code = _rewrite(node, links, scope, template)
     if code is not None and template.broken is None:
@@ -110,7 +112,7 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
     code = _step_by_step(node, links, scope, template)
     if code is None or template.broken is not None:
         template.reset()
-        template.refuse(refused)
+        template.refuse(guard or refused)
         return None
     return code
 

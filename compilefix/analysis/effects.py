@@ -176,6 +176,10 @@ class EffectAnalysis:
             return PURE
         if facts.value(node.value).is_(Kind.CONTAINER, Kind.OBJECT) and index.const is not None:
             return PURE
+        base = facts.value(node.value)
+        mask = index.is_tensor and index.certain and index.dtype == "bool" and index.shape_id is not None
+        if mask and base.is_tensor and base.certain and base.shape_id == index.shape_id:
+            return PURE
         return Effects(raises=f"the index `{ast.unparse(node)}` may be out of range")
 
     def _of_operator(self, node: ast.BinOp, facts: FunctionFacts) -> Effects:

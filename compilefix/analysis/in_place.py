@@ -70,11 +70,12 @@ def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts:
         if not before or not isinstance(node, ast.BinOp | ast.Call) or node in tests:
             continue
         result = facts.value(node)
-        operands = _operands(node)
+        name = (facts.callee(node) or "") if isinstance(node, ast.Call) else ""
+        operands = _operands(node, name)
         keeps_operand = bool(result.leaves or result.is_unknown) and any(
             may_share(facts.value(o).storage, value.storage) for o in operands
         )
-        makes = may_share(result.storage, value.storage) and bool(result.leaves)
+        makes = name not in _SELECTIONS and may_share(result.storage, value.storage) and bool(result.leaves)
         if keeps_operand and not _is_linear(node, facts):
             yield Obstacle(
                 f"`{snippet(write)}` writes into memory that `{snippet(node)}` may keep for the backward pass",
@@ -93,9 +94,12 @@ def _end(loops: list[ast.For | ast.While]) -> int:
     return max(loop.end_lineno or 0 for loop in loops)
 
 
-def _operands(node: ast.BinOp | ast.Call) -> list[ast.expr]:
+def _operands(node: ast.BinOp | ast.Call, name: str) -> list[ast.expr]:
+    """What an operation may keep for the backward pass: a selection keeps only what decides."""
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
+    if name in _SELECTIONS and not node.keywords:
+        return node.args[1:2] if name == "torch.masked_fill" else node.args[:1]
     own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     return [*own, *node.args, *(k.value for k in node.keywords)]
 
@@ -111,13 +115,19 @@ def _is_linear(node: ast.BinOp | ast.Call, facts: FunctionFacts) -> bool:
             and len(numbers) == 1
             and not (isinstance(node.op, ast.Div) and numbers[0] is node.left)
         )
-    name = (facts.callee(node) or "").rpartition(".")[2]
-    return name in _KEEPS_NOTHING
+    return (facts.callee(node) or "").rpartition(".")[2] in _KEEPS_NOTHING
 
 
+_SELECTIONS = frozenset(
+    {"torch.where", "Tensor.where", "torch.masked_fill", "Tensor.masked_fill", "Tensor.masked_fill_"}
+)
+"""What keeps for the backward pass which elements it took, and nothing else."""
 _KEEPS_NOTHING = frozenset(
     {
         "clone",
+        "copy_",
+        "fill_",
+        "zero_",
         "detach",
         "contiguous",
         "float",

@@ -63,6 +63,7 @@ _KEEPS_SHAPE = frozenset(
         "clip",
     }
 )
+_SHAPE_OF_SECOND = frozenset({"expand_as", "view_as", "reshape_as"})
 _MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
 RESHAPES_IN_PLACE = frozenset(
     {
@@ -240,6 +241,11 @@ def torch_result(call: TorchCall) -> Value:
         storage=storage,
         leaves=leaves,
     )
+    if call.bare in _SHAPE_OF_SECOND and first.is_tensor:
+        result = replace(result, dtype=first.dtype, dtype_id=first.dtype_id)
+        if len(args) == 2 and args[1].is_tensor:
+            shape = args[1]
+            result = replace(result, rank=shape.rank, shape_id=shape.shape_id, has_dims=shape.dimensioned)
     made = shaped(returns, result)
     if made.elements is not None:
         return replace(made, elements=with_indices(call.bare, made.elements, result.rank))

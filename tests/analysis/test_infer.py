@@ -49,6 +49,7 @@ x.float_power(2) | x.square() | x.rsqrt() | x.fmod(2.5) | x.remainder(2) | x.nan
 x.topk(1)[0] | x.max(0)[0] | x.max(0)[1] | x.min(0).values | x.chunk(2)[0] | x.split(1)[0] | x.unbind(0)[0] | x.aminmax()[0] | x.kthvalue(1)[0] | torch.std_mean(x.float())[0] | x.float().frexp()[0]
 x.diff() | x.flip(0) | x.roll(1) | x.tril() | x.diagonal() | x.diag() | x.trace() | x.float().cov() | x.gather(0, x.long().abs() * 0) | x.index_select(0, torch.tensor([0])) | x.take(torch.tensor([0])) | x.narrow(0, 0, 1)
 x.unfold(0, 1, 1) | x.repeat_interleave(2) | x.nonzero() | x.unique() | x.bincount() | x.histc() | torch.bucketize(x, y.view(-1)) | torch.searchsorted(y.view(-1), x) | x.tile(2) | x.broadcast_to(n) | x.expand_as(y) | x.view_as(x)
+m.unsqueeze(-1).expand_as(x) | x.expand_as(y) + y | y.view_as(x) * x | x.reshape_as(x) | x.view_as(y) | x.reshape_as(y)
 x.item() | x.tolist() | float(s) | int(s) | bool(s) | s.item() + 1 | s.item() / 2 | max(s.item(), 1) | max(s.item(), 1.5) | min(2, s.item()) | round(s.item()) | -s.item() | abs(s.item()) | s.item() > 0 | not s
 x.shape[0] | x.size() | x.size(0) | x.dim() | x.numel() | len(x) | x.shape | x.shape[0] / 2 | x.shape[0] // 2 | x.dtype | x.device | x.ndim + 1 | 1 + 2.0 | 3 // 2 | True + 1 | 2 ** 0.5 | -(1) | 7 % 2
 math.sqrt(2) | math.ceil(1.5) | math.floor(s.item()) | math.prod(x.shape) | math.log(2) | max(1, 2.0) | min(x.shape) | sum(x.shape) | round(2.5) | round(2.5, 1) | abs(-1) | int(2.5) | float(1) | bool(0)

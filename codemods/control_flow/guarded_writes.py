@@ -1,0 +1,215 @@
+"""Writes behind `if mask.any()` that change only what the mask selects, so that they may be made always.
+
+    x[mask] = v        x[mask] += v        x[:, mask, 0] = y[mask] * 2        x.masked_fill_(mask, v)
+    x.copy_(torch.where(mask, v, x))
+
+Where the mask selects nothing such a write is none: what is put there has no elements, or fits any number of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis.in_place import written_always
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, may_share
+from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
+from compilefix.codemods.dynamic_shapes.ragged import is_ragged
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+_OF_SOME_ELEMENTS = frozenset(
+    {"max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "quantile", "kthvalue", "mode"}
+)
+"""Reductions that raise where there are no elements."""
+
+
+@dataclass(frozen=True)
+class GuardedWrite:
+    """A write that a guard's mask selects: what it writes into, what it reads beside that, and what it puts there.
+
+    where: the index, or the selection that takes what the mask leaves from the memory, as large as it: that is `whole`.
+    """
+
+    statement: ast.stmt
+    around: ast.If
+    memory: ast.expr
+    where: ast.expr | None
+    put: ast.expr
+    whole: bool = False
+
+    def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
+        """What stands in the way of making it where the mask selects nothing."""
+        facts, memory = scope.facts, scope.value(self.memory)
+        yield from evaluated(self.memory, scope)
+        if self.whole and self.where is not None:
+            yield from evaluated(self.where, scope)
+        yield from evaluated_always(self.put, self.statement, scope)
+        yield from self._mask_fits(scope)
+        yield from written_always(memory, self.statement, self.around, facts)
+        if is_number(self.put, scope):
+            return
+        yield from self._fits(scope)
+        value = scope.value(self.put)
+        if value.is_(Kind.STATIC, Kind.SIZE) or not value.leaves or value.dtype in ("int", "bool"):
+            return
+        reason = f"`{snippet(self.put)}` takes part only where the mask selects something"
+        yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
+        yield from scope.legality.finite([self.put], facts)
+        if self.whole and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
+            reason = f"`{snippet(self.statement)}` writes into what the backward pass of `{snippet(self.put)}` may need"
+            yield Obstacle(reason, "no-aliasing")
+
+    def _mask_fits(self, scope: Scope) -> Iterator[Obstacle]:
+        """Whether the mask has the shape of the memory: one that does not fit raises also where it selects nothing."""
+        node = self.where.args[0] if self.whole and isinstance(self.where, ast.Call) else self.where
+        shape = scope.value(node).shape_id if node is not None else None
+        if shape is None or shape != scope.value(self.memory).shape_id:
+            shown = snippet(node if node is not None else self.statement)
+            yield Obstacle(f"`{shown}` is not proved to have the shape of `{snippet(self.memory)}`", "branches-total")
+
+    def _fits(self, scope: Scope) -> Iterator[Obstacle]:
+        """Whether what is put there fits no elements, and keeps those that are there."""
+        memory, value = scope.value(self.memory), scope.value(self.put)
+        alone = value.is_tensor and value.certain and value.rank == 0
+        same = value.shape_id is not None and value.shape_id == memory.shape_id
+        rows = not self.whole and self._selected_alike(self.put, scope)
+        if not (alone or rows or (self.whole and same)):
+            shown, into = snippet(self.put), snippet(self.memory)
+            yield Obstacle(f"`{shown}` is not proved to fit where nothing of `{into}` is selected", "branches-total")
+        if (self.whole or not alone) and (value.dtype_id is None or value.dtype_id != memory.dtype_id):
+            # An index refuses several elements of another dtype, and also none; `torch.where` would convert them.
+            reason = f"`{snippet(self.put)}` is not proved to have the dtype of `{snippet(self.memory)}`"
+            yield Obstacle(reason, "same-shape-dtype" if self.whole else "branches-total")
+
+    def _selected_alike(self, node: ast.expr, scope: Scope) -> bool:
+        """Whether a value is made of elements that the same index selects in tensors of the memory's shape."""
+        if isinstance(node, ast.BinOp):
+            return all(self._selected_alike(side, scope) or is_number(side, scope) for side in (node.left, node.right))
+        if isinstance(node, ast.UnaryOp):
+            return self._selected_alike(node.operand, scope)
+        if not isinstance(node, ast.Subscript) or self.where is None or ast.dump(node.slice) != ast.dump(self.where):
+            return False
+        shape = scope.value(node.value).shape_id
+        return shape is not None and shape == scope.value(self.memory).shape_id
+
+
+def guarded_write(statement: ast.stmt, masks: Sequence[Mask], around: ast.If, scope: Scope) -> GuardedWrite | None:
+    """What a statement writes where one of the masks selects, and nowhere else."""
+    stored = {n.id for n in ast.walk(around) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    usable = [mask for mask in masks if not mask.names & stored]
+    if isinstance(statement, ast.Assign | ast.AugAssign):
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        many = isinstance(statement, ast.Assign) and len(statement.targets) != 1
+        if many or not isinstance(target, ast.Subscript) or not _selected_by(target.slice, usable, scope):
+            return None
+        return GuardedWrite(statement, around, target.value, target.slice, statement.value)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
+        return None
+    memory, method = call.func.value, call.func.attr
+    if not scope.value(memory).is_tensor:
+        return None
+    fills = method == "masked_fill_" and len(call.args) == 2 and is_number(call.args[1], scope)
+    if fills and selects_nothing(call.args[0], usable):
+        return GuardedWrite(statement, around, memory, call.args[0], call.args[1])
+    if method == "copy_" and len(call.args) == 1:
+        put = _kept_elsewhere(call.args[0], memory, usable, scope)
+        if put is not None:
+            return GuardedWrite(statement, around, memory, call.args[0], put, whole=True)
+    return None
+
+
+def evaluated(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """What stands in the way of evaluating an expression always; reading a number is no effect, only slow."""
+    for obstacle in scope.legality.both_evaluated([node], scope.facts):
+        if not obstacle.reason.endswith("reads the tensor's value"):
+            yield obstacle
+
+
+def evaluated_always(node: ast.expr, statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """The same for what is computed behind a guard: also what it keeps for the backward pass must stay as it is."""
+    yield from evaluated(node, scope)
+    if scope.value(node).leaves:
+        yield from scope.legality.saved([node], statement, scope.facts)
+
+
+def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.If, scope: Scope) -> ast.expr | None:
+    """What a guarded block computes of the selected elements, and raises where there are none: `x[mask].max()`."""
+    selected = _selected_names(masks, around, scope)
+
+    def some(node: ast.AST) -> bool:
+        """Whether an expression is made of as many elements as the mask selects."""
+        if isinstance(node, ast.Name):
+            return node.id in selected
+        return _selects(node, masks, scope) or any(some(child) for child in ast.iter_child_nodes(node))
+
+    for node in (n for root in nodes for n in ast.walk(root)):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _selects(node, masks, scope):
+            first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+            if some(node.value) and is_number(first, scope):
+                return node
+        if not isinstance(node, ast.Call) or (scope.callee(node) or "").rpartition(".")[2] not in _OF_SOME_ELEMENTS:
+            continue
+        operands = [node.func, *node.args] if isinstance(node.func, ast.Attribute) else [*node.args]
+        whole = not any(k.arg in ("dim", "axis") for k in node.keywords) and len(node.args) < 2
+        if whole and any(map(some, operands)):
+            return node
+    return None
+
+
+def _selected_names(masks: Sequence[Mask], around: ast.If, scope: Scope) -> set[str]:
+    """The names that a guarded block gives values of as many elements as the mask selects."""
+    found: set[str] = set()
+    for statement in ast.walk(around):
+        if isinstance(statement, ast.Assign) and any(
+            _selects(n, masks, scope) or (isinstance(n, ast.Name) and n.id in found) for n in ast.walk(statement.value)
+        ):
+            found |= {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return found
+
+
+def _selects(node: ast.AST, masks: Sequence[Mask], scope: Scope) -> bool:
+    """Whether an expression is `x[mask]`, with one of the masks, or has a number of elements that values decide."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _selected_by(node.slice, masks, scope):
+        return True
+    return isinstance(node, ast.expr) and is_ragged(node, scope)
+
+
+def _selected_by(index: ast.expr, masks: Sequence[Mask], scope: Scope) -> ast.expr | None:
+    """The mask in an index that selects nothing, alone or beside slices and numbers."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    others = [p for p in parts if not (isinstance(p, ast.Slice) or ast.unparse(p) in ("...", "None"))]
+    found = [p for p in others if selects_nothing(p, masks)]
+    rest = [p for p in others if p not in found]
+    return found[0] if len(found) == 1 and all(is_number(p, scope) for p in rest) else None
+
+
+def _kept_elsewhere(call: ast.expr, memory: ast.expr, masks: Sequence[Mask], scope: Scope) -> ast.expr | None:
+    """For `torch.where(mask, v, memory)`, the value that a mask puts in the place of what is there."""
+    if not isinstance(call, ast.Call) or scope.callee(call) != "torch.where" or len(call.args) != 3 or call.keywords:
+        return None
+    test, first, second = call.args
+    kept = ast.dump(memory)
+    if ast.dump(second) == kept and selects_nothing(test, masks):
+        return first
+    return second if ast.dump(first) == kept and selects_all(test, masks) else None
+
+
+def _uncopied(node: ast.expr) -> Iterator[ast.expr]:
+    """The names and attributes in an expression, but for those of which it computes with a copy."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("clone", "detach"):
+        return
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield from _uncopied(child)
+
+
+def is_number(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a number that is fixed when Dynamo traces."""
+    value = scope.value(node)
+    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")
