@@ -9,19 +9,29 @@
                                                             if self.training and self.layerdrop > 0.0:
                                                                 x = torch.where(skip, x_before, x)
 
-The flag may also have a name of its own, `drop = True` in place of `continue` and `if not drop:` round the rest.
+The flag may also have a name of its own, `drop = True` in place of `continue` and `if not drop:` round the rest. What
+the turn collects under a fixed condition has as many items as turns that ran: under it the turn is skipped as before.
+
+                                                        skip = probability < self.layerdrop
+                                                        if with_weights and skip:
+                                                            continue
+    ...
+    if with_weights:
+        weights += (outputs[1],)
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -36,7 +46,9 @@ class Turn:
     test: the tensor that skips it. guard: the fixed condition under which it is looked at, None where it always is.
     mark: the statement that skips, or gives the flag its value. flag: its name, None for `continue`.
     skipped: the statements. block: the `if not flag:` round them. also: the fixed conditions under which they run
-    whatever the flag says.
+    whatever the flag says. collects: the fixed blocks that do more than give names values, or read what the skip gives
+    them: where they run the turn is skipped as before. instead: what runs where the flag is set, in `if flag:` before
+    the statements in its `else`; with `kept` it stands by itself, behind the block, and both keep their `if`.
     """
 
     test: ast.expr
@@ -46,6 +58,14 @@ class Turn:
     skipped: tuple[ast.stmt, ...]
     block: ast.If | None = None
     also: tuple[ast.expr, ...] = ()
+    collects: tuple[ast.If, ...] = ()
+    instead: tuple[ast.Assign, ...] = ()
+    kept: bool = False
+
+    def selected(self) -> Iterator[ast.AST]:
+        """The parts of the turn that run although it is skipped."""
+        apart = {n for block in self.collects for s in block.body for n in ast.walk(s)}
+        return (n for s in self.skipped for n in ast.walk(s) if n not in apart)
 
 
 def skipped_turn(node: ast.If, scope: Scope) -> Turn | None:
@@ -65,15 +85,17 @@ def skipped_turn(node: ast.If, scope: Scope) -> Turn | None:
 
 def always_run(turn: Turn, scope: Scope, template: Template) -> tuple[Edit, ...]:
     """The edits after which the turn always runs; none, with the obstacle noted, where that cannot be."""
+    turn = _collecting(turn, scope)
     names = _results(turn, scope, template)
     template.refuse(_obstacles(turn, names, scope))
-    flag = turn.flag or free_name("skip", scope)
+    own = turn.flag if not turn.collects and not turn.kept else None
+    flag = own or free_name("skip", scope)
     code = condition([turn.test], scope, template)
     if code is None or template.broken is not None:
         return ()
     edits: list[Edit] = []
-    if not (isinstance(turn.mark, ast.Assign) and turn.mark.value is turn.test):
-        edits.append(scope.edit(turn.mark, f"{flag} = {code}", **template.parts))
+    if turn.kept or not (isinstance(turn.mark, ast.Assign) and turn.mark.value is turn.test):
+        edits.append(scope.edit(turn.mark, _marked(turn, flag, code, template), **template.parts))
     elif code not in ("{p0}",):
         edits.append(scope.edit(turn.test, code, **template.parts))
     elif isinstance(turn.test, ast.BoolOp):
@@ -90,6 +112,11 @@ def always_run(turn: Turn, scope: Scope, template: Template) -> tuple[Edit, ...]
         selected = [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in selected)]
     if turn.block is not None:
         lines = [*first, *(body.use(s) for s in turn.skipped), *selected]
+        if turn.kept:
+            lines = [f"if {body.use(turn.block.test)}:", *(f"    {line}" for line in lines)]
+        elif turn.instead and turn.collects:
+            instead = [f"    {body.use(s)}" for s in turn.instead]
+            lines = [f"if {turn.flag}:", *instead, "else:", *(f"    {line}" for line in lines)]
         return (*edits, scope.edit(turn.block, "\n".join(lines), **body.parts))
     last = Template(dict(body.parts))
     if len(turn.skipped) == 1:
@@ -99,6 +126,20 @@ def always_run(turn: Turn, scope: Scope, template: Template) -> tuple[Edit, ...]
     edits.append(scope.edit(turn.skipped[0], "\n".join([*first, head.use(turn.skipped[0])]), **head.parts))
     edits.append(scope.edit(turn.skipped[-1], "\n".join([last.use(turn.skipped[-1]), *selected]), **last.parts))
     return tuple(edits)
+
+
+def _marked(turn: Turn, flag: str, code: str, template: Template) -> str:
+    """The line that gives the flag its value, and the skip that is left where the turn collects."""
+    line = f"{flag} = {code}"
+    if not turn.collects:
+        return line
+    tests = list({ast.unparse(block.test): block.test for block in turn.collects}.values())
+    if len(tests) == 1:
+        collects = template.use(tests[0], operand=isinstance(tests[0], ast.BoolOp | ast.IfExp))
+    else:
+        collects = f"({' or '.join(template.use(test) for test in tests)})"
+    skip = "continue" if turn.flag is None else f"{turn.flag} = True"
+    return f"{line}\nif {collects} and {flag}:\n    {skip}"
 
 
 # -- what a turn looks like
@@ -121,9 +162,95 @@ def _flagged(node: ast.If, name: str, scope: Scope) -> Turn | None:
     around, guard = _guard_of(node, scope)
     found = _uses(name, around, node.body[0], scope)
     if found is None:
-        return None
+        return _either(node, name, around, guard, scope)
     block, also = found
     return Turn(node.test, guard, node, name, tuple(block.body), block, also)
+
+
+def _either(node: ast.If, name: str, around: ast.stmt, guard: ast.expr | None, scope: Scope) -> Turn | None:
+    """`if t: flag = True` before `if flag: a = None` with `else: a = f(x)`, where only fixed blocks read `a` later."""
+    block = scope.block(around)
+    stores = [scope.statement(n) for n in scope.names(name, stores=True)]
+    loads = scope.names(name)
+    if len(stores) != 2 or node.body[0] not in stores or len(loads) != 1:
+        return None
+    start = next(s for s in stores if s is not node.body[0])
+    test = scope.parents.get(loads[0])
+    if not (isinstance(start, ast.Assign) and _is(start.value, False) and start in block and isinstance(test, ast.If)):
+        return None
+    behind = block[block.index(around) + 1 :]
+    if block.index(start) > block.index(around) or test not in behind or test.test is not loads[0] or not test.orelse:
+        return None
+    behind = behind[behind.index(test) + 1 :]
+    found = _nothing_given(test.body, behind, set(ast.walk(test)), scope)
+    if found is None:
+        return None
+    instead, readers = found
+    if any(reads_first(n, test.orelse) for n in _names(instead)) or _is_kept(node.test, readers):
+        return None
+    return Turn(node.test, guard, node, name, tuple(test.orelse), test, (), readers, instead)
+
+
+def _asked_twice(
+    node: ast.If,
+    name: str,
+    mark: ast.Assign,
+    test: ast.expr,
+    guard: ast.expr,
+    also: Sequence[ast.expr],
+    scope: Scope,
+) -> Turn | None:
+    """`if not flag: a = f(x)` before `if flag: a = None`, where only fixed blocks read `a` later."""
+    block = scope.block(node)
+    stores = [scope.statement(n) for n in scope.names(name, stores=True)]
+    start = next((s for s in stores if s is not mark), None)
+    second = next((s for s in block if isinstance(s, ast.If) and _is_name(s.test, name)), None)
+    if len(stores) != 2 or not isinstance(start, ast.Assign) or not _is(start.value, False) or start not in block:
+        return None
+    if second is None or second.orelse or len(scope.names(name)) != 2 or isinstance(test, ast.BoolOp):
+        return None
+    around = scope.parents.get(mark)
+    places = [block.index(s) for s in (start, around, node, second) if s in block]
+    if len(places) != 4 or places != sorted(places):
+        return None
+    inside = {*ast.walk(node), *ast.walk(second)}
+    found = _nothing_given(second.body, block[block.index(second) + 1 :], inside, scope)
+    if found is None or any(reads_first(n, node.body) for n in _names(found[0])):
+        return None
+    return Turn(test, guard, mark, name, tuple(node.body), node, tuple(also), found[1], found[0], kept=True)
+
+
+def _nothing_given(
+    body: Sequence[ast.stmt], behind: Sequence[ast.stmt], inside: AbstractSet[ast.AST], scope: Scope
+) -> tuple[tuple[ast.Assign, ...], tuple[ast.If, ...]] | None:
+    """Statements that give names None, and the fixed blocks that read them; None where something else does."""
+    instead = tuple(s for s in body if isinstance(s, ast.Assign) and _is_nothing(s.value))
+    targets = [n for s in instead for t in s.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    given = _names(instead)
+    if len(instead) != len(body) or not all(isinstance(n, ast.Name) for n in targets):
+        return None
+    readers: dict[ast.If, None] = {}
+    for read in (n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id in given and n not in inside):
+        reader = next((s for s in behind if isinstance(s, ast.If) and any(read is n for n in ast.walk(s))), None)
+        if reader is None or reader.orelse or is_tensor_test(reader.test, scope) or read in ast.walk(reader.test):
+            return None
+        if not isinstance(read.ctx, ast.Load):
+            return None
+        readers[reader] = None
+    return instead, tuple(readers)
+
+
+def _names(body: Sequence[ast.Assign]) -> set[str]:
+    return {n.id for s in body for t in s.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    """None, or a tuple of it."""
+    return _is(node, None) or (isinstance(node, ast.Tuple) and all(_is(e, None) for e in node.elts))
 
 
 def _asked(node: ast.If, name: str, also: Sequence[ast.expr], scope: Scope) -> Turn | None:
@@ -143,8 +270,12 @@ def _asked(node: ast.If, name: str, also: Sequence[ast.expr], scope: Scope) -> T
         return None
     if guard is None:
         return None  # the flag is a tensor on every run
+    if any(is_tensor_test(a, scope) for a in also):
+        return None
     found = _uses(name, around, mark, scope, always=around is mark)
-    if found is None or found[0] is not node or any(is_tensor_test(a, scope) for a in also):
+    if found is None and test is mark.value and around is not mark:
+        return _asked_twice(node, name, mark, test, guard, also, scope)
+    if found is None or found[0] is not node:
         return None
     return Turn(test, guard, mark, name, tuple(node.body), node, tuple(also))
 
@@ -188,20 +319,42 @@ def _set_true(statement: ast.stmt) -> str | None:
     return None
 
 
-def _is(node: ast.expr, value: bool) -> bool:
+def _is(node: ast.expr, value: bool | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
 
 
 # -- what stands in the way
 
 
+def _collecting(turn: Turn, scope: Scope) -> Turn:
+    """The turn with the fixed conditions under which it must be skipped as before: it collects there."""
+    if turn.collects or turn.flag is not None:
+        return turn
+    fixed = [s for s in turn.skipped if isinstance(s, ast.If) and not s.orelse and not is_tensor_test(s.test, scope)]
+    found = [s for s in fixed if any(o.assumption is None for inner in s.body for o in _of_statement(inner, scope))]
+    return turn if _is_kept(turn.test, found) else replace(turn, collects=tuple(found))
+
+
+def _is_kept(test: ast.expr, collects: Sequence[ast.If]) -> bool:
+    """Whether a skip is already one that is left where the turn collects."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return False
+    texts = {ast.unparse(block.test) for block in collects}
+    asked = {ast.unparse(v) for part in test.values for v in (part.values if isinstance(part, ast.BoolOp) else [part])}
+    return bool(texts) and texts <= asked
+
+
 def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
     """The names that the turn gives values which are read outside it, or in a later turn."""
     inside = {n for s in turn.skipped for n in ast.walk(s)}
+    own = set(turn.selected())
+    apart = _names(turn.instead)
     found: list[str] = []
     for statement in turn.skipped:
         for part in ast.walk(statement):
             if not isinstance(part, ast.Name) or isinstance(part.ctx, ast.Load) or part.id in found:
+                continue
+            if part not in own or part.id in apart:
                 continue
             uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == part.id]
             loads = [n for n in uses if isinstance(n.ctx, ast.Load)]
@@ -217,7 +370,7 @@ def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
 
 
 def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obstacle]:
-    fixed = [part for part in (turn.guard, *turn.also) if part is not None]
+    fixed = [part for part in (turn.guard, *turn.also, *(block.test for block in turn.collects)) if part is not None]
     named = [n for s in turn.skipped for n in ast.walk(s) if isinstance(n, ast.Name)]
     stored = {n.id for n in named if not isinstance(n.ctx, ast.Load)}
     for part in fixed:
@@ -225,7 +378,11 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
         if read & stored:
             yield Obstacle(f"`{snippet(part)}` may be another when the turn has run")
         yield from scope.legality.computed_again(part, scope.facts)
+    for block in turn.collects:
+        yield from _of_expression(block.test, scope)
     for statement in turn.skipped:
+        if statement in turn.collects:
+            continue
         yield from _of_statement(statement, scope)
     before = scope.facts.env_before.get(turn.skipped[0], {})
     after = _after(turn, names, scope)
