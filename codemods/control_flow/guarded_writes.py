@@ -18,6 +18,7 @@ from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _OF_SOME_ELEMENTS = frozenset(
@@ -151,13 +152,33 @@ def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.
             first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
             if some(node.value) and is_number(first, scope):
                 return node
-        if not isinstance(node, ast.Call) or (scope.callee(node) or "").rpartition(".")[2] not in _OF_SOME_ELEMENTS:
+        if not isinstance(node, ast.Call):
             continue
-        operands = [node.func, *node.args] if isinstance(node.func, ast.Attribute) else [*node.args]
-        whole = not any(k.arg in ("dim", "axis") for k in node.keywords) and len(node.args) < 2
-        if whole and any(map(some, operands)):
+        operands = [*node.args, *(k.value for k in node.keywords)]
+        if isinstance(node.func, ast.Attribute):
+            operands.append(node.func.value)
+        callee = scope.facts.calls.get(node)
+        fails = _reduces_whole(node) if callee is None else _reduces(callee, scope, set())
+        if fails and any(map(some, operands)):
             return node
     return None
+
+
+def _reduces_whole(call: ast.Call) -> bool:
+    """Whether a call reduces all elements of a tensor to one of them: `torch.min(x)`, `x.max()`."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in _OF_SOME_ELEMENTS and len(call.args) < 2 and not any(k.arg in ("dim", "axis") for k in call.keywords)
+
+
+def _reduces(function: Function, scope: Scope, seen: set[Function]) -> bool:
+    """Whether a function of the project, or one that it calls, does so, perhaps with what it is given."""
+    if function in seen:
+        return False
+    seen.add(function)
+    facts = scope.legality.inference.facts(function)
+    calls = [n for n in function.nodes if isinstance(n, ast.Call)]
+    inner = (facts.calls.get(call) for call in calls)
+    return any(map(_reduces_whole, calls)) or any(_reduces(f, scope, seen) for f in inner if f is not None)
 
 
 def _selected_names(masks: Sequence[Mask], around: ast.If, scope: Scope) -> set[str]:
