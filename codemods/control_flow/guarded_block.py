@@ -136,6 +136,8 @@ def _is_temporary(statement: ast.stmt, block: _Block) -> bool:
     if len(parts) > 1 and not isinstance(value, ast.Call | ast.Tuple):
         return False
     block.template.refuse(evaluated_always(value, statement, block.scope))
+    if block.scope.value(value).leaves:  # what is put somewhere may be made of it
+        block.template.refuse(block.scope.legality.finite([value], block.scope.facts))
     return True
 
 

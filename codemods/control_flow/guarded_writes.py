@@ -58,7 +58,9 @@ class GuardedWrite:
             return
         reason = f"`{snippet(self.put)}` takes part only where the mask selects something"
         yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
-        yield from scope.legality.finite([self.put], facts)
+        # A gradient of zero flows back through what is put there, also through what was computed before.
+        found = scope.legality.gradients(self.put, None, (value, memory), facts)
+        yield from (obstacle for obstacle in found if obstacle.assumption != "gradient-zeros")
         if self.whole and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
             reason = f"`{snippet(self.statement)}` writes into what the backward pass of `{snippet(self.put)}` may need"
             yield Obstacle(reason, "no-aliasing")
