@@ -304,9 +304,9 @@ def _noted(
 
 
 def _noted_call(call: ast.Call, taken: str, scope: Scope, template: Template) -> str:
-    if is_noted(call):
+    if is_noted(call, scope):
         template.refuse(scope.legality.both_evaluated(call.args[1:], scope.facts))
-    if call.keywords and is_noted(call):
+    if call.keywords and is_noted(call, scope):
         failed = call.keywords[0].value
         template.refuse([LATE, *scope.legality.both_evaluated([failed], scope.facts)])
         given = ", ".join(template.use(a) for a in call.args)

@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from compilefix.analysis import regions
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.host_effects.calls import kind_of
@@ -32,20 +33,19 @@ def guarded_effects(node: ast.If, scope: Scope) -> list[ast.Call]:
     calls = [s.value for s in node.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
     if node.orelse or len(calls) != len(node.body) or not is_tensor_test(node.test, scope):
         return []
-    if any(is_noted(call) and call.keywords for call in calls):
+    if any(is_noted(call, scope) and call.keywords for call in calls):
         return []
     return calls if all(shows(call, scope) for call in calls) else []
 
 
 def shows(call: ast.Call, scope: Scope) -> bool:
     """Whether all that a call does is to print, log or warn, or to note that for the boundary."""
-    return kind_of(call, scope) is not None or is_noted(call) or _is_wrapper(call, scope)
+    return kind_of(call, scope) is not None or is_noted(call, scope) or _is_wrapper(call, scope)
 
 
-def is_noted(call: ast.Call) -> bool:
+def is_noted(call: ast.Call, scope: Scope) -> bool:
     """Whether a call notes an effect for the boundary: `emit(lambda x: print(x), x)`."""
-    noted = isinstance(call.func, ast.Name) and call.func.id == "emit" and bool(call.args)
-    return noted and isinstance(call.args[0], ast.Lambda) and [k.arg for k in call.keywords] in ([], ["raise_if"])
+    return regions.is_noted(call, scope.facts) and [k.arg for k in call.keywords] in ([], ["raise_if"])
 
 
 def _is_wrapper(call: ast.Call, scope: Scope) -> bool:
@@ -68,7 +68,7 @@ def _shows_by_name(call: ast.Call) -> bool:
 
 def taken_on_trust(call: ast.Call, scope: Scope) -> Iterator[Obstacle]:
     """What is not known of a call that `shows` something."""
-    if kind_of(call, scope) is None and not is_noted(call) and _shows_by_name(call):
+    if kind_of(call, scope) is None and not is_noted(call, scope) and _shows_by_name(call):
         yield Obstacle(
             f"`{ast.unparse(call.func)}` is taken to show its arguments and do no more, by its name", "log-late"
         )
@@ -91,7 +91,7 @@ def late_effects(node: ast.If, calls: list[ast.Call], scope: Scope, template: Te
         lines.append(f"{name} = {code}")
         code = name
     for call in calls:
-        values = call.args[1:] if is_noted(call) else []
+        values = call.args[1:] if is_noted(call, scope) else []
         template.refuse(scope.legality.both_evaluated(values, scope.facts))
         line, obstacles = deferred_if(call, code, scope)
         template.refuse([*obstacles, *taken_on_trust(call, scope)])

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.effects import asks_for_in_place, is_noted
+from compilefix.analysis.effects import asks_for_in_place
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.known_calls import (
@@ -20,6 +20,7 @@ from compilefix.analysis.known_calls import (
 )
 from compilefix.analysis.module_calls import makes_module, makes_new
 from compilefix.analysis.operators import stored_callable
+from compilefix.analysis.regions import is_noted
 from compilefix.analysis.summaries import given_to, is_super, memory_of
 from compilefix.analysis.values import ANY_MEMORY, LEAKED, OWN, Kind, Value, of_other, replace
 from compilefix.analysis.written_memory import (
@@ -65,7 +66,7 @@ class CallWrites(ABC):
 
     def of_call(self, node: ast.Call, facts: FunctionFacts) -> Writes:
         """What a call does, but for what its arguments do by themselves."""
-        if is_noted(node):
+        if is_noted(node, facts):
             return NONE
         name = facts.callee(node) or ""
         callee = facts.calls.get(node)
@@ -151,9 +152,12 @@ class CallWrites(ABC):
             return Writes(written_memory(receiver) | out if array_method_writes(attr) else out)
         if api is not None and api.mutates:
             return unknown_call([receiver, *operands])
+        named = method_only_keeps(attr) or method_only_reads(attr)
+        if named and operands and not receiver.is_(*PLAIN, Kind.CONTAINER, Kind.TENSOR):
+            return unknown_call(operands)  # an object may have methods with the names of others
         if method_only_keeps(attr):
             return Writes(keeps=memory_of_all(operands))
-        if method_only_reads(attr) or (receiver.is_(*PLAIN, Kind.CONTAINER) and attr != "sort"):
+        if named or (receiver.is_(*PLAIN, Kind.CONTAINER) and attr != "sort"):
             return Writes(out) if out else NONE
         if receiver.ref is not None and receiver.ref.startswith("logging."):
             return NONE

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.regions import is_noted, live_nodes
 from compilefix.analysis.unseen import said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
@@ -203,7 +203,7 @@ class EffectAnalysis:
         if callee is not None:
             effects = self.of_function(callee)
             return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
-        if is_noted(node):
+        if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
@@ -298,12 +298,6 @@ class EffectAnalysis:
             always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
-
-
-def is_noted(node: ast.Call) -> bool:
-    """Whether a call is what a fix moved to the compile boundary: a line, or a check that raises."""
-    named = isinstance(node.func, ast.Name) and node.func.id == "emit"
-    return named and bool(node.args) and isinstance(node.args[0], ast.Lambda)
 
 
 def _holds_numbers(node: ast.Call) -> bool:

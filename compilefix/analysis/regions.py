@@ -253,16 +253,21 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
 
 def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:
     """What stands in `emit(lambda: ...)` of the boundary helper: it runs when the compiled call has returned."""
-    module = facts.function.module
-    if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
-        return []  # an `emit` of the file itself, which may act at once
-    effects = [
-        (node, node.args[0])
-        for node in facts.function.of(ast.Call)
-        if isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args
-    ]
+    effects = [(node, node.args[0]) for node in facts.function.of(ast.Call) if is_noted(node, facts)]
     live = set(live_nodes(facts)) if effects else ()
     return [effect for node, effect in effects if isinstance(effect, ast.Lambda) and node in live]
+
+
+def is_noted(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call is what a fix moved to the compile boundary: a line, or a check that raises."""
+    if not (isinstance(node.func, ast.Name) and node.func.id == "emit" and node.args):
+        return False
+    function, callee = facts.function, facts.calls.get(node)
+    module = function.module
+    if "emit" in module.classes or "emit" in module.assigns or "emit" in function.bound:
+        return False  # an `emit` of the file itself, which may act at once
+    helper = callee is None or "HELPER_VERSION" in callee.module.assigns
+    return helper and isinstance(node.args[0], ast.Lambda)
 
 
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:

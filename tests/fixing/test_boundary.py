@@ -578,15 +578,21 @@ def test_what_waits_for_the_boundary_is_no_finding(tmp_path: Path) -> None:
     assert run(again, Config(root=tmp_path), rules=every_rule, allowed=allowed).findings == ()
 
 
-def test_what_an_emit_of_the_file_itself_is_given_is_a_finding(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(
-        "import torch\nfrom torch import nn\n\ndef emit(effect):\n    effect()\n\n"
+@pytest.mark.parametrize(
+    ("there", "head"),
+    [
+        pytest.param(None, "def emit(effect):\n    effect()\n", id="of the file itself"),
+        pytest.param("def emit(effect):\n    effect()\n", "from events import emit\n", id="of another file"),
+    ],
+)
+def test_what_another_emit_is_given_is_a_finding(there: str | None, head: str, tmp_path: Path) -> None:
+    texts = {
+        "model.py": f"import torch\nfrom torch import nn\n{head}\n\n"
         "class M(nn.Module):\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
         "        emit(lambda: x.sum().item())\n        return x\n",
-        encoding="utf-8",
-    )
-    sources = [file for file in [read(tmp_path / "model.py")] if isinstance(file, SourceFile)]
-    outcome = run(sources, Config(root=tmp_path), rules=list(registry.load().values()))
+        **({} if there is None else {"events.py": there}),
+    }
+    outcome = run(project(tmp_path, texts), Config(root=tmp_path), rules=list(registry.load().values()))
     assert "CF201" in {finding.code for finding in outcome.findings}
 
 
