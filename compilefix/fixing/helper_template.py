@@ -28,7 +28,7 @@ _renamed: dict[int, tuple[types.CodeType, types.CodeType]] = {}
 class _Note:
     """What waits in one graph, numbers by kind and then the effects; and the note before: a longer list is guarded."""
 
-    def __init__(self, before: _Note | None = None) -> None:
+    def __init__(self, before: Any = None) -> None:
         self.before = before
         self.works: list[Any] = [{}]
 
@@ -72,7 +72,7 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
 def _first_in_graph() -> bool:
     """Whether the graph that is traced has no note yet: asked while tracing, no guard. Outside of one all are first."""
     trace = torch._guards.TracingContext.try_get() or _Note()
-    return trace not in _traces and _traces.add(trace) is None
+    return trace not in _traces and _traces.add(trace) is None  # type: ignore[func-returns-value]
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
@@ -103,7 +103,7 @@ def boundary(compiled: _Compiled) -> _Compiled:
 
 
 def _carry_out(note: Any) -> None:
-    works, together, tensors, numbers = [], [], [], []
+    works, together, tensors, numbers = [], [], [], []  # type: ignore[var-annotated]
     while note is not _start:
         kinds, *noted = note.works
         for kind, several in kinds.items():
