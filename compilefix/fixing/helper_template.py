@@ -13,7 +13,7 @@ import functools
 import threading
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -44,16 +44,13 @@ _noted, _start, _traces = _Noted(), _Note(), weakref.WeakSet[Any]()
 
 
 def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
-    """Call `effect(*values)` when the compiled call that is running ends; at once where none is running.
-
-    The effect gets detached copies of tensors. With `raise_if` it makes an exception, raised where that tensor is true.
-    """
+    """Call `effect(*values)` when the compiled call that runs ends, else now; where `raise_if`, raise its result."""
     if raise_if is not None:
         failed = raise_if.detach().ne(0).float() if isinstance(raise_if, Tensor) and not raise_if.dim() else raise_if
-        effect, values = _raise, (failed, effect, *values)
+        values = (failed, *values)
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
     if (call := _noted.call) is None:
-        _named(effect)(*values)
+        _act(_named(effect), raise_if is not None, values)
         return
     if _first_in_graph() or call.before.before is None:
         call.before = _Note(call.before)
@@ -66,7 +63,7 @@ def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None
             if len(several) > 2 or several[0].dim():
                 numbers[kind] = [cat([each.reshape(-1) for each in several])]
         kept.append((kind, None if kind else _copied(value)))
-    call.before.works.append((effect, kept))
+    call.before.works.append((effect, raise_if is not None, kept))
 
 
 def _first_in_graph() -> bool:
@@ -111,23 +108,25 @@ def _carry_out(note: Any) -> None:
                 together += several
                 kinds[kind] = list(several[0].unbind())
                 tensors += kinds[kind]
-        works[:0] = [(_named(f), [kinds[kind].pop(0) if kind else x for kind, x in kept]) for f, kept in noted]
+        works[:0] = [(_named(f), check, [kinds[k].pop(0) if k else x for k, x in kept]) for f, check, kept in noted]
         note = note.before
     try:
         for index, tensor in enumerate(tensors):
             tensor.item = functools.partial(numbers.__getitem__, index)
         for several in together:
             numbers += several.tolist()  # all else is done by now: this waits for the device
-        for effect, values in works:
-            effect(*values)
+        for work in works:
+            _act(*work)
     finally:
         for tensor in tensors:  # an effect may have kept one, to change it later
             tensor.__dict__.pop("item", None)
 
 
-def _raise(failed: Any, exception: Callable[..., BaseException], *values: Any) -> None:
-    if failed.item() if isinstance(failed, Tensor) and failed.numel() == 1 else failed:
-        raise exception(*values)
+def _act(effect: Callable[..., Any], checks: bool, values: Sequence[Any]) -> None:
+    if not checks:
+        effect(*values)
+    elif values[0].item() if isinstance(values[0], Tensor) and values[0].numel() == 1 else values[0]:
+        raise effect(*values[1:])
 
 
 def _copied(value: Any) -> Any:
