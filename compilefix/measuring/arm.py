@@ -135,7 +135,7 @@ def seed_everything(seed: int) -> None:
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)
-    if torch.accelerator.current_accelerator() is None:
+    if not torch.accelerator.is_available():  # asking 2.6 for the device itself raises where there is none
         # Without any other device: `torch.manual_seed` formats the whole stack for each that might still start.
         torch.default_generator.manual_seed(seed)
     else:

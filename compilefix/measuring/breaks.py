@@ -67,6 +67,7 @@ class BreakCollector:
 
     def __enter__(self) -> Self:
         hooked = self._hook_log_graph_break()
+        self._hook_skipped_loops()
         self._listen(hooked)
         self._count_graphs()
         self._time_compilation()
@@ -126,6 +127,26 @@ class BreakCollector:
         owner.log_graph_break = log_graph_break
         self._undo.append(lambda: setattr(owner, "log_graph_break", original))
         return True
+
+    def _hook_skipped_loops(self) -> None:
+        """In torch 2.6 to 2.8 a break in a loop skips the function by an exception that only an INFO line tells of."""
+        from torch._dynamo import exc
+
+        skipping = getattr(exc, "SkipFrame", None)
+        if skipping is None:
+            return
+        original = skipping.__init__
+
+        @functools.wraps(original)
+        def made(error: BaseException, *args: Any, **kwargs: Any) -> None:
+            original(error, *args, **kwargs)
+            code = getattr(sys._getframe(1).f_locals.get("self"), "f_code", None)
+            if code is not None and "graph break in a for/while loop" in str(error):
+                cause = sys.exc_info()[1] or error
+                self._add_skip(code.co_filename, code.co_firstlineno, code.co_name, self._headline(cause, str(error)))
+
+        skipping.__init__ = made
+        self._undo.append(lambda: setattr(skipping, "__init__", original))
 
     def _listen(self, hooked: bool) -> None:
         try:

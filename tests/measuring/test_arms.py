@@ -73,7 +73,7 @@ def test_breaks_are_told_by_unique_source_site(run: Run, tmp_path: Path) -> None
     assert [site.source for site in found.break_sites] == ['print("inner")', "if y.sum() > 0:"]
     assert found.graphs_per_call > 1
     registry = Path(torch.__file__).parent / "_dynamo" / "graph_break_registry.json"
-    if registry.exists():
+    if registry.exists() and '"Data-dependent branching"' in registry.read_text(encoding="utf-8"):
         assert found.break_sites[1].gb == "GB0170"
 
 
