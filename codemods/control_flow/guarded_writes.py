@@ -159,9 +159,10 @@ def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.
         operands = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Attribute):
             operands.append(node.func.value)
+        if not any(map(some, operands)):
+            continue  # asked first: what a callee does rests on all that it calls, in any module
         callee = scope.facts.calls.get(node)
-        fails = _reduces_whole(node) if callee is None else _reduces(callee, scope, set())
-        if fails and any(map(some, operands)):
+        if _reduces_whole(node) if callee is None else _reduces(callee, scope, set()):
             return node
     return None
 
@@ -185,13 +186,31 @@ def _reduces(function: Function, scope: Scope, seen: set[Function]) -> bool:
 
 def _selected_names(masks: Sequence[Mask], around: ast.If, scope: Scope) -> set[str]:
     """The names that a guarded block gives values of as many elements as the mask selects."""
+    given = [(ts, v) for n in ast.walk(around) for ts, v in [_given(n)] if v is not None]
     found: set[str] = set()
-    for statement in ast.walk(around):
-        if isinstance(statement, ast.Assign) and any(
-            _selects(n, masks, scope) or (isinstance(n, ast.Name) and n.id in found) for n in ast.walk(statement.value)
-        ):
-            found |= {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return found
+    while True:
+        more = {
+            name.id
+            for targets, value in given
+            if any(_selects(n, masks, scope) or (isinstance(n, ast.Name) and n.id in found) for n in ast.walk(value))
+            for target in targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name)
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _given(node: ast.AST) -> tuple[list[ast.expr], ast.expr | None]:
+    """The targets that a statement or `:=` gives a value, and the value."""
+    if isinstance(node, ast.Assign):
+        return node.targets, node.value
+    if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+        return [node.target], node.value
+    if isinstance(node, ast.For | ast.comprehension):
+        return [node.target], node.iter
+    return [], None
 
 
 def _selects(node: ast.AST, masks: Sequence[Mask], scope: Scope) -> bool:
