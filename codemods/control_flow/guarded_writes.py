@@ -139,27 +139,35 @@ def evaluated_always(node: ast.expr, statement: ast.stmt, scope: Scope) -> Itera
         yield from scope.legality.saved([node], statement, scope.facts)
 
 
+@dataclass(frozen=True)
+class _Selected:
+    """The elements that masks select, and the names of what is made of them."""
+
+    masks: Sequence[Mask]
+    names: set[str]
+    scope: Scope
+
+    def makes(self, node: ast.AST) -> bool:
+        """Whether an expression is made of as many elements as a mask selects."""
+        if isinstance(node, ast.Name):
+            return node.id in self.names
+        return _selects(node, self.masks, self.scope) or any(map(self.makes, ast.iter_child_nodes(node)))
+
+
 def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.If, scope: Scope) -> ast.expr | None:
     """What a guarded block computes of the selected elements, and raises where there are none: `x[mask].max()`."""
-    selected = _selected_names(masks, around, scope)
-
-    def some(node: ast.AST) -> bool:
-        """Whether an expression is made of as many elements as the mask selects."""
-        if isinstance(node, ast.Name):
-            return node.id in selected
-        return _selects(node, masks, scope) or any(some(child) for child in ast.iter_child_nodes(node))
-
+    selected = _Selected(masks, _selected_names(masks, around, scope), scope)
     for node in (n for root in nodes for n in ast.walk(root)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _selects(node, masks, scope):
             first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-            if some(node.value) and is_number(first, scope):
+            if selected.makes(node.value) and is_number(first, scope):
                 return node
         if not isinstance(node, ast.Call):
             continue
         operands = [*node.args, *(k.value for k in node.keywords)]
         if isinstance(node.func, ast.Attribute):
             operands.append(node.func.value)
-        if not any(map(some, operands)):
+        if not any(map(selected.makes, operands)):
             continue  # asked first: what a callee does rests on all that it calls, in any module
         callee = scope.facts.calls.get(node)
         if _reduces_whole(node) if callee is None else _reduces(callee, scope, set()):
