@@ -167,13 +167,15 @@ def _as_module(method: Any) -> Any:
     """A module whose `forward` is a method of another."""
     from torch import nn
 
+    function = method.__func__
+
     class Whole(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.model = method.__self__
 
         def forward(self, *inputs: Any) -> Any:
-            return getattr(type(self.model), method.__name__)(self.model, *inputs)
+            return function(self.model, *inputs)
 
     return Whole()
 
