@@ -232,6 +232,8 @@ class BreakCollector:
         translator: Any = None,
     ) -> None:
         frames = list(getattr(error, "real_stack", None) or stack or ())
+        if not frames and translator is not None:
+            frames = list(_traced_stack())
         place = _user_place(frames)
         if place is not None:
             place = _with_column(place, translator)
@@ -280,7 +282,8 @@ class BreakCollector:
 
     def _gb_of(self, error: BaseException | None, reason: str) -> str:
         # A break in a loop is reported as "graph break in loop", with the message of its cause in front.
-        for text in (str(error or "").splitlines()[:1] or [""])[0], getattr(error, "gb_type", None), reason:
+        first = (lines[0] if (lines := str(text or "").splitlines()) else "" for text in (error, reason))
+        for text in (*first, getattr(error, "gb_type", None), reason):
             if isinstance(text, str) and text.strip() in self._gb:
                 return self._gb[text.strip()]
         return id_in(f"{error}\n{reason}")
@@ -314,6 +317,12 @@ def _registry() -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return {item["Gb_type"]: gb for gb, items in entries.items() for item in items if "Gb_type" in item}
+
+
+def _traced_stack() -> Iterable[traceback.FrameSummary]:
+    """Where in the user's code Dynamo is: torch 2.9 and 2.10 hand on no stack where a tensor decides a branch."""
+    extract = getattr(getattr(torch._guards, "TracingContext", None), "extract_stack", None)
+    return extract() if extract is not None else ()
 
 
 def _user_place(frames: list[traceback.FrameSummary]) -> Place | None:
