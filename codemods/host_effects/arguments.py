@@ -6,8 +6,8 @@ import ast
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.calls import HostKind
-from compilefix.codemods.host_effects.late import NUMERIC, conversions, inline_or_captured, late
-from compilefix.codemods.host_effects.plan import Plan, Refused, capture, is_global
+from compilefix.codemods.host_effects.late import NUMERIC, conversions, inlined, late
+from compilefix.codemods.host_effects.plan import Plan, Refused, bind, capture, is_global
 
 _POSITIONAL_STACKLEVEL = 2
 """Where `warnings.warn` takes `stacklevel` without its name."""
@@ -16,23 +16,35 @@ _POSITIONAL_STACKLEVEL = 2
 def receiver_text(func: ast.expr, plan: Plan) -> str:
     """What is called: a name of the module stays, a logger of the function is passed on, or the object that has it.
 
-    PyTorch up to 2.11 breaks the graph where it must tell the type of a logger, and the helper asks for those of values
-    that are passed on (tried with 2.11 and 2.13).
+    PyTorch before 2.12 breaks the graph where it must tell the type of a logger, and the helper asks for those of what
+    is passed on as a value (tried with 2.6, 2.8, 2.11, 2.12 and 2.13): a logger is the default of a parameter.
     """
     if not isinstance(func, ast.Attribute):
-        return inline_or_captured(func, plan)
+        return _called(func, plan)
     logger = func.value
     if isinstance(logger, ast.Attribute) and _is_kept_logger(logger, plan):
         return f"{capture(logger.value, plan, checked=False)}.{logger.attr}.{func.attr}"
-    return f"{inline_or_captured(logger, plan)}.{func.attr}"
+    return f"{_called(logger, plan)}.{func.attr}"
+
+
+def _called(node: ast.expr, plan: Plan) -> str:
+    text = inlined(node, plan)
+    if text is not None:
+        return text
+    return bind(node, plan) if _is_logger(node, plan) else capture(node, plan, checked=False)
+
+
+def _is_logger(node: ast.expr, plan: Plan) -> bool:
+    """Whether an expression is a logger or a method of one, as far as its type or its name shows."""
+    value = plan.scope.value(node)
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (value.ref or "").startswith("logging.Logger") or (value.is_unknown and "log" in name.lower())
 
 
 def _is_kept_logger(node: ast.Attribute, plan: Plan) -> bool:
     """A logger that an object has from its `__init__` on, as far as the file shows."""
     scope = plan.scope
-    value = scope.value(node)
-    named = value.is_unknown and "log" in node.attr.lower()
-    if not (value.ref == "logging.Logger" or named) or not isinstance(node.value, ast.Name):
+    if not _is_logger(node, plan) or not isinstance(node.value, ast.Name):
         return False
     function = scope.function
     parameters = function.node.args.posonlyargs + function.node.args.args

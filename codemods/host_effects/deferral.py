@@ -121,8 +121,7 @@ def deferred_raise(
     else:
         assert exception is not None
         body = inline_or_captured(exception, plan)
-    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
-    code = f"emit({', '.join([escaped(head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
+    code = f"emit({', '.join([escaped(plan.head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
     return code, plan.gradient_texts
 
 
@@ -151,7 +150,7 @@ def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], sc
         f"{k.arg}={passed(k.value)}" if k.value in flags else keyword_argument(k, None, plan) for k in call.keywords
     ]
     listed = ", ".join(text for text in given if text is not None)
-    names = ", ".join([*(name for _, name in flags.values()), *plan.captured.values()])
+    names = ", ".join([*(name for _, name in flags.values()), *plan.parameters])
     body = f"lambda {names}: " if names else "lambda: "
     values = [*(code for code, _ in flags.values()), *map(escaped, plan.captured)]
     code = f"emit({', '.join([escaped(f'{body}{function}(') + escaped(listed) + ')', *values])})"
@@ -170,14 +169,16 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
     reasons = ["the text appears when the compiled call returns"]
     first = call.args[0] if call.args else None
     if isinstance(first, ast.Lambda):
+        values = [source_of(a, scope) for a in call.args[1:]]
         names = [a.arg for a in first.args.args]
-        body, values = source_of(first.body, scope), [source_of(a, scope) for a in call.args[1:]]
+        names[len(values) :] = [f"{n}={source_of(d, scope)}" for n, d in _with_defaults(first)]
+        body = source_of(first.body, scope)
     else:
         plan = Plan(scope)
         body = _called(call, plan)
         if plan.reads:
             raise Refused(f"`{next(iter(plan.reads))}` is read from a tensor before the `if`")
-        names, values = list(plan.captured.values()), list(plan.captured)
+        names, values = plan.parameters, list(plan.captured)
         reasons += plan.reasons
         evaluated = scope.legality.both_evaluated([p for p in plan.nodes if p in scope.parents], scope.facts)
         late = [Obstacle(r, "log-late") for r in reasons]
@@ -190,9 +191,15 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
     return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
 
 
+def _with_defaults(node: ast.Lambda) -> list[tuple[str, ast.expr]]:
+    """The parameters of a lambda that have a default, with it."""
+    given = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+    return [(parameter.arg, default) for parameter, default in zip(given, node.args.defaults, strict=True)]
+
+
 def _conditional(body: str, names: Sequence[str], values: Sequence[str], condition: str) -> str:
     flag, number = "condition", 1
-    while flag in names:
+    while any(flag == name.partition("=")[0] for name in names):
         number += 1
         flag = f"condition_{number}"
     text = escaped(f"lambda {', '.join([flag, *names])}: {body} if {flag} else None")
@@ -242,8 +249,7 @@ def _is_helper(imported: str, module: Module, project: Project) -> bool:
 
 def _emitted(call: ast.Call, plan: Plan) -> str:
     body = _called(call, plan)
-    head = f"lambda {', '.join(plan.captured.values())}: " if plan.captured else "lambda: "
-    return f"emit({', '.join([head + body, *plan.captured])})"
+    return f"emit({', '.join([plan.head + body, *plan.captured])})"
 
 
 def _called(call: ast.Call, plan: Plan) -> str:

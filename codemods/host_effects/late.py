@@ -114,10 +114,16 @@ def _is_path(node: ast.expr) -> bool:
 
 def inline_or_captured(node: ast.expr, plan: Plan) -> str:
     """The text in the lambda of what is called or of a name of the module: passed on only where it must be."""
+    text = inlined(node, plan)
+    return capture(node, plan, checked=False) if text is None else text
+
+
+def inlined(node: ast.expr, plan: Plan) -> str | None:
+    """The text of what means the same in the lambda; None for what must be given to it."""
     if is_global(node, plan.scope) or _is_logger_of_name(node, plan.scope):
         plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
         return source_of(node, plan.scope)
-    return capture(node, plan, checked=False)
+    return None
 
 
 def _is_logger_of_name(node: ast.expr, scope: Scope) -> bool:

@@ -22,11 +22,13 @@ class Refused(Exception):
 class Plan:
     """One call on its way into a lambda: what is passed to it, and what is taken on trust.
 
-    made: the code of names whose values are made in the lambda.
+    bound: what is given to the lambda as the default of a parameter, not as a value: a logger, of which PyTorch before
+    2.12 cannot tell the type. made: the code of names whose values are made in the lambda.
     """
 
     scope: Scope
     captured: dict[str, str] = field(default_factory=dict)
+    bound: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     reads: dict[str, ast.expr] = field(default_factory=dict)
     inlined: set[str] = field(default_factory=set)
@@ -35,6 +37,16 @@ class Plan:
     nodes: list[ast.expr] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters of the lambda."""
+        return [*self.captured.values(), *(f"{name}={value}" for value, name in self.bound.items())]
+
+    @property
+    def head(self) -> str:
+        """How the lambda begins."""
+        return f"lambda {', '.join(self.parameters)}: " if self.parameters else "lambda: "
 
     def assume(self, assumption: str, reason: str) -> None:
         """Rest on an assumption, because of something that is not proved."""
@@ -61,6 +73,21 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     if text not in plan.captured:
         plan.captured[text] = _parameter(node, plan)
     return plan.captured[text]
+
+
+def bind(node: ast.expr, plan: Plan) -> str:
+    """The name that an object has in the lambda which is given to it as a default.
+
+    Raises:
+        Refused: the code does not run compiled.
+    """
+    if node not in plan.scope.parents:
+        raise Refused(f"`{snippet(node)}` stands where compiled code never comes")
+    text = source_of(node, plan.scope)
+    plan.nodes.append(node)
+    if text not in plan.bound:
+        plan.bound[text] = _parameter(node, plan)
+    return plan.bound[text]
 
 
 def _of_unknown_size(node: ast.expr, scope: Scope) -> ast.Name | None:
@@ -112,7 +139,7 @@ def _parameter(node: ast.expr, plan: Plan) -> str:
     name = "_".join(words)
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
-    taken = {*plan.captured.values(), *plan.inlined, *dir(builtins), "emit"}
+    taken = {*plan.captured.values(), *plan.bound.values(), *plan.inlined, *dir(builtins), "emit"}
     taken |= {
         n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and is_global(n, plan.scope)
     }

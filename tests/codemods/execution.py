@@ -92,10 +92,16 @@ def observe(
     workload: Program, *, compile_with: Callable[[Any], Any] | None = None, calls: int = 2
 ) -> list[Observation]:
     """What each input set shows, called several times in a row on the same callable and arguments."""
+    return list(_observations(workload, compile_with, calls))
+
+
+def _observations(
+    workload: Program, compile_with: Callable[[Any], Any] | None, calls: int = 2
+) -> Iterator[Observation]:
     _seed(0)
     function, inputs = workload()
     called = function if compile_with is None else compile_with(function)
-    return [_observe(function, called, arguments) for arguments in inputs for _ in range(calls)]
+    return (_observe(function, called, arguments) for arguments in inputs for _ in range(calls))
 
 
 def _observe(owner: Any, called: Any, arguments: Sequence[Any]) -> Observation:
@@ -225,11 +231,15 @@ class Compiled:
     observations: list[Observation]
 
 
-def compiled(workload: Program) -> Compiled:
-    """Run a workload compiled with the backend `eager`, and count."""
+def compiled(workload: Program, *, up_to_a_break: bool = False) -> Compiled:
+    """Run a workload compiled with the backend `eager`, and count; up to the first call that breaks, if so wanted."""
     torch._dynamo.reset()
+    seen: list[Observation] = []
     with BreakCollector() as collector:
         boundary = helper().boundary
-        seen = observe(workload, compile_with=lambda f: boundary(torch.compile(f, backend="eager")))
+        for one in _observations(workload, lambda f: boundary(torch.compile(f, backend="eager"))):
+            seen.append(one)
+            if up_to_a_break and collector.break_sites:
+                break
     torch._dynamo.reset()
     return Compiled(frozenset((s.line, s.column) for s in collector.break_sites), collector.graph_runs, seen)

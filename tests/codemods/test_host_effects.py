@@ -138,7 +138,7 @@ def only(outcome: Outcome) -> Finding:
         ("sys.stderr.flush()", "emit(lambda: sys.stderr.flush())"),
         ("print(f'{total.item()=:.1f}')", "emit(lambda total: print(f'total.item()={total.item():.1f}'), total)"),
         ("logging.getLogger('a').info('b')", "emit(lambda: logging.getLogger('a').info('b'))"),
-        ("self.unknown_logger.info('b')", "emit(lambda unknown_logger: unknown_logger.info('b'), self.unknown_logger)"),
+        ("self.unknown_logger.info('b')", "emit(lambda unknown_logger=self.unknown_logger: unknown_logger.info('b'))"),
         (
             "self.writer.add_scalar('a', total, self.index)",
             "emit(lambda writer, total, index: writer.add_scalar('a', total, index), self.writer, total, self.index)",

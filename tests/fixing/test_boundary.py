@@ -120,7 +120,7 @@ def model(helper: ModuleType, logger: logging.Logger) -> tuple[Any, Any]:
             x = self.linear(x)
             emit(lambda i, m, s: print(f"{i} mean {m.item():.4f}", s), self.index, x.mean(), x.shape)
             x = self.inner(x, fail) if self.inner is not None else x
-            emit(lambda log, i, first: log.info("%d after %.3f", i, first.item()), logger, self.index, x[0, 0])
+            emit(lambda i, first, log=logger: log.info("%d after %.3f", i, first.item()), self.index, x[0, 0])
             x = x * 1.0
             emit(lambda x: print("before", x), x.detach())
             x.mul_(2.0)
