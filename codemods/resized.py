@@ -1,4 +1,4 @@
-"""Whether an expression gives a tensor of another shape than the one that it is made of."""
+"""Whether an expression gives a tensor of another shape than another one has."""
 
 from __future__ import annotations
 
@@ -23,6 +23,22 @@ def is_resized(node: ast.expr, other: str, scope: Scope) -> bool:
         return False
     name = (scope.callee(node) or "").rpartition(".")[2]
     return name in _JOINING | _GROWING and any(ast.unparse(part) == other for part in _operands(node, name))
+
+
+def is_empty(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression makes a tensor without elements: `torch.zeros(0, 3)`, `x.new_empty((0,))`."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    name = (scope.callee(node) or "").rpartition(".")[2]
+    if name == "tensor":
+        return isinstance(node.args[0], ast.List | ast.Tuple) and not node.args[0].elts
+    if name.removeprefix("new_") not in _MAKING:
+        return False
+    first = node.args[0]
+    return 0 in map(_integer, first.elts if isinstance(first, ast.List | ast.Tuple) else node.args)
+
+
+_MAKING = frozenset({"zeros", "ones", "empty", "rand", "randn"})
 
 
 def _cuts(part: ast.expr) -> bool:

@@ -14,7 +14,8 @@ from compilefix.analysis.values import Value, may_share
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.ignored_result import result_is_ignored
-from compilefix.codemods.resized import is_resized
+from compilefix.codemods.other_objects import is_other_object
+from compilefix.codemods.resized import is_empty, is_resized
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -376,6 +377,10 @@ def _selected(
         for end in ends:
             if is_resized(end, other, scope):
                 yield Obstacle(f"the sides differ in shape: `{snippet(end)}` has another one than `{other}`")
+            if is_empty(end, scope) and other != ast.unparse(end):
+                yield Obstacle(f"the sides differ in shape: `{snippet(end)}` has no elements")
+            if is_other_object(end, scope):
+                yield Obstacle(f"`{snippet(end)}` is not a tensor")
             if is_ragged(end, scope):
                 yield Obstacle(f"the size of `{snippet(end)}` depends on values, and is not that of the other side")
         calls = [end.func for end in ends if isinstance(end, ast.Call)]

@@ -28,7 +28,8 @@ constant numbers become a tensor without dimensions: safe where every use is ari
 are exact in half precision. A number beside a tensor without dimensions becomes one too (`number-to-tensor`, and
 `float32-rounding` where it may need double). Dividing by such a tensor instead of by a Python number can differ by one
 unit in the last place on a GPU, where torch multiplies by the reciprocal of a number. Each condition that is not
-proved is a named assumption; one that is broken declines the fix.
+proved is a named assumption; one that is broken declines the fix, and so does a side that is no tensor by its looks:
+what a class makes, or what gives a context (`torch.no_grad() if frozen else nullcontext()`).
 
 Graph breaks: GB0170. torch: all supported versions.
 """

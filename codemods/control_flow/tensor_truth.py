@@ -23,9 +23,10 @@ in_range = (x >= 0).all() & (x <= 1).all()
 
 ## Fix safety
 `a and b` is `a & b` where both are proved to be boolean tensors without dimensions and computing `b` always cannot
-fail; `0 < t < 2` likewise. `not a` gave a Python bool: as a tensor it needs the assumption `number-to-tensor`. An
-assert needs `exception-late`, as in CF103; one that stood in the graph would raise RuntimeError. Under `python -O`
-asserts vanish, and the check at the boundary does not.
+fail; `0 < t < 2` likewise. What is known while tracing stays in front (`flag and a and b` is `flag and (a & b)`), and
+what stands behind it is evaluated only where it was. `not a` gave a Python bool: as a tensor it needs the assumption
+`number-to-tensor`. An assert needs `exception-late`, as in CF103; one that stood in the graph would raise RuntimeError.
+Under `python -O` asserts vanish, and the check at the boundary does not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -133,19 +135,20 @@ class TensorTruth(Rule):
             return
         message = f"the truth of the tensor `{snippet(tested[0])}` is read and breaks the graph"
         template = Template()
-        for operand in node.values if isinstance(node, ast.BoolOp) else ():
+        fixed, whole = _leading(node, scope)
+        for operand in whole.values if isinstance(whole, ast.BoolOp) else ():
             value = scope.value(operand)
             if not (value.is_scalar_tensor and value.certain and value.dtype == "bool"):
-                fixed = value.is_(Kind.STATIC) and value.dtype == "bool" and value.certain
+                number = value.is_(Kind.STATIC) and value.dtype == "bool" and value.certain
                 reason = f"`{snippet(operand)}` is not proved to be a boolean tensor without dimensions"
-                template.refuse([Obstacle(reason, "number-to-tensor" if fixed else None)])
+                template.refuse([Obstacle(reason, "number-to-tensor" if number else None)])
         if isinstance(node, ast.UnaryOp):
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
         if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
         if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
             template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
-        code = condition([node], scope, template) if template.broken is None else None
+        code = condition([whole], scope, template) if template.broken is None else None
         names = (
             [v for v in node.values if isinstance(v, ast.Name | ast.Attribute)] if isinstance(node, ast.BoolOp) else []
         )
@@ -156,6 +159,10 @@ class TensorTruth(Rule):
             yield self.declined(scope, node, message, template.broken or "the condition is not all tensors")
             return
         parent = scope.parents.get(node)
+        if fixed and isinstance(node, ast.BoolOp):
+            word = " and " if isinstance(node.op, ast.And) else " or "
+            before = [template.use(v, operand=isinstance(v, ast.BoolOp | ast.IfExp | ast.Lambda)) for v in fixed]
+            code = word.join([*before, f"({code})"])
         if isinstance(parent, ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.Compare):
             code = f"({code})"
         edit = scope.edit(node, code, **template.parts)
@@ -190,3 +197,14 @@ def _asserted_in_graph(test: ast.expr, scope: Scope) -> bool:
         earlier = any(tensor_tests(operand, scope) for operand in test.values[:-1])
         return not earlier and _asserted_in_graph(test.values[-1], scope)
     return scope.value(test).is_tensor
+
+
+def _leading(node: ast.expr, scope: Scope) -> tuple[list[ast.expr], ast.expr]:
+    """The operands before the first tensor, whose truth Dynamo knows and which decide by themselves; and the others."""
+    if not isinstance(node, ast.BoolOp):
+        return [], node
+    fixed = list(takewhile(lambda v: scope.value(v).is_static, node.values))
+    rest = node.values[len(fixed) :]
+    if not fixed or len(rest) < 2:
+        return [], node
+    return fixed, ast.copy_location(ast.BoolOp(node.op, rest), node)

@@ -179,8 +179,9 @@ def _rewritten(
         replaced[name] = f"{name}.clone()"
     code = elements.code(tree, template, replaced)
     select = f"{where(scope)}({over}, {code}, {name})"
-    lines, select = elements.hoisted(select)
-    return [*lines, f"{name}.copy_({select})"]
+    lines, select = elements.hoisted(elements.with_names(select, template))
+    named = [f"{given} = {template.use(part)}" for given, part in elements.hoists.items()]
+    return [*named, *(elements.with_names(line, template) for line in lines), f"{name}.copy_({select})"]
 
 
 def _types(tensor: ast.expr, value: Value, elements: Elements) -> Iterator[Obstacle]:

@@ -166,6 +166,8 @@ def laid_over(
     whole = names[1] or (ast.unparse(tensor) if isinstance(tensor, ast.Name | ast.Attribute) else None)
     if counted is None or whole is None:
         return code, [UNNAMED]
+    if counted == whole and not mask.leading:
+        return code, []  # `x[x > 0]`
     missing_code = f"{whole}.dim(){behind} - {counted}.dim()"
     return f"{code}[(...,) + (None,) * ({missing_code})]", [unproved]
 

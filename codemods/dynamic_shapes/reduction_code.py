@@ -15,6 +15,7 @@ from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, spread_of
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
+from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
 from compilefix.source.snippets import snippet
 
@@ -156,8 +157,8 @@ def _reduced(
     if kind in ("max", "min"):
         if value.dtype != "float":
             reason = f"`{snippet(first)}` is not proved to be floating: no number is below all of its dtype's"
-            assumption = "same-shape-dtype" if value.dtype is None else None
-            elements.obstacles.append(Obstacle(reason, assumption))
+            whole = value.dtype is not None or _as_size(found.node, elements.scope)
+            elements.obstacles.append(Obstacle(reason, None if whole else "same-shape-dtype"))
         elements.obstacles.append(Obstacle("an empty selection raises, and would give infinity", "mask-not-empty"))
         infinity = 'float("-inf")' if kind == "max" else 'float("inf")'
         return f"{select.replace('{fill}', infinity)}.{kind}()"
@@ -188,6 +189,21 @@ def _reduced(
     if found.rows or (elements.row_bases and not elements.named):
         return f"{total} / {template.use(found.mask.node, operand=True)}.sum()"
     return f"{total} / {_count(over, first, elements, template)}"
+
+
+def _as_size(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number stands where sizes do, so that it is a whole one: in a tuple, in `view`, as a slice's bound."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Tuple | ast.List | ast.Slice):
+        return True
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    return (scope.callee(parent) or ast.unparse(parent.func)).rpartition(".")[2] in _SIZED
+
+
+_SIZED = frozenset(
+    {"view", "reshape", "expand", "repeat", "range", "arange", "zeros", "ones", "empty", "rand", "randn", "eye"}
+)
 
 
 def _spread(found: Reduction, code: str, value: Value, select: str, count: str, elements: Elements) -> str | None:

@@ -10,7 +10,20 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Module, Project
 
 _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "complex"}
-_STATIC_NAMES = frozenset({"str", "bytes", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format"})
+_STATIC_NAMES = frozenset(
+    {
+        "str",
+        "bytes",
+        "torch.dtype",
+        "torch.device",
+        "torch.layout",
+        "torch.memory_format",
+        "numbers.Number",
+        "numbers.Complex",
+        "numbers.Real",
+        "numbers.Integral",
+    }
+)
 _SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
 _CONTAINERS = _SEQUENCES | _MAPPINGS | {"tuple", "Tuple"}

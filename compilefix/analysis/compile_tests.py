@@ -13,6 +13,8 @@ _COMPILING = frozenset(
         "torch._dynamo.is_compiling",
         "torch.compiler.is_dynamo_compiling",
         "torch._dynamo.external_utils.is_compiling",
+        "transformers.utils.is_torchdynamo_compiling",
+        "transformers.utils.import_utils.is_torchdynamo_compiling",
     }
 )
 _NOT_COMPILED = frozenset(

@@ -10,7 +10,7 @@ from compilefix.analysis.annotations import annotated, is_tensor_type
 from compilefix.analysis.compile_tests import compile_time
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
-from compilefix.analysis.values import Kind, join_all, replace, tensor
+from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
 
 _LISTS = frozenset({"list", "tuple"})
@@ -122,13 +122,15 @@ class Narrowing(Walk):
                 )
         elif truth:
             known = join_all(annotated(t, self.module, self.project) for t in types)
+            if known.is_unknown and old.is_tensor and not any(tensors):
+                known = _no_tensor(old)  # what says that it is a tensor holds of the other calls
             env[key] = (
                 replace(known, storage=old.storage, leaves=old.leaves)
-                if not known.is_unknown
+                if not known.is_unknown or old.is_tensor
                 else old.without(Kind.NONE)
             )
         elif any(tensors):
-            env[key] = old.without(Kind.TENSOR)
+            env[key] = _no_tensor(old) if old.is_tensor else old.without(Kind.TENSOR)
         elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
             # What is declared as a tensor or a list, and is no list.
             env[key] = replace(old.without(Kind.CONTAINER), element=None, elements=None, certain=False)
@@ -174,6 +176,11 @@ class Narrowing(Walk):
     def compile_time(self, test: ast.expr) -> bool | None:
         """What a test for being compiled gives in compiled code; None for any other test."""
         return compile_time(test, self.module, self.project, self.function)
+
+
+def _no_tensor(value: Value) -> Value:
+    """What is left of a tensor behind a test that says that it is none."""
+    return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
 
 
 def _of_dimensions(node: ast.expr) -> ast.expr | None:

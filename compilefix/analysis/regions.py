@@ -33,8 +33,16 @@ _LEAVES_REGION = (
     "torch.library.register_fake",
     "triton.jit",
     "triton.autotune",
+    "triton.heuristics",
     "numba.jit",
     "numba.njit",
+    "numba.generated_jit",
+    "numba.vectorize",
+    "numba.guvectorize",
+    "numba.stencil",
+    "numba.cuda.jit",
+    "cupy.fuse",
+    "jax.jit",
     "pytest.fixture",
 )
 _NEVER_COMPILED = frozenset(

@@ -18,7 +18,7 @@ from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import CompileSite, compile_sites, reached_from
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config
-from compilefix.source.files import SourceFile
+from compilefix.source.files import SourceFile, module_name
 from compilefix.source.index import Function, Module, Project
 
 DEFAULT_NAME = "_compile_boundary"
@@ -115,6 +115,8 @@ def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
     # The folder of the top package: a package's own folder counts as one level.
     folder = file.path.parents[len(parts) - 1 if is_package else max(len(parts) - 2, 0)]
     in_package = is_package or len(parts) > 1
+    if not in_package and (package := _package_above(file)) is not None:
+        parts, folder, in_package = [package.name], package, True
     if config.helper_module is not None:
         wanted = config.helper_module.split(".")
         base = folder.parent if in_package and wanted[0] == parts[0] else config.root
@@ -122,6 +124,21 @@ def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
     if in_package:
         return f"{parts[0]}.{DEFAULT_NAME}", folder / f"{DEFAULT_NAME}.py"
     return DEFAULT_NAME, file.path.parent / f"{DEFAULT_NAME}.py"
+
+
+def _package_above(file: SourceFile) -> Path | None:
+    """The top package that a file lies below, in a folder without `__init__.py`, where it imports from that package.
+
+    Such a folder is a part of the package, too; without such an import it may hold scripts, which find what lies beside
+    them.
+    """
+    above = next((f for f in file.path.absolute().parents if (f / "__init__.py").is_file()), None)
+    if above is None:
+        return None
+    name = module_name(above / "__init__.py").partition(".")[0]
+    package = next(f for f in (above, *above.parents) if not (f.parent / "__init__.py").is_file())
+    imports = re.compile(rf"^[ \t]*(?:from[ \t]+(?:\.|{name}[ \t.])|import[ \t]+{name}\b)", re.MULTILINE)
+    return package if imports.search(file.text) else None
 
 
 def _text(path: Path, files: Mapping[Path, SourceFile]) -> str | None:

@@ -49,6 +49,58 @@ CASES: Mapping[str, Mapping[str, str]] = {
             compiled = torch.compile(step)
         """,
     },
+    "behind a test of the type": {
+        "pkg/model.py": """
+            import math
+            import numbers
+            def exponential(x):
+                if torch.is_tensor(x):
+                    return torch.exp(x)
+                return math.exp(x)
+            def is_nan(x):
+                if isinstance(x, numbers.Number):
+                    return x != x
+                return torch.isnan(x).any()
+            class Net(nn.Module):
+                def forward(self, x: Tensor, scale, factor: float) -> Tensor:
+                    x = x * exponential(scale) * exponential(factor)
+                    if is_nan(x):  # BREAK
+                        return x
+                    return x + 1
+        """,
+    },
+    "a list that is joined": {
+        "pkg/model.py": """
+            import copy
+            class Joined(nn.Module):
+                def forward(self, parts, x: Tensor):
+                    y = torch.cat(parts, 1) + x
+                    kept = [copy.deepcopy(part) for _, part in parts]
+                    if parts:
+                        y = y * 2
+                    return y, kept
+        """,
+    },
+    "a function that numba compiles": {
+        "pkg/model.py": """
+            from numba import cuda
+            @cuda.jit(device=True)
+            def larger(x: Tensor, y: Tensor):
+                if x < y:
+                    return y
+                return x
+        """,
+    },
+    "not run where it is compiled": {
+        "pkg/model.py": """
+            from transformers.utils import is_torchdynamo_compiling
+            class Net(nn.Module):
+                def forward(self, x: Tensor) -> Tensor:
+                    if not is_torchdynamo_compiling() and x.any():
+                        print("some")
+                    return x + 1
+        """,
+    },
     "arguments of forward without annotations": {
         "pkg/model.py": """
             class Gate(nn.Module):

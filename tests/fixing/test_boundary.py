@@ -534,6 +534,24 @@ def test_helper_import_and_wrapped_call(tmp_path: Path) -> None:
     assert outcome.findings[0].message == "`print` breaks the graph"
 
 
+@pytest.mark.parametrize(
+    ("head", "place"),
+    [
+        ("from pkg.quiet import quiet\n", "pkg/_compile_boundary.py"),
+        ("from ..quiet import quiet\n", "pkg/_compile_boundary.py"),
+        ("import pkg.quiet\n", "pkg/_compile_boundary.py"),
+        ("from quiet import quiet\n", "pkg/tools/_compile_boundary.py"),
+        ("import pkgs\n", "pkg/tools/_compile_boundary.py"),
+    ],
+)
+def test_a_folder_of_a_package_without_init(head: str, place: str, tmp_path: Path) -> None:
+    texts = {"pkg/__init__.py": "", "pkg/quiet.py": PACKAGE["pkg/quiet.py"], "pkg/tools/layer.py": head + LAYER}
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert sorted(new) == sorted([place, "pkg/tools/layer.py"])
+    module = "pkg._compile_boundary" if place == "pkg/_compile_boundary.py" else "_compile_boundary"
+    assert f"from {module} import emit\n" in new["pkg/tools/layer.py"]
+
+
 def apply(outcome: Outcome, files: list[SourceFile]) -> list[SourceFile]:
     sources = {file.path: file for file in files}
     for change in outcome.patchset:
