@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from compilefix.analysis.in_place import becomes_new_tensor
+from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ANY_LEAF, UNKNOWN, Kind, Value, join, undecided
 from compilefix.codemods.conditions import is_tensor_test
@@ -86,9 +86,19 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         if isinstance(statement, ast.AugAssign):
             return f"`{snippet(statement)}` writes in place"
         return f"a branch does more than assign: `{snippet(statement)}`"
-    name, given, value = built
-    if value.may_be(Kind.TENSOR) and name not in branch.assigns:
-        template.refuse(becomes_new_tensor(name, value, statement, around, scope.facts))
+    name, given, value, fits = built
+    if not fits and name in branch.assigns:
+        return f"`{snippet(statement)}` writes in place"
+    if value.may_be(Kind.TENSOR):
+        given_here = name in branch.assigns
+        template.refuse(
+            memory_shared(name, value, statement, statement, scope.facts)
+            if given_here
+            else becomes_new_tensor(name, value, statement, around, scope.facts)
+        )
+    if not fits:
+        reason = f"the new value of `{name}` is not proved to have its shape and dtype"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
     return _bind(name, given, branch)
 
 
@@ -233,8 +243,11 @@ def _reads(name: str, nodes: Sequence[ast.expr]) -> list[ast.Name]:
     return [n for n in found if isinstance(n.ctx, ast.Load)]
 
 
-def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value] | None:
-    """What `h += 1` and `h.mul_(2)` make of `h`, as an expression that makes a new tensor."""
+def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] | None:
+    """What `h += 1` and `h.mul_(2)` make of `h`, as an expression that makes a new tensor, and what `h` is before.
+
+    The last item says whether the new tensor is proved to have the dtype and shape of the old one.
+    """
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         value = scope.value(statement.target)
         name = statement.target.id
@@ -266,13 +279,23 @@ def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value] | None
                 operands = []
     else:
         return None
-    if value.may_be(Kind.TENSOR) and not keeps_type(value, operands, scope, divides=divides):
+    fits = not value.may_be(Kind.TENSOR) or keeps_type(value, operands, scope, divides=divides)
+    if not fits and not (value.is_tensor and value.certain and _may_fit(value, operands, scope)):
         return None
     leaves = value.leaves.union(*(scope.value(o).leaves for o in operands))
     result = replace(value, leaves=leaves, origin=False, storage=frozenset()) if value.is_tensor else value
     ast.copy_location(node, statement)
     scope.facts.values[node] = result
-    return name, Given(node, built=True), value
+    return name, Given(node, built=True), value, fits
+
+
+def _may_fit(value: Value, operands: Sequence[ast.expr], scope: Scope) -> bool:
+    """Whether no operand is known to have another class of dtypes: in place the result is cast, or refused."""
+    found = [scope.value(operand) for operand in operands]
+    plain = all(v.is_unknown or v.is_(Kind.TENSOR, Kind.STATIC, Kind.SIZE, Kind.NUMBER) for v in found)
+    tensors = [v.dtype for v in found if v.may_be(Kind.TENSOR) and v.dtype is not None]
+    known = value.dtype is not None
+    return plain and value.dtype != "bool" and (not known or all(dtype == value.dtype for dtype in tensors))
 
 
 def keeps_type(value: Value, operands: Sequence[ast.expr], scope: Scope, *, divides: bool) -> bool:

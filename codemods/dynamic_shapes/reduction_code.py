@@ -192,17 +192,35 @@ def _reduced(
 
 
 def _as_size(node: ast.expr, scope: Scope) -> bool:
-    """Whether a number stands where sizes do, so that it is a whole one: in a tuple, in `view`, as a slice's bound."""
+    """Whether a number stands where sizes do, so that it is a whole one: in `view` and `zeros`, as a slice's bound."""
+    child: ast.AST = node
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.Tuple | ast.List | ast.Slice):
+    if isinstance(parent, ast.Tuple | ast.List):
+        child, parent = parent, scope.parents.get(parent)
+    if isinstance(parent, ast.Slice):
         return True
-    if not isinstance(parent, ast.Call) or node not in parent.args:
+    if not isinstance(parent, ast.Call) or child not in parent.args:
         return False
-    return (scope.callee(parent) or ast.unparse(parent.func)).rpartition(".")[2] in _SIZED
+    return (scope.callee(parent) or ast.unparse(parent.func)).rpartition(".")[2].removeprefix("new_") in _SIZED
 
 
 _SIZED = frozenset(
-    {"view", "reshape", "expand", "repeat", "range", "arange", "zeros", "ones", "empty", "rand", "randn", "eye"}
+    {
+        "view",
+        "reshape",
+        "expand",
+        "repeat",
+        "range",
+        "arange",
+        "zeros",
+        "ones",
+        "empty",
+        "rand",
+        "randn",
+        "eye",
+        "sample",
+        "rsample",
+    }
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.source.snippets import snippet
 
@@ -20,20 +21,28 @@ def becomes_new_tensor(
 ) -> Iterator[Obstacle]:
     """Whether `h += 1` in a branch may make a new `h`: nothing else may hold the memory, inside or outside."""
     shown = snippet(write)
-    if value.origin or any(token.startswith(OUTSIDE) for token in value.storage):
-        yield Obstacle(f"`{shown}` writes into memory that is seen outside the function")
+    shared = next(memory_shared(name, value, write, branch, facts), None)
+    if shared is not None:
+        yield shared
         return
-    if not value.storage:
-        yield Obstacle(f"`{shown}` writes in place, and where that memory comes from is not known")
-        return
-    for other, held in facts.env_before.get(branch, {}).items():
-        if other != name and held.may_be(Kind.TENSOR) and may_share(held.storage, value.storage):
-            yield Obstacle(f"`{shown}` writes into memory that `{other}` may share")
-            return
     if any(_makes_leaves(node) for node in facts.function.nodes):
         yield Obstacle(f"`{shown}` may write into a tensor that requires a gradient, which is an error")
     if value.leaves:
         yield from _backward_would_fail(value, write, branch, facts)
+
+
+def memory_shared(name: str, value: Value, write: ast.stmt, at: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
+    """Whether something else than a name holds the memory that is written through it, before the statement `at`."""
+    shown = snippet(write)
+    if value.origin or any(token.startswith(OUTSIDE) for token in value.storage):
+        yield Obstacle(f"`{shown}` writes into memory that is seen outside the function")
+    elif not value.storage:
+        yield Obstacle(f"`{shown}` writes in place, and where that memory comes from is not known")
+    else:
+        for other, held in facts.env_before.get(at, {}).items():
+            holds = held.may_be(Kind.TENSOR) or held.may_be(Kind.CONTAINER)
+            if other != name and holds and may_share(memory_of(held), value.storage):
+                yield Obstacle(f"`{shown}` writes into memory that `{other}` may share")
 
 
 def _makes_leaves(node: ast.AST) -> bool:
