@@ -44,7 +44,7 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
         operands = _operands(culprit, scope)
         if not operands or not all(_is_replaceable(*item, scope) for item in operands.items()):
             return {}
-        found.update({operand: None if _is_like(operand, scope) else safe for operand, safe in operands.items()})
+        found.update({operand: _safe(operand, safe, scope) for operand, safe in operands.items()})
     return found
 
 
@@ -78,12 +78,15 @@ def _is_replaceable(node: ast.expr, safe: float, scope: Scope) -> bool:
     value = scope.value(node)
     if isinstance(node, ast.Starred) or not value.is_tensor:
         return False
-    return value.dtype == "float" or (safe == 1.0 and isinstance(node, ast.Name))
+    return value.dtype == "float" or (safe == 1.0 and (isinstance(node, ast.Name) or value.dtype == "int"))
 
 
-def _is_like(node: ast.expr, scope: Scope) -> bool:
-    """Whether a Python number beside it might change the dtype, as it does for an integer tensor."""
-    return scope.value(node).dtype != "float"
+def _safe(node: ast.expr, safe: float, scope: Scope) -> float | None:
+    """The number in its place: one that does not change the dtype beside it, else None."""
+    dtype = scope.value(node).dtype
+    if dtype == "float":
+        return safe
+    return 1 if dtype == "int" and not isinstance(node, ast.Name) else None
 
 
 def _copied(node: ast.expr, replaced: Mapping[ast.expr, float | None], holds: bool, torch: str) -> ast.expr:
