@@ -14,7 +14,7 @@ from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Module, Project
-from compilefix.source.tree import children, walk
+from compilefix.source.tree import parents, walk
 
 COMPILE = ("torch.compile", "torch.compiler.compile")
 Holder = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -54,7 +54,7 @@ class ModuleView:
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
         """The parent of each node."""
-        return {child: node for node in self.nodes for child in children(node)}
+        return parents(self.nodes)
 
     @cached_property
     def calls(self) -> Sequence[CompileCall]:
@@ -148,7 +148,7 @@ class ModuleRule(Rule):
 
     def may_find(self, text: str) -> bool:
         """Whether a module with this text has to be looked at."""
-        return any(hint in text for hint in self.hints) and (not self.about_calls or mentions_compile(text))
+        return super().may_find(text) and (not self.about_calls or mentions_compile(text))
 
     def find(self, scope: Scope) -> Iterator[Finding]:  # noqa: ARG002 - as every rule has it
         """Nothing: the code that such a rule is about does not run compiled."""

@@ -17,7 +17,7 @@ from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
-from compilefix.source.tree import children
+from compilefix.source.tree import parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -43,10 +43,13 @@ class Scope:
     def found(self, rule: Rule) -> tuple[Finding, ...]:
         """What a rule finds here, save for what runs at the boundary. Several rules ask it, so it is found once."""
         kind = type(rule)
-        if kind not in self._found:
-            found = rule.find(self)
-            self._found[kind] = tuple(one for one in found if not any(later.holds(one.span) for later in self._later))
-        return self._found[kind]
+        known = self._found.get(kind)
+        if known is None:
+            known = tuple(rule.find(self))
+            if known and self._later:
+                known = tuple(one for one in known if not any(later.holds(one.span) for later in self._later))
+            self._found[kind] = known
+        return known
 
     @cached_property
     def _later(self) -> tuple[Span, ...]:
@@ -80,13 +83,15 @@ class Scope:
     def among(self, *kinds: type[_Node]) -> Sequence[_Node]:
         """Those of `nodes` that are of several classes, in source order."""
         if kinds not in self._among:
-            self._among[kinds] = [node for node in self.nodes if node.__class__ in kinds]
+            there = [kind for kind in kinds if kind in self._by_class]
+            one = self._by_class[there[0]] if len(there) == 1 else []
+            self._among[kinds] = [node for node in self.nodes if node.__class__ in kinds] if len(there) > 1 else one
         return self._among[kinds]  # type: ignore[return-value]
 
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
         """The parent of each live node."""
-        return {child: node for node in (self.function.node, *self.nodes) for child in children(node)}
+        return parents((self.function.node, *self.nodes))
 
     def value(self, node: ast.AST) -> Value:
         """What is known of an expression."""
@@ -95,6 +100,11 @@ class Scope:
     def callee(self, node: ast.AST) -> str | None:
         """The dotted name of what a call calls: `torch.any`, `Tensor.item`, `math.sqrt`, `logging.Logger.info`."""
         return self.facts.refs.get(node)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of all that is called, in dead code too."""
+        return frozenset(self.facts.refs.values())
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The statement that a node stands in."""

@@ -108,8 +108,9 @@ class TensorIf(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test is a tensor; an `elif` belongs to its `if`."""
+        chained = {node.orelse[0] for node in scope.of(ast.If) if _goes_on(node)}
         for node in scope.of(ast.If):
-            if _is_elif(node, scope):
+            if node in chained:
                 continue
             less = Template()
             edits = mask_shortcut(node, scope, less)
@@ -202,9 +203,9 @@ def _goes_with(node: ast.If, scope: Scope) -> str | None:
     return next((f"goes with the fix of {f.code} on line {f.span.line}" for f in fixes), None)
 
 
-def _is_elif(node: ast.If, scope: Scope) -> bool:
-    parent = scope.parents.get(node)
-    return isinstance(parent, ast.If) and parent.orelse == [node] and parent.col_offset == node.col_offset
+def _goes_on(node: ast.If) -> bool:
+    """Whether an `elif` follows."""
+    return len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If) and node.orelse[0].col_offset == node.col_offset
 
 
 def _read_behind(statement: ast.stmt, node: ast.If, scope: Scope) -> bool:

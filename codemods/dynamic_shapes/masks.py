@@ -119,13 +119,16 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         sides = (node.left, node.right)
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
     value = scope.value(node)
-    return named_mask(node) and (value.is_unknown or (value.is_tensor and value.dtype is None))
+    return (value.is_unknown or (value.is_tensor and value.dtype is None)) and named_mask(node)
 
 
 def named_mask(node: ast.expr) -> bool:
     """Whether an expression is a name or attribute that says `mask`."""
-    name = snippet(node).rpartition(".")[2]
-    return isinstance(node, ast.Name | ast.Attribute) and name.strip("_").endswith(("mask", "masks"))
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return False
+    last = node.id if isinstance(node, ast.Name) else node.attr
+    # Most names say something else, and the text of an expression takes time to make.
+    return "mask" in last and snippet(node).rpartition(".")[2].strip("_").endswith(("mask", "masks"))
 
 
 def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:

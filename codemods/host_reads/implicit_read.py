@@ -62,6 +62,9 @@ _SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "
 _NUMBERS_ONLY = frozenset({"range", "arange", "linspace", "logspace", "randint", "randperm", "eye", "multinomial"})
 
 
+_READERS = frozenset({"torch.arange", "Tensor.tolist", "str", "repr"})
+
+
 class ImplicitRead(Rule):
     """Tensor where a number is needed."""
 
@@ -84,10 +87,11 @@ class ImplicitRead(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Tensors in the places of numbers, and whole tensors that are read."""
+        known = scope.facts.values
         for node in scope.nodes:
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.Call) and _may_read(node, scope):
                 yield from self._call(node, scope)
-            value = scope.facts.values.get(node)
+            value = known.get(node)
             if value is None or Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
                 continue
             if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
@@ -196,6 +200,11 @@ class ImplicitRead(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _may_read(node: ast.Call, scope: Scope) -> bool:
+    """Whether a call has one of the names that `_call` looks for."""
+    return scope.callee(node) in _READERS or (isinstance(node.func, ast.Attribute) and node.func.attr == "tolist")
 
 
 def _written_at(node: ast.expr, scope: Scope) -> ast.Subscript | None:

@@ -43,6 +43,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
+_TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _INTEGER_DTYPES = frozenset({"torch.int64", "torch.long"})
 _REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min"}
 _BINDS_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute)
@@ -114,6 +115,8 @@ def is_static(node: ast.expr, scope: Scope) -> bool:
 
 def reads_static(source: ast.expr, scope: Scope) -> bool:
     """Whether a tensor that is read is one of those that this rule is about, by itself or under a name."""
+    if scope.called.isdisjoint(_TENSOR_OF):
+        return False
     if is_static(source, scope):
         return True
     if not isinstance(source, ast.Name):
@@ -159,7 +162,7 @@ def _python(node: ast.expr, scope: Scope, template: Template) -> _Code | None:
 
 def _call(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
     name = scope.callee(node) or ""
-    if name in ("torch.tensor", "torch.as_tensor"):
+    if name in _TENSOR_OF:
         return _made(node, scope, template)
     bare = name.rpartition(".")[2]
     method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)

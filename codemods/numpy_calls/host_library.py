@@ -66,7 +66,7 @@ class HostLibrary(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls into such a library with a tensor, or an array made of one."""
-        if not any(name.partition(".")[0] in _LIBRARIES for name in scope.function.module.imports.values()):
+        if _LIBRARIES.isdisjoint(scope.function.module.packages):
             return
         for node in scope.of(ast.Call):
             library = (scope.callee(node) or "").partition(".")[0]

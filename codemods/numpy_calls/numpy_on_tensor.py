@@ -67,7 +67,7 @@ class NumpyOnTensor(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of an ndarray made of a tensor, functions that torch does not know, round trips through the host."""
-        if "numpy" not in scope.file.text:
+        if not scope.function.module.mentions("numpy"):
             return
         for node in scope.among(ast.Call, ast.Attribute, ast.If, ast.While, ast.IfExp):
             if isinstance(node, ast.Call):

@@ -66,7 +66,7 @@ class NumpyStatic(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
-        found = list(self._calls(scope)) if "numpy" in scope.file.text else []
+        found = list(self._calls(scope)) if scope.function.module.mentions("numpy") else []
         yield from found
         yield from self._needed(scope, {finding.span.line for finding in found})
 

@@ -72,9 +72,11 @@ _NEVER_COMPILED = frozenset(
 )
 _MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
 _COMPILE_WORDS = (".compile", "import compile")
+_CHECKPOINT_WORDS = ("torch.utils.checkpoint", "torch.utils import")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
+_CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,16 +159,19 @@ def mentions_compile(text: str) -> bool:
     return any(word in text for word in _COMPILE_WORDS) and _MENTIONS_COMPILE.search(text) is not None
 
 
-def modules_with_compile(project: Project) -> Iterator[str]:
+def modules_with_compile(project: Project) -> tuple[str, ...]:
     """The modules whose text may hold a use of torch.compile."""
-    modules = project.modules
-    return (name for name in modules.mentioning("compile") if mentions_compile(modules.files[name].text))
+    return project.modules.matching("compile", mentions_compile)
 
 
-def modules_with_checkpoint(project: Project) -> Iterator[str]:
+def modules_with_checkpoint(project: Project) -> tuple[str, ...]:
     """The modules whose text may hold a use of torch.utils.checkpoint."""
-    modules = project.modules
-    return (name for name in modules.mentioning("checkpoint") if _MENTIONS_CHECKPOINT.search(modules.files[name].text))
+    return project.modules.matching("checkpoint", _mentions_checkpoint)
+
+
+def _mentions_checkpoint(text: str) -> bool:
+    # Each way to name it has one of these words, and looking for them is many times as fast.
+    return any(word in text for word in _CHECKPOINT_WORDS) and _MENTIONS_CHECKPOINT.search(text) is not None
 
 
 def compiled_from(entry: EntryPoints, inference: Inference) -> tuple[CompiledFunction, ...]:
@@ -241,7 +246,7 @@ def reached_from(functions: Iterable[Function], inference: Inference) -> frozens
 def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     later = {part for effect in effects_at_the_boundary(facts) for part in walk(effect)}
     live = [node for node in live_nodes(facts) if node not in later] if later else list(live_nodes(facts))
-    alive = set(live)
+    alive = set(live) if facts.calls or facts.constructed else ()
     making = facts.function.node.name == "__init__"  # of an object that compiled code makes: that of its base class too
     for node, callee in facts.calls.items():
         if node in alive and (making or callee.node.name != "__init__"):
@@ -281,9 +286,21 @@ def is_noted(node: ast.Call, facts: FunctionFacts) -> bool:
 def live_nodes(facts: FunctionFacts) -> Iterator[ast.AST]:
     """The nodes of a function's body that run compiled: no dead branches, no nested functions or classes."""
     if facts.live is None:
-        closed = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        facts.live = tuple(walk_block(facts.function.node.body, facts.dead, closed))
+        facts.live = _live(facts)
     return iter(facts.live)
+
+
+def _live(facts: FunctionFacts) -> tuple[ast.AST, ...]:
+    function = facts.function
+    body = function.node.body
+    if facts.dead or not body or sum(len(function.of(kind)) for kind in _CLOSED) > 1:
+        return tuple(walk_block(body, facts.dead, _CLOSED))
+    # All of the body, which is a stretch of the nodes of the function.
+    nodes, node = function.nodes, function.node
+    behind = (*node.decorator_list, node.returns, *getattr(node, "type_params", ()))
+    start = nodes.index(body[0])
+    end = next((nodes.index(part, start) for part in behind if part is not None), len(nodes))
+    return nodes[start:end]
 
 
 def _leaves(function: Function) -> bool:
@@ -424,7 +441,7 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
     name = function.node.name
     return (
         (function.parent is None or _is_returned(function))
-        and "torch" in function.module.file.text
+        and function.module.mentions("torch")
         and (name not in _NEVER_COMPILED or _makes_distribution(function, inference.project))
         and not name.startswith("test")
         and (_is_called_like_a_module(function) or not _is_harness(function))

@@ -22,6 +22,7 @@ from compilefix.analysis.regions import (
     library_functions,
 )
 from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.fixing.always_run import without_new_breaks
@@ -192,7 +193,7 @@ class _Judge:
     def __init__(self, inference: Inference, rules: Sequence[Rule], logging: str) -> None:
         self._inference = inference
         self._legality = Legality(inference)
-        self._rules = rules
+        self._hint_words = HintWords(rules)
         self._logging = logging
         self._too_deep: list[SourceError] = []
 
@@ -215,9 +216,8 @@ class _Judge:
         node, module = compiled.function.node, compiled.function.module
         text = "\n".join((*module.lines[node.lineno - 1 : node.end_lineno], ""))
         scope = Scope(compiled, self._legality, path, self._logging)
-        for rule in self._rules:
-            if rule.may_find(text):
-                yield from scope.found(rule)
+        for rule in self._hint_words.rules(text):
+            yield from scope.found(rule)
 
 
 def _deep(path: str, function: str, line: int) -> SourceError:

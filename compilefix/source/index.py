@@ -64,27 +64,35 @@ class Function:
         return self._by_class.get(kind, ())  # type: ignore[return-value]
 
     @cached_property
+    def stores(self) -> Mapping[str, list[ast.Name]]:
+        """The places where each name gets a value or is deleted, those in nested functions too, in source order."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of(ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
     def bound(self) -> frozenset[str]:
         """The names that are parameters or get a value in the function, or in one nested in it."""
-        stored = (n.id for n in self.of(ast.Name) if not isinstance(n.ctx, ast.Load))
-        return frozenset((*stored, *(a.arg for a in self.of(ast.arg))))
+        return frozenset((*self.stores, *(a.arg for a in self.of(ast.arg))))
 
-    @property
+    @cached_property
     def is_static(self) -> bool:
         """Whether the method gets neither the instance nor the class."""
         return "staticmethod" in self.decorators
 
-    @property
+    @cached_property
     def is_property(self) -> bool:
         """Whether reading the attribute runs the method."""
         return any(d.rpartition(".")[2] in ("property", "cached_property") for d in self.decorators)
 
-    @property
+    @cached_property
     def is_memoized(self) -> bool:
         """Whether `functools` keeps what a call returned, and returns it again."""
         return any(d.rpartition(".")[2] in ("lru_cache", "cache", "cached_property") for d in self.decorators)
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[ast.arg, ...]:
         """All parameters in order, `*args` and `**kwargs` left out."""
         args = self.node.args
@@ -134,6 +142,7 @@ class Module:
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
         self._changing: dict[str, bool] = {}
+        self._mentions: dict[str, bool] = {}
         # The modules that all names are taken of, the last one first: of several with a name the last counts.
         self.stars: list[str] = []
         self._collect(self.tree.body, None)
@@ -252,6 +261,18 @@ class Module:
         return known
 
     @cached_property
+    def packages(self) -> frozenset[str]:
+        """The packages that something is imported from."""
+        return frozenset(name.partition(".")[0] for name in self.imports.values())
+
+    def mentions(self, word: str) -> bool:
+        """Whether a word stands in the text of the module."""
+        known = self._mentions.get(word)
+        if known is None:
+            known = self._mentions[word] = word in self.file.text
+        return known
+
+    @cached_property
     def lines(self) -> list[str]:
         """The lines of the file as `ast` counts them."""
         return self.file.text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
@@ -313,6 +334,7 @@ class Modules(Mapping[str, Module]):
         self._asked: set[str] = set()
         self._searched: set[str] = set()
         self._places: dict[str, tuple[str, ...]] = {}
+        self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
         self._given: dict[tuple[str, str], str | None] = {}
@@ -384,6 +406,14 @@ class Modules(Mapping[str, Module]):
         if word not in self._places:
             self._places[word] = tuple(name for name, file in self.files.items() if word in file.text)
         return self._places[word]
+
+    def matching(self, word: str, test: Callable[[str], object]) -> tuple[str, ...]:
+        """The names of the modules in whose text a word stands, and of whose text a test holds, which is kept."""
+        likely = self.mentioning(word)
+        key = word, test
+        if key not in self._matching:
+            self._matching[key] = tuple(name for name in likely if test(self.files[name].text))
+        return self._matching[key]
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""
@@ -539,9 +569,9 @@ def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFun
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop(0)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
         elif node.__class__ not in SIMPLE_STATEMENTS and not isinstance(node, ast.ClassDef):
             pending[:0] = [
-                child for child in children(node) if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case)
+                child for child in children(node) if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case))
             ]

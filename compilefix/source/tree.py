@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 _WITHOUT_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "asname", "module", "level", "kind", "type_comment", "type_ignores"}
@@ -74,6 +74,21 @@ def statements(root: ast.AST) -> list[ast.stmt]:
             value = getattr(node, name, None)
             if value.__class__ is list:
                 pending.extend(value[::-1])
+    return found
+
+
+def parents(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """The parent of each node that is directly below one of these."""
+    found: dict[ast.AST, ast.AST] = {}
+    for node in nodes:
+        for name in _FIELDS[node.__class__]:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                for item in value:
+                    if item is not None:
+                        found[item] = node
+            elif value is not None:
+                found[value] = node
     return found
 
 
