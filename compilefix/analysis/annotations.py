@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from compilefix.analysis import values
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Kind, Value, replace
 from compilefix.source.index import Class, Module, Project
 
 _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "complex"}
@@ -86,7 +85,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
         return values.tensor(dtype="float")
     if name in _STATIC_TYPES:
-        return Value(frozenset({Kind.STATIC}), dtype=_STATIC_TYPES[name])
+        return replace(values.STATIC, dtype=_STATIC_TYPES[name])
     if name in _STATIC_NAMES:
         return values.STATIC
     if name == "torch.Size":
@@ -108,14 +107,14 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
             for a in project.ancestors(found)
         ):
             return values.STATIC
-        return Value(frozenset({Kind.OBJECT}), ref=found.full_name)
+        return replace(values.ANY_OBJECT, ref=found.full_name)
     if isinstance(found, str) and (alias := _alias(found, project, within)) is not None:
         return alias
     if isinstance(found, str) and found != name:
         return named(found, project, within)
     if name.startswith(("torch.nn.", "torch.distributions.")):
         # An annotation does not say whether the module writes in place.
-        return Value(frozenset({Kind.OBJECT}), ref=name, inplace=True)
+        return replace(values.ANY_OBJECT, ref=name, inplace=True)
     return values.UNKNOWN
 
 

@@ -63,8 +63,12 @@ class Attributes:
 
     def of(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one."""
+        item = cls, name
+        for known in (self._kept, self._passing):
+            if item in known:
+                return known[item]  # type: ignore[return-value]
         unknown: Value | None = values.UNKNOWN
-        return self._look((cls, name), lambda: self._find(cls, name), unknown)
+        return self._look(item, lambda: self._find(cls, name), unknown)
 
     def _look(self, item: _Item, find: Callable[[], _T], cut: _T) -> _T:
         for known in (self._kept, self._passing):
@@ -168,7 +172,7 @@ def _owned(value: Value, name: str) -> Value:
     leaves = (
         frozenset({f"self.{name}"})
         if value.may_be(Kind.TENSOR) and value.dtype not in ("bool", "int")
-        else frozenset[str]()
+        else values.NOTHING
     )
     return replace(
         value,

@@ -36,9 +36,7 @@ class Binding(Narrowing):
                 and self.function.cls is not None
                 and not self.function.is_static
             ):
-                env[arg.arg] = Value(
-                    frozenset({Kind.OBJECT}), ref=self.function.cls.full_name, storage=frozenset({values.ANY_OWN})
-                )
+                env[arg.arg] = replace(values.ANY_OBJECT, ref=self.function.cls.full_name, storage=values.OWN)
                 continue
             env[arg.arg] = self._parameter(arg, defaults.get(arg.arg), evidence, hints.get(arg.arg))
         if args.vararg:
@@ -86,6 +84,8 @@ class Binding(Narrowing):
                 leaves=frozenset() if value.dtype in ("bool", "int") else frozenset({arg.arg}),
             )
         elif value.is_unknown or value.is_(Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY, Kind.NONE):
+            if value.element is None and value.elements is None:
+                return replace(value, storage=frozenset({f"param:{arg.arg}"}), leaves=frozenset({arg.arg}))
             value = replace(_given_as(value, arg.arg), leaves=frozenset({arg.arg}))
         return value
 

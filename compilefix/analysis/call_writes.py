@@ -93,7 +93,7 @@ class CallWrites(ABC):
         if called.is_(Kind.OBJECT) and module is not None:
             if called.inplace:
                 return Writes(memory_of_all(args[:1] or operands))
-            if "register_forward_" in facts.function.module.file.text:
+            if facts.function.module.mentions("register_forward_"):
                 return unknown_call(operands)  # a hook may write into what the module is given
             return Writes(memory_of(called)) if module.mutates_training else NONE
         if called.may_be(Kind.OBJECT) and not called.is_unknown:

@@ -100,13 +100,10 @@ class Calls(Binding):
 
     def _super_call(self, node: ast.Call) -> Function | None:
         func = node.func
-        if not (
-            isinstance(func, ast.Attribute)
-            and isinstance(func.value, ast.Call)
-            and isinstance(func.value.func, ast.Name)
-        ):
+        if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Call):
             return None
-        if func.value.func.id != "super" or self.function.cls is None:
+        called = func.value.func
+        if not isinstance(called, ast.Name) or called.id != "super" or self.function.cls is None:
             return None
         return self.project.method(self.function.cls, func.attr, after=self.function.cls)
 
@@ -115,7 +112,8 @@ class Calls(Binding):
         self._handed_over(operands, env)
         if found.cls is not None and self.self_name is not None:
             # A method may assign any attribute.
-            for key in [k for k in env if k.startswith(f"{self.self_name}.")]:
+            own = f"{self.self_name}."
+            for key in [k for k in env if k.startswith(own)]:
                 del env[key]
         arguments = passed(node, found, operands)
         if arguments:
@@ -309,7 +307,7 @@ class Calls(Binding):
             return math_result(name, args)
         if name.startswith("numpy."):
             array = numpy_result(name, args, keywords)
-            shared = frozenset[str]().union(*(v.storage for v in operands))
+            shared = values.NOTHING.union(*[v.storage for v in operands])
             return replace(array, storage=shared) if array.is_(Kind.NDARRAY) and shared else array
         if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
             # These take no tensor without dimensions either.
@@ -391,9 +389,9 @@ class Calls(Binding):
 
 
 def _construct(cls: Class, operands: Sequence[Value], place: str) -> Value:
-    return Value(
-        frozenset({Kind.OBJECT}),
+    return replace(
+        values.ANY_OBJECT,
         ref=cls.full_name,
         storage=frozenset({place}).union(*map(memory_of, operands)),
-        leaves=frozenset[str]().union(*(v.leaves for v in operands)),
+        leaves=values.NOTHING.union(*[v.leaves for v in operands]),
     )

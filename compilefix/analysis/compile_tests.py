@@ -75,7 +75,7 @@ def compile_time(
 
 
 def _bound_once(name: str, function: Function) -> ast.expr | None:
-    stores = [n for n in function.of(ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
+    stores = function.stores.get(name, ())
     if len(stores) != 1 or name in {p.arg for p in function.parameters}:
         return None
     for node in function.of(ast.Assign):

@@ -33,9 +33,10 @@ class Evidence:
         if not names:
             return
         module = function.module
+        tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
-                if attribute.attr in torch_api.TENSOR_ONLY_METHODS:
+                if attribute.attr in tensors_only:
                     self._proof.add(attribute.value.id)
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
                     self._hint.add(attribute.value.id)
@@ -85,7 +86,9 @@ def float_parameters(facts: FunctionFacts) -> frozenset[str]:
     if not calls:
         return frozenset()
     found: set[str] = set()
-    always = {n: statement.lineno for statement in function.node.body for n in _unconditional(statement)}
+    lines = [node.lineno for node, _ in calls]
+    holding = [s for s in function.node.body if any(s.lineno <= line <= (s.end_lineno or line) for line in lines)]
+    always = {n: statement.lineno for statement in holding for n in _unconditional(statement)}
     ends = [n.lineno for n in function.of(ast.Return)] + [n.lineno for n in function.of(ast.Yield)]
     for node, name in calls:
         if node not in always or any(line < node.lineno for line in ends):

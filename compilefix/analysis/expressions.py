@@ -68,7 +68,7 @@ class Expressions(Calls):
 
     def _computes(self, node: ast.expr) -> bool:
         """Whether an expression is an operation, which records gradients or does not, and not just a name."""
-        if isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
             return self.facts.value(node.value).may_be(Kind.TENSOR)
         return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call)
 
@@ -83,6 +83,13 @@ class Expressions(Calls):
             return value
         if node.id in self.locals:
             return values.UNKNOWN
+        item = self.module, node.id
+        known = self.inference.global_names.get(item)
+        if known is None:
+            known = self.inference.global_names[item] = self._global_name(node)
+        return known
+
+    def _global_name(self, node: ast.Name) -> Value:
         qualified = self.module.qualified(node)
         known = self.inference.module_global(self.module, node.id)
         if known is not None:
@@ -99,6 +106,12 @@ class Expressions(Calls):
         return replace(function, storage=_memory_of_names(found.node, env))
 
     def _named(self, name: str) -> Value:
+        known = self.inference.named.get(name)
+        if known is None:
+            known = self.inference.named[name] = self._what_is_named(name)
+        return known
+
+    def _what_is_named(self, name: str) -> Value:
         found = self.project.resolve(name)
         if isinstance(found, (Function, Class)):
             return replace(values.FUNCTION, ref=found.full_name)
@@ -425,7 +438,7 @@ _NUMBERS = frozenset({"math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "
 def _memory_of_names(node: ast.AST, env: Env) -> frozenset[str]:
     """The memory of what the names in a lambda or nested function stand for."""
     names = (n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-    return frozenset[str]().union(*(memory_of(env[name]) for name in names if name in env))
+    return values.NOTHING.union(*(memory_of(env[name]) for name in names if name in env))
 
 
 def _items_apart(made: Value) -> Value:
@@ -448,8 +461,8 @@ def _holding(made: Value, parts: Sequence[Value]) -> Value:
         return replace(made, storage=parts[0].storage, leaves=parts[0].leaves)
     return replace(
         made,
-        storage=frozenset[str]().union(*(p.storage for p in parts)),
-        leaves=frozenset[str]().union(*(p.leaves for p in parts)),
+        storage=values.NOTHING.union(*[p.storage for p in parts]),
+        leaves=values.NOTHING.union(*[p.leaves for p in parts]),
     )
 
 

@@ -55,9 +55,14 @@ class FunctionFacts:
 
 
 class ProjectFacts(Protocol):
-    """What the walk through one function asks about the rest of the project."""
+    """What the walk through one function asks about the rest of the project.
+
+    named: what dotted names stand for, and global_names: what names of modules do, as far as that was asked for.
+    """
 
     project: Project
+    named: dict[str, Value]
+    global_names: dict[tuple[Module, str], Value]
 
     def attribute(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
@@ -19,7 +18,7 @@ from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.summaries import memory_of
-from compilefix.analysis.values import Kind, Value, join_all, static, tensor
+from compilefix.analysis.values import Kind, Value, join_all, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module, Project
 
@@ -34,6 +33,8 @@ class Inference:
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.named: dict[str, Value] = {}
+        self.global_names: dict[tuple[Module, str], Value] = {}
         self._facts: dict[Function, FunctionFacts] = {}
         self._attributes = Attributes(self)
         self._active: list[Function] = []
@@ -63,7 +64,7 @@ class Inference:
         """The value that a call of the function returns, for any arguments; unknown for a recursive call."""
         if function in self._active or len(self._active) > _MAX_DEPTH:
             declared = self._declared(function)
-            return values.replace(declared, storage=values.UNKNOWN.storage) if not declared.is_static else declared
+            return replace(declared, storage=values.UNKNOWN.storage) if not declared.is_static else declared
         declared = values.NONE if function.node.name == "__init__" else self._declared(function)
         if _says_all(declared, function):
             return declared
@@ -188,7 +189,7 @@ class Inference:
 def _completed(found: Value, declared: Value) -> Value:
     """What a function was found to return, with what only its annotation says, item by item of a tuple."""
     if found.is_unknown:
-        return found if declared.is_unknown else values.replace(declared, storage=memory_of(found))
+        return found if declared.is_unknown else replace(declared, storage=memory_of(found))
     if found.elements is None or declared.elements is None or len(found.elements) != len(declared.elements):
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))
@@ -212,7 +213,7 @@ def _table(node: ast.Dict, module: Module, inference: Inference) -> Value | None
     classes = [replace(values.FUNCTION, ref=cls.full_name) for cls in found if isinstance(cls, Class)]
     if not classes or len(classes) < len(found):
         return None
-    item = values.replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))
+    item = replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))
     return values.container(item, ref="dict")
 
 
@@ -245,9 +246,9 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
         return replace(values.FUNCTION, ref=f"logging.Logger.{node.attr}") if logger else values.UNKNOWN
     if isinstance(node, ast.Dict):
         held = _table(node, module, inference) or values.container()
-        return values.replace(held, storage=frozenset({f"global.{module.name}"}))
+        return replace(held, storage=frozenset({f"global.{module.name}"}))
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return values.replace(values.container(), storage=frozenset({f"global.{module.name}"}))
+        return replace(values.container(), storage=frozenset({f"global.{module.name}"}))
     if isinstance(node, ast.UnaryOp | ast.BinOp):
         return (
             values.STATIC

@@ -29,7 +29,7 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
         divides = isinstance(op, ast.Div)
         return elementwise([left, right], place, "float" if divides else "promote")
     pair = (left, right)
-    if any(v.is_unknown for v in pair):
+    if left.is_unknown or right.is_unknown:
         return replace(
             values.UNKNOWN,
             kinds=unsure(pair),
@@ -57,6 +57,8 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
     return values.UNKNOWN
 
 
+_TENSOR = frozenset({Kind.TENSOR})
+_NUMBERS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE})
 _COMPUTED = frozenset({Kind.TENSOR, Kind.NDARRAY})
 
 
@@ -72,32 +74,29 @@ def unsure(operands: Sequence[Value]) -> frozenset[Kind]:
 
 def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
     """The result of a pointwise operation with broadcasting; `rule` is the dtype rule of the API table."""
-    tensors = [v for v in operands if v.may_be(Kind.TENSOR) and not v.is_unknown]
-    unknown = [v for v in operands if v.is_unknown or v.is_(Kind.NDARRAY)]
+    unknown = [v for v in operands if Kind.UNKNOWN in v.kinds or v.is_(Kind.NDARRAY)]
+    tensors = [v for v in operands if Kind.TENSOR in v.kinds and Kind.UNKNOWN not in v.kinds]
+    only = [v for v in tensors if v.is_tensor]
     ranked = [v.rank for v in tensors]
     rank = (
         None
-        if unknown or None in ranked or any(not v.is_tensor for v in tensors)
+        if unknown or None in ranked or len(only) < len(tensors)
         else max((r for r in ranked if r is not None), default=None)
     )
-    certain = any(v.certain and v.is_tensor for v in tensors)
+    certain = any(v.certain for v in only)
     big = [v for v in tensors if v.rank != 0]
     shape_id: str | None = None
     ids = {v.shape_id for v in big}
-    if not unknown and all(v.is_tensor for v in tensors):
+    if not unknown and len(only) == len(tensors):
         if len(ids) == 1:
             shape_id = next(iter(ids))
         if shape_id is None:
             shape_id = place
     dtype, dtype_id = pointwise_dtype(operands, tensors, big, rule, bool(unknown))
     dtype_id = dtype_id or f"dtype {place}"
-    leaves = frozenset[str]().union(*(v.leaves for v in operands))
-    kinds = (
-        frozenset({Kind.TENSOR})
-        if any(v.is_tensor for v in tensors) or not tensors
-        else tensors[0].kinds - values.NONE.kinds
-    )
-    has_dims = any(v.is_tensor and v.dimensioned for v in tensors)
+    leaves = values.NOTHING.union(*[v.leaves for v in operands])
+    kinds = _TENSOR if only or not tensors else tensors[0].kinds - values.NONE.kinds
+    has_dims = any(v.dimensioned for v in only)
     result = tensor(
         dtype=dtype,
         dtype_id=dtype_id,
@@ -108,11 +107,10 @@ def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
         storage=frozenset({place}),
         leaves=leaves,
     )
-    return replace(
-        result,
-        kinds=kinds if kinds <= frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE}) else result.kinds,
-        declared=bool(tensors) and all(v.declared for v in tensors),
-    )
+    declared = bool(tensors) and all(v.declared for v in tensors)
+    if kinds is _TENSOR and not declared:
+        return result
+    return replace(result, kinds=kinds if kinds <= _NUMBERS else result.kinds, declared=declared)
 
 
 def tensor_attribute(attr: str, base: Value, place: str) -> Value:
@@ -199,11 +197,11 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
 
 def opaque(place: str, operands: Sequence[Value]) -> Value:
     """The result of a call of which nothing is known: it may share the memory of all operands, and any handed on."""
-    storage = frozenset({place, LEAKED}).union(*(v.storage for v in operands))
+    storage = frozenset({place, LEAKED}).union(*[v.storage for v in operands])
     return replace(
         values.UNKNOWN,
         storage=storage,
-        leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in operands)),
+        leaves=frozenset({f"?{place}"}).union(*[v.leaves for v in operands]),
     )
 
 

@@ -32,14 +32,25 @@ def from_summary(
         shared: list[Value] = list(operands)
         if arguments is not None:
             shared = [v for name, parts in arguments.items() if f"param:{name}" in tokens for v in parts]
-        held = frozenset(f"self.{place}" for t in tokens if kept or t.startswith(("self.", "global.")))
-        held |= tokens if closure else tokens & {ANY_MEMORY, LEAKED}
-        if any(t.startswith("self.") for t in tokens):
+        own = outside = False
+        for token in tokens:
+            if token.startswith("self."):
+                own = True
+            elif token.startswith("global."):
+                outside = True
+        held = {place}
+        if own or outside or (kept and tokens):
+            held.add(f"self.{place}")
+        held |= tokens if closure else tokens & _ANYTHING
+        if own:
             held |= {ANY_OWN} if owner is None or owner.storage == OWN else {ANY_OTHER} | owner.storage
-        return frozenset({place}).union(held, *(v.storage for v in shared))
+        return frozenset(held.union(*[v.storage for v in shared]))
 
-    leaves = extra.union(*(v.leaves for v in operands))
+    leaves = extra.union(*[v.leaves for v in operands])
     return _adopted(summary, place, storage_of, leaves)
+
+
+_ANYTHING = frozenset({ANY_MEMORY, LEAKED})
 
 
 def _adopted(
@@ -75,13 +86,18 @@ def _apart(item: Value) -> Value:
 
 def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mapping[str, Value] | None:
     """The arguments of a call by the callee's parameters; None where stars or surplus arguments hide which is which."""
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        return None
+    for argument in node.args:
+        if argument.__class__ is ast.Starred:
+            return None
     bound = callee.cls is not None and callee.parent is None and not callee.is_static
     parameters = [p.arg for p in callee.parameters[1 if bound else 0 :]]
-    if len(node.args) > len(parameters) or any(k.arg not in parameters for k in node.keywords):
+    if len(node.args) > len(parameters):
         return None
-    names = [*parameters[: len(node.args)], *(k.arg for k in node.keywords if k.arg is not None)]
+    names = parameters[: len(node.args)]
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg not in parameters:
+            return None
+        names.append(keyword.arg)
     return dict(zip(names, operands, strict=False))
 
 
@@ -129,5 +145,7 @@ def is_super(node: ast.expr) -> bool:
 
 def memory_of(value: Value) -> frozenset[str]:
     """The memory that a value or an item of it may share."""
+    if value.elements is None and value.element is None:
+        return value.storage
     parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
-    return value.storage.union(*(memory_of(p) for p in parts))
+    return value.storage.union(*map(memory_of, parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
@@ -121,8 +121,7 @@ FLOAT_ONLY_FUNCTIONS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class TorchCall:
+class TorchCall(NamedTuple):
     """One call of an entry of the API table.
 
     name: the full name of a function, the bare name of a method.
@@ -165,14 +164,14 @@ class TorchCall:
 
 def torch_result(call: TorchCall) -> Value:
     """The result of a torch function or method."""
-    api, args, first = call.api, call.args, call.first
+    api, args, first, bare = call.api, call.args, call.first, call.bare
     if call.name in _OF_NUMBERS and len(args) > 1 and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args[:2]):
         return opaque(call.place, args)
     if api.rank == "reduce_or_broadcast" and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_tensor:
         return opaque(call.place, args)  # of a tensor it gives the greater elements, of a number values and indices
-    if call.bare.startswith("atleast_") and (len(args) != 1 or not first.is_tensor):
+    if bare.startswith("atleast_") and (len(args) != 1 or not first.is_tensor):
         return opaque(call.place, args)  # of several tensors, or a list of them, it gives a tuple
-    if call.bare in FORMS and (several := by_arguments(call.bare, args, call.keywords, call.place)) is not None:
+    if bare in FORMS and (several := by_arguments(bare, args, call.keywords, call.place)) is not None:
         return several if not several.is_unknown else opaque(call.place, args)
     if call.name in ("torch.cat", "torch.stack", "torch.concat") and first.is_(Kind.CONTAINER):
         first = first.element if first.element is not None else values.UNKNOWN
@@ -193,9 +192,9 @@ def torch_result(call: TorchCall) -> Value:
         storage = first.storage
     elif api.maybe_view or call.may_write_first:
         storage = storage | first.storage
-    if call.bare == "set_":
+    if bare == "set_":
         storage = storage.union(*(v.storage for v in args))
-    if call.bare == "from_numpy":
+    if bare == "from_numpy":
         storage = storage | first.storage
     if "out" in call.keywords:
         storage = storage | call.keywords["out"].storage
@@ -206,7 +205,7 @@ def torch_result(call: TorchCall) -> Value:
         operands = [*args, *call.keywords.values()]
         rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
         result = elementwise(operands, call.place, rule)
-        if call.bare in ("complex", "polar"):
+        if bare in ("complex", "polar"):
             result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")
         elif dtype_class(api.dtype) is not None and api.dtype != "bool":
             # `float_power` computes in double precision, with complex numbers in complex128.
@@ -226,10 +225,10 @@ def torch_result(call: TorchCall) -> Value:
     same_shape = (
         api.rank == "same"
         and not first.is_unknown
-        and ((api.pointwise and call.bare not in _MOVES_DIMENSIONS) or call.bare in _KEEPS_SHAPE)
+        and ((api.pointwise and bare not in _MOVES_DIMENSIONS) or bare in _KEEPS_SHAPE)
     )
     dtype, dtype_id = _dtype(call, first)
-    if isinstance(returns, tuple) and call.bare in ("max", "min"):
+    if isinstance(returns, tuple) and bare in ("max", "min"):
         dtype, dtype_id = first.dtype, first.dtype_id  # along a dimension they take from one tensor
     result = tensor(
         dtype=dtype,
@@ -241,14 +240,14 @@ def torch_result(call: TorchCall) -> Value:
         storage=storage,
         leaves=leaves,
     )
-    if call.bare in _SHAPE_OF_SECOND and first.is_tensor:
+    if bare in _SHAPE_OF_SECOND and first.is_tensor:
         result = replace(result, dtype=first.dtype, dtype_id=first.dtype_id)
         if len(args) == 2 and args[1].is_tensor:
             shape = args[1]
             result = replace(result, rank=shape.rank, shape_id=shape.shape_id, has_dims=shape.dimensioned)
     made = shaped(returns, result)
     if made.elements is not None:
-        return replace(made, elements=with_indices(call.bare, made.elements, result.rank))
+        return replace(made, elements=with_indices(bare, made.elements, result.rank))
     return made
 
 
@@ -273,7 +272,7 @@ def _leaves(call: TorchCall) -> frozenset[str]:
         return frozenset()
     if call.name in ("torch.tensor", "new_tensor") and "requires_grad" not in call.keywords:
         return frozenset()  # it copies numbers, and those of a tensor without its gradient
-    leaves = frozenset[str]().union(*(v.leaves for v in (*call.args, *call.keywords.values())))
+    leaves = values.NOTHING.union(*[v.leaves for v in (*call.args, *call.keywords.values())])
     if bare == "view" and leaves and _may_view_as_dtype(call):
         return leaves | {f"?{call.place}"}  # of integers there is no gradient
     return leaves

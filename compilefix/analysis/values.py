@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 
@@ -33,10 +34,16 @@ class Const:
     value: bool | int | float | complex | str | bytes | None
 
 
+NOTHING: frozenset[str] = frozenset()
+"""No memory, no tensors. To write `frozenset[str]()` in its place takes ten times as long."""
+_new = object.__new__
+_set = object.__setattr__
+
+
 def replace(value: Value, **changes: Any) -> Value:
     """`dataclasses.replace` for values, without running the constructor: it is called for every expression."""
-    new = object.__new__(Value)
-    object.__setattr__(new, "__dict__", value.__dict__ | changes)
+    new = _new(Value)
+    _set(new, "__dict__", value.__dict__ | changes)
     return new
 
 
@@ -71,8 +78,8 @@ class Value:
     ref: str | None = None
     inplace: bool = False
     origin: bool = False
-    storage: frozenset[str] = frozenset()
-    leaves: frozenset[str] = frozenset()
+    storage: frozenset[str] = NOTHING
+    leaves: frozenset[str] = NOTHING
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -84,7 +91,10 @@ class Value:
 
     def is_(self, *kinds: Kind) -> bool:
         """Whether the value is proved to have one of these kinds."""
-        return bool(self.kinds) and self.kinds.issubset(kinds)
+        for kind in self.kinds:
+            if kind not in kinds:
+                return False
+        return bool(self.kinds)
 
     def may_be(self, kind: Kind) -> bool:
         """Whether the value may have this kind; an unknown value may have any."""
@@ -93,7 +103,8 @@ class Value:
     @property
     def is_tensor(self) -> bool:
         """Whether the value is a tensor on every run."""
-        return self.kinds == _TENSOR
+        kinds = self.kinds
+        return kinds is _TENSOR or kinds == _TENSOR
 
     @property
     def sometimes_tensor(self) -> bool:
@@ -156,12 +167,14 @@ CLASSES = frozenset({Kind.CALLABLE, Kind.UNKNOWN})
 """The kinds of a class out of a table: its `elements` are the classes that are known to be in it."""
 OBJECTS = frozenset({Kind.OBJECT, Kind.UNKNOWN})
 """The kinds of an object of such a class: its `elements` are an object of each."""
-NONE = Value(frozenset({Kind.NONE}), const=Const(None))
+_NONE = frozenset({Kind.NONE})
+NONE = Value(_NONE, const=Const(None))
 STATIC = Value(frozenset({Kind.STATIC}))
 BOOL = Value(frozenset({Kind.STATIC}), dtype="bool")
 SIZE = Value(frozenset({Kind.SIZE}), dtype="int")
 SHAPE = Value(frozenset({Kind.CONTAINER}), element=SIZE, ref="torch.Size")
 NDARRAY = Value(frozenset({Kind.NDARRAY}))
+ANY_OBJECT = Value(OBJECT)
 FUNCTION = Value(frozenset({Kind.CALLABLE}))
 _ANY_TENSOR = Value(_TENSOR)
 _NUMBER = Value(frozenset({Kind.NUMBER}))
@@ -209,7 +222,16 @@ def static(value: complex | str | bytes | None) -> Value:
     """A Python constant."""
     if value is None:
         return NONE
+    return _kept_static(value) if value.__class__ in _EXACT else _static(value)
+
+
+def _static(value: complex | str | bytes) -> Value:
     return replace(STATIC, dtype=_NUMBERS.get(value.__class__), const=Const(value))
+
+
+# The same constants stand everywhere. 0.0 and -0.0 are equal and are different constants.
+_EXACT = frozenset({bool, int, str})
+_kept_static = lru_cache(maxsize=4096, typed=True)(_static)
 
 
 def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:
@@ -260,49 +282,54 @@ def of_other(tokens: frozenset[str]) -> frozenset[str]:
 
 def join(a: Value, b: Value) -> Value:
     """What holds of a value that is one of the two: what both agree on."""
-    if a == b:
+    if a is b:
         return a
-    none_a, none_b = a.kinds == NONE.kinds, b.kinds == NONE.kinds
-    if none_a or none_b:
-        other = b if none_a else a
-        return replace(other, kinds=a.kinds | b.kinds, const=None)
+    # One of the hottest functions: the fields are read, and the result is made, without the detour over attributes.
+    x, y = a.__dict__, b.__dict__
+    if x == y:
+        return a
+    kinds_a, kinds_b = x["kinds"], y["kinds"]
+    if kinds_a == _NONE or kinds_b == _NONE:
+        return replace(b if kinds_a == _NONE else a, kinds=kinds_a | kinds_b, const=None)
+    items_a, items_b = x["elements"], y["elements"]
+    item_a, item_b = x["element"], y["element"]
     elements = None
-    if a.elements is not None and b.elements is not None and len(a.elements) == len(b.elements):
-        elements = tuple(join(x, y) for x, y in zip(a.elements, b.elements, strict=True))
-    element = a.element
-    if a.element is not None and b.element is not None:
-        element = join(a.element, b.element)
-    elif a.element is None:
-        element = b.element
-    if _holds_unknown(a) or _holds_unknown(b):
+    if items_a is not None and items_b is not None and len(items_a) == len(items_b):
+        elements = tuple(map(join, items_a, items_b))
+    if item_a is None and Kind.CONTAINER in kinds_a and items_a != ():
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
-    if (a.ref == "dict") != (b.ref == "dict"):
+    elif item_b is None and Kind.CONTAINER in kinds_b and items_b != ():
+        element = None
+    elif (x["ref"] == "dict") != (y["ref"] == "dict"):
         element = None  # one gives its keys where the other gives its items
-    return replace(
-        a,
-        kinds=a.kinds | b.kinds,
-        dtype=a.dtype if a.dtype == b.dtype else None,
-        dtype_id=a.dtype_id if a.dtype_id == b.dtype_id else None,
-        rank=a.rank if a.rank == b.rank else None,
-        has_dims=a.dimensioned and b.dimensioned,
-        shape_id=a.shape_id if a.shape_id == b.shape_id else None,
-        certain=a.certain and b.certain,
-        declared=(a.declared or Kind.TENSOR not in a.kinds)
-        and (b.declared or Kind.TENSOR not in b.kinds)
-        and (a.declared or b.declared),
-        const=a.const if _same_const(a.const, b.const) else None,
-        element=element,
-        elements=elements,
-        ref=a.ref if a.ref == b.ref else None,
-        inplace=a.inplace or b.inplace,
-        origin=a.origin and b.origin,
-        storage=a.storage | b.storage,
-        leaves=a.leaves | b.leaves,
-    )
-
-
-def _holds_unknown(value: Value) -> bool:
-    return value.element is None and Kind.CONTAINER in value.kinds and value.elements != ()
+    elif item_a is not None and item_b is not None:
+        element = join(item_a, item_b)
+    else:
+        element = item_b if item_a is None else item_a
+    declared_a, declared_b = x["declared"], y["declared"]
+    new = _new(Value)
+    fields = {
+        "kinds": kinds_a | kinds_b,
+        "dtype": x["dtype"] if x["dtype"] == y["dtype"] else None,
+        "dtype_id": x["dtype_id"] if x["dtype_id"] == y["dtype_id"] else None,
+        "rank": x["rank"] if x["rank"] == y["rank"] else None,
+        "has_dims": a.dimensioned and b.dimensioned,
+        "shape_id": x["shape_id"] if x["shape_id"] == y["shape_id"] else None,
+        "certain": x["certain"] and y["certain"],
+        "declared": (declared_a or Kind.TENSOR not in kinds_a)
+        and (declared_b or Kind.TENSOR not in kinds_b)
+        and (declared_a or declared_b),
+        "const": x["const"] if _same_const(x["const"], y["const"]) else None,
+        "element": element,
+        "elements": elements,
+        "ref": x["ref"] if x["ref"] == y["ref"] else None,
+        "inplace": x["inplace"] or y["inplace"],
+        "origin": x["origin"] and y["origin"],
+        "storage": x["storage"] | y["storage"],
+        "leaves": x["leaves"] | y["leaves"],
+    }
+    _set(new, "__dict__", x | fields)
+    return new
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
 from compilefix.analysis.values import CONTAINER, UNKNOWN, Value, join, may_share, replace
@@ -36,6 +36,7 @@ class Walk(ABC):
         self.grad_modes = 0
         self.dropped: ast.expr | None = None
         self.assigned_storage: set[str] = set()
+        self._assigned_before = 0
         self.escaped: frozenset[str] = frozenset()
         self.reshaped: set[str] = set()
         self.unstable, self.locals = _bindings(function)
@@ -56,11 +57,10 @@ class Walk(ABC):
         """The name in an environment of a name or of an attribute of `self`; None for other expressions."""
         if isinstance(node, ast.Name):
             return node.id
-        if isinstance(node, ast.NamedExpr):
-            return node.target.id
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.self_name:
-            return f"{self.self_name}.{node.attr}"
-        return None
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            return f"{owner.id}.{node.attr}" if isinstance(owner, ast.Name) and owner.id == self.self_name else None
+        return node.target.id if isinstance(node, ast.NamedExpr) else None
 
     def place(self, node: ast.AST) -> str:
         """Names an expression of this function, for the ids and the memory of what it makes."""
@@ -72,7 +72,14 @@ class Walk(ABC):
 
     def escapes(self, operands: Sequence[Value]) -> None:
         """Code of the project was called: it may have put these into attributes, and what was put there before."""
-        self.escaped = self.escaped.union(self.assigned_storage, *(v.storage for v in operands))
+        # Most of it is known: a large set is made anew only for what is not.
+        escaped = self.escaped
+        new: list[Collection[str]] = [v.storage for v in operands if not v.storage <= escaped]
+        if len(self.assigned_storage) != self._assigned_before:
+            self._assigned_before = len(self.assigned_storage)  # nothing is ever taken out
+            new.append(self.assigned_storage)
+        if new:
+            self.escaped = escaped.union(*new)
 
     def changed(self, container: Value, item: Value | None, env: Env) -> None:
         """A container was changed in place, under whatever name: `item` was put in, None where that is not known."""

@@ -108,7 +108,7 @@ class WriteAnalysis(CallWrites):
         """The memory that code outside the function may get at, because the function has handed it on or stored it."""
         known = self._leaked.get(facts.function)
         if known is None or known[0] is not facts:
-            found = frozenset[str]().union(*(does.keeps for does in self._of_nodes(facts).values()))
+            found = NOTHING.union(*(does.keeps for does in self._of_nodes(facts).values()))
             known = self._leaked[facts.function] = facts, found
         return known[1]
 

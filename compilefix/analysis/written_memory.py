@@ -51,7 +51,7 @@ def unknown_call(given: Iterable[Value]) -> Writes:
 
 def memory_of_all(given: Iterable[Value]) -> frozenset[str]:
     """The memory that one of several values or an item of one may share."""
-    return frozenset[str]().union(*map(memory_of, given))
+    return NOTHING.union(*map(memory_of, given))
 
 
 def is_outside(value: Value) -> bool:
