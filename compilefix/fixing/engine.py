@@ -23,6 +23,7 @@ from compilefix.fixing.workers import look_at
 from compilefix.source.config import Config
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.index import Project
+from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
 
@@ -186,7 +187,7 @@ def _apply(
 
 
 def rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> SourceFile | None:
-    """The file with these fixes and their imports, None where they cannot be made."""
+    """The file with these fixes and their imports, None where they cannot be made, or read a name that is not there."""
     # LibCST is slow to import, and most runs rewrite nothing.
     import libcst as cst
 
@@ -199,9 +200,20 @@ def rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> Sou
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ast.parse(text)
+            if _new_names(file.text, text):
+                return None
     except (EditError, SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, RecursionError):
         return None
     return replace(file, text=text)
+
+
+def _new_names(before: str, after: str) -> frozenset[str]:
+    """The names that a rewritten module reads, and that it does not have; the helper's is imported at the end."""
+    try:
+        known = unbound_names(before)
+    except SyntaxError:
+        return frozenset()  # Python itself refuses the file: nothing runs in it that a fix could break
+    return unbound_names(after) - known - {"emit"}
 
 
 def _line_length(text: str) -> int:

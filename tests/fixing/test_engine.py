@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+TEXT = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        a = x.sin()
+        b = x.cos()
+        return a + b
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "made"),
+    [("{x}.tan()", ["a = x.tan()", "b = x.cos()"]), ("{x}[mask]", ["a = x.sin()", "b = x.cos()"])],
+)
+def test_no_fix_reads_a_name_that_is_not_there(code: str, made: list[str], tmp_path: Path) -> None:
+    class Sine(Rule):
+        code = "CF999"
+        name = "sine"
+        summary = "a sine"
+
+        def find(self, scope: Scope) -> Iterator[Finding]:
+            for node in scope.of(ast.Call):
+                if isinstance(node.func, ast.Attribute) and node.func.attr == "sin":
+                    yield self.fixed(scope, node, "a sine", Fix((scope.edit(node, code, x=node.func.value),)))
+
+    file = SourceFile(tmp_path / "net.py", "net", TEXT)
+    outcome = run([file], Config(root=tmp_path), rules=[Sine])
+    assert [f.code for f in outcome.findings] == ["CF999"]
+    after = next((change.after for change in outcome.patchset), TEXT)
+    assert [line.strip() for line in after.splitlines()[5:7]] == made
