@@ -22,7 +22,11 @@ class HintWords:
         self._bits = {hint: 1 << number for number, hint in enumerate(hints)}
         self._known: dict[str, int] = {}
         self._rules = [
-            (rule, sum(self._bits.get(hint, 0) for hint in rule.hints), tuple(h for h in rule.hints if h not in hints))
+            (
+                rule,
+                sum(self._bits.get(hint, 0) for hint in set(rule.hints)),
+                tuple(h for h in rule.hints if h not in hints),
+            )
             for rule in rules
         ]
 

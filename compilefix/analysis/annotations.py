@@ -95,7 +95,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
     if last in _CONTAINERS:
         return values.container()
     if name == "logging.Logger":
-        return Value(frozenset({Kind.OBJECT}), ref=name)
+        return replace(values.ANY_OBJECT, ref=name)
     found = project.resolve(name)
     if isinstance(found, Class):
         if any(isinstance(a, str) and a in _TENSOR_TYPES for a in project.ancestors(found)):
