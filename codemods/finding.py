@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Effect = Literal["break", "recompile", "sync", "slow", "none"]
@@ -43,13 +43,21 @@ class Edit:
 
     `template` is Python code in which `{name}` stands for the original node at `parts[name]`, taken over with its
     own formatting and comments. Literal braces are doubled, as in `str.format`. A statement line that consists of
-    one placeholder stands for the statement in that span. An empty template removes the statement.
+    one placeholder stands for the statement in that span. An empty template removes the statement. Where the target of
+    a statement is empty, the template stands before the statement that begins there.
     """
 
     target: Span
     template: str
     parts: tuple[tuple[str, Span], ...] = ()
     statement: bool = False
+
+    @property
+    def inserts(self) -> bool:
+        """Whether the template stands before a statement, and replaces nothing."""
+        return self.statement and self.target == replace(
+            self.target, end_line=self.target.line, end_column=self.target.column
+        )
 
 
 @dataclass(frozen=True)

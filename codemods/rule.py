@@ -156,6 +156,12 @@ class Scope:
             isinstance(node, ast.stmt),
         )
 
+    def before(self, node: ast.stmt, template: str, **parts: ast.AST) -> Edit:
+        """Statements before one of the original; not before an `elif`, which is no statement by itself."""
+        start = self.span(node)
+        place = Span(start.line, start.column, start.line, start.column)
+        return Edit(place, template, tuple((name, self.span(part)) for name, part in parts.items()), True)
+
 
 def span_of(node: ast.AST, lines: Sequence[str]) -> Span:
     """Where a node of a module with these lines stands, in code points."""

@@ -7,7 +7,7 @@ does nothing on the other side and the `if` can go. Else each statement that has
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import written_always
@@ -24,6 +24,7 @@ from compilefix.codemods.control_flow.guarded_writes import (
 from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
+from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -65,6 +66,36 @@ def without_guard(node: ast.If, body: Sequence[ast.stmt], scope: Scope, template
     if not fixed:
         return "\n".join(lines)
     return f"if {' and '.join(template.use(part) for part in fixed)}:\n" + "\n".join(f"    {line}" for line in lines)
+
+
+def without_size_guard(node: ast.If, selected: ast.expr, scope: Scope, template: Template) -> str | None:
+    """The block behind `if len(rows) > 0`, where it only writes to the selected rows; None where it does more."""
+    masks = list(empty_with(selected, scope))
+    block = _Block(node, scope, template, masks)
+    if not masks or not _all_select(node.body, block):
+        return None
+    failing = needs_elements(node.body, masks, node, scope)
+    if failing is not None:
+        template.refuse([Obstacle(f"`{snippet(failing)}` fails where nothing is selected")])
+    return "\n".join(template.use(statement) for statement in node.body)
+
+
+def empty_with(selected: ast.expr, scope: Scope) -> Iterator[Mask]:
+    """The indices that select nothing where a tensor has no rows: its own name, and those it is one of."""
+    if not isinstance(selected, ast.Name):
+        return
+    stores = scope.names(selected.id, stores=True)
+    target = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    places = target.elts if isinstance(target, ast.Tuple) else stores
+    for name in places:
+        if isinstance(name, ast.Name) and len(scope.names(name.id, stores=True)) == 1:
+            yield Mask(ast.dump(ast.Name(name.id, ast.Load())), frozenset({name.id}), True, True)
+    value = target.value if isinstance(target, ast.Assign) and target.targets == stores else None
+    mask = whole_mask(value, scope) if isinstance(value, ast.Subscript) else None
+    if mask is not None:  # rows = x[mask]
+        names = frozenset(n.id for n in ast.walk(mask.node) if isinstance(n, ast.Name))
+        if all(len(scope.names(name, stores=True)) <= 1 for name in names):
+            yield Mask(ast.dump(mask.node), names, True, True)
 
 
 def selected_statement_by_statement(

@@ -1,7 +1,7 @@
 """Writes behind `if mask.any()` that change only what the mask selects, so that they may be made always.
 
     x[mask] = v        x[mask] += v        x[:, mask, 0] = y[mask] * 2        x.masked_fill_(mask, v)
-    x.copy_(torch.where(mask, v, x))
+    x.copy_(torch.where(mask, v, x))       x.index_add_(0, rows, v)
 
 Where the mask selects nothing such a write is none: what is put there has no elements, or fits any number of them.
 """
@@ -25,6 +25,7 @@ _OF_SOME_ELEMENTS = frozenset(
     {"max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "quantile", "kthvalue", "mode"}
 )
 """Reductions that raise where there are no elements."""
+_AT_ROWS = frozenset({"index_add_", "index_copy_", "index_fill_"})
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,9 @@ def guarded_write(statement: ast.stmt, masks: Sequence[Mask], around: ast.If, sc
     fills = method == "masked_fill_" and len(call.args) == 2 and is_number(call.args[1], scope)
     if fills and selects_nothing(call.args[0], usable):
         return GuardedWrite(statement, around, memory, call.args[0], call.args[1])
+    listed = method in _AT_ROWS and len(call.args) == 3 and is_number(call.args[0], scope)
+    if listed and selects_nothing(call.args[1], usable):
+        return GuardedWrite(statement, around, memory, call.args[1], call.args[2])
     if method == "copy_" and len(call.args) == 1:
         put = _kept_elsewhere(call.args[0], memory, usable, scope)
         if put is not None:
@@ -154,7 +158,7 @@ class _Selected:
         return _selects(node, self.masks, self.scope) or any(map(self.makes, ast.iter_child_nodes(node)))
 
 
-def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.If, scope: Scope) -> ast.expr | None:
+def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.AST, scope: Scope) -> ast.expr | None:
     """What a guarded block computes of the selected elements, and raises where there are none: `x[mask].max()`."""
     selected = _Selected(masks, _selected_names(masks, around, scope), scope)
     for node in (n for root in nodes for n in ast.walk(root)):
@@ -192,7 +196,7 @@ def _reduces(function: Function, scope: Scope, seen: set[Function]) -> bool:
     return any(map(_reduces_whole, calls)) or any(_reduces(f, scope, seen) for f in inner if f is not None)
 
 
-def _selected_names(masks: Sequence[Mask], around: ast.If, scope: Scope) -> set[str]:
+def _selected_names(masks: Sequence[Mask], around: ast.AST, scope: Scope) -> set[str]:
     """The names that a guarded block gives values of as many elements as the mask selects."""
     given = [(ts, v) for n in ast.walk(around) for ts, v in [_given(n)] if v is not None]
     found: set[str] = set()

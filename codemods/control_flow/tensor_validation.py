@@ -224,6 +224,14 @@ def _guarded(test: ast.expr, negated: bool, scope: Scope, template: Template) ->
     parts = list(_conjuncts(test, negated))
     first = next(i for i, (part, _) in enumerate(parts) if is_tensor_test(part, scope))
     before, rest = parts[:first], parts[first:]
+    fixed = [
+        one for one in rest if not is_tensor_test(one[0], scope) and scope.value(one[0]).is_(Kind.SIZE, Kind.STATIC)
+    ]
+    unproved = list(scope.legality.both_evaluated([part for part, _ in rest], scope.facts)) if fixed else []
+    if fixed and all(obstacle.assumption is not None for obstacle in unproved):
+        # What shapes say is asked first, as neither it nor the tensors can fail.
+        template.refuse(unproved)
+        before, rest = [*before, *fixed], [one for one in rest if one not in fixed]
     tests = [ast.UnaryOp(ast.Not(), part) if opposite else part for part, opposite in rest]
     if any(Kind.NUMBER in scope.value(part).kinds for part, _ in before):
         return "", [ast.UnaryOp(ast.Not(), test) if negated else test]

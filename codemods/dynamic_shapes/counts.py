@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.masks import is_mask
+from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -40,8 +44,11 @@ def _listed(node: ast.expr, scope: Scope) -> ast.expr | None:
     return tensor if is_mask(tensor, scope) and scope.value(tensor).rank != 0 else None
 
 
-def count_uses(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether a count may be a tensor where it is used: in arithmetic and comparisons."""
+def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False) -> Iterator[Obstacle]:
+    """Whether a count may be a tensor where it is used: in arithmetic and comparisons.
+
+    `raised` says that `raised_instead` writes the asserts.
+    """
     parent = scope.parents.get(node)
     if (
         isinstance(parent, ast.Assign)
@@ -51,14 +58,14 @@ def count_uses(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     ):
         name = parent.targets[0].id
         for use in scope.names(name):
-            yield from _count_use(use, scope)
+            yield from _count_use(use, scope, raised)
         if len(scope.names(name, stores=True)) != 1:
             yield Obstacle(f"`{name}` has other values too")
         return
-    yield from _count_use(node, scope)
+    yield from _count_use(node, scope, raised)
 
 
-def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]:
     parent = scope.parents.get(node)
     while isinstance(parent, ast.Tuple) and isinstance(scope.statement(node), ast.Return):
         parent = scope.parents.get(parent)
@@ -75,10 +82,90 @@ def _count_use(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
             return
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
         if not partner.is_tensor:
-            yield from _count_use(parent, scope)
-    elif isinstance(parent, ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp):
+            yield from _count_use(parent, scope, raised)
+        return
+    if plain_assert(node, scope) is not None and not raised:
+        yield Obstacle("with a tensor the assert would stand in the graph, and raise RuntimeError")
+    elif isinstance(
+        parent, ast.Assert | ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp
+    ):
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
     elif isinstance(parent, ast.FormattedValue) and any(isinstance(a, ast.Raise) for a in scope.ancestors(node)):
         return  # a tensor without dimensions is shown as the number
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")
+
+
+def names_of(asked: ast.expr, scope: Scope) -> list[ast.Name]:
+    """The reads of the name that a number is given."""
+    statement = scope.parents.get(asked)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    return scope.names(target.id) if isinstance(target, ast.Name) else []
+
+
+def plain_assert(node: ast.expr, scope: Scope) -> ast.Assert | None:
+    """The assert with a constant message that asks for an expression: Dynamo puts one on a tensor in the graph."""
+    statement = scope.statement(node)
+    if not isinstance(statement, ast.Assert) or not any(part is node for part in ast.walk(statement.test)):
+        return None
+    return statement if statement.msg is None or isinstance(statement.msg, ast.Constant) else None
+
+
+def raised_instead(asked: Mapping[ast.expr, str], scope: Scope) -> list[Edit]:
+    """Other code for expressions; an assert on one becomes an `if` that raises, which keeps the exception."""
+    edits: list[Edit] = []
+    written: set[ast.Assert] = set()
+    for node, code in asked.items():
+        statement = plain_assert(node, scope)
+        if statement is None:
+            edits += [scope.edit(node, code)] if code else []
+        elif statement not in written:
+            written.add(statement)
+            test = _Replaced(asked).visit(copy.deepcopy(statement.test, dict[int, Any](_kept(asked))))
+            opposite = _opposite_of(statement.test, asked, scope)
+            if opposite is not None:
+                test.ops = [opposite]
+            elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test = test.operand
+            else:
+                test = ast.UnaryOp(ast.Not(), test)
+            text = ast.unparse(test).replace("{", "{{").replace("}", "}}")
+            parts = {} if statement.msg is None else {"text": statement.msg}
+            lines = f"if {text}:\n    raise AssertionError({'{text}' if parts else ''})"
+            edits.append(scope.edit(statement, lines, **parts))
+    return edits
+
+
+def _opposite_of(test: ast.expr, asked: Mapping[ast.expr, str], scope: Scope) -> ast.cmpop | None:
+    """The operator of the opposite comparison; None where a side may be NaN, which passes neither."""
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+        return None
+    whole = (side in asked or scope.value(side).dtype == "int" for side in (test.left, *test.comparators))
+    opposite = _OPPOSITE.get(type(test.ops[0])) if all(whole) else None
+    return None if opposite is None else opposite()
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+}
+
+
+def _kept(asked: Mapping[ast.expr, str]) -> dict[int, ast.expr]:
+    """What a copy does not copy, as `deepcopy` takes it."""
+    return {id(node): node for node in asked}
+
+
+@dataclass(frozen=True)
+class _Replaced(ast.NodeTransformer):
+    """Code in the place of expressions."""
+
+    asked: Mapping[ast.expr, str]
+
+    def visit(self, node: ast.AST) -> Any:
+        code = self.asked.get(node) if isinstance(node, ast.expr) else None
+        return ast.parse(code, mode="eval").body if code else self.generic_visit(node)

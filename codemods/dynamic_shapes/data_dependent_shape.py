@@ -199,6 +199,11 @@ def _is_called(node: ast.expr, names: Collection[str], scope: Scope) -> bool:
     return scope.value(node).dtype in ("bool", None)
 
 
+def other_fixes(scope: Scope) -> Iterator[Finding]:
+    """What the rules for one form each say of the function."""
+    yield from _others(drafts_of(scope), scope)
+
+
 def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
     yield from MaskedReduction().findings(drafts, scope)

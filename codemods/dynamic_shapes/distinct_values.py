@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.counts import count_uses, raised_instead
+from compilefix.codemods.dynamic_shapes.definitions import reads_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -27,10 +28,13 @@ _CASTS = frozenset({"float", "double", "long", "int", "half", "to", "cumsum"})
 
 @dataclass(frozen=True)
 class Number:
-    """`n = len(torch.unique(x))`: the statement, what stands on its right, and the tensor."""
+    """How many different values a tensor has: `n = len(torch.unique(x))`, or that in another expression, or of a name.
 
-    statement: ast.Assign
-    asked: ast.expr
+    statement: where the tensor is sorted, or before which it is. asked: the expressions for the number.
+    """
+
+    statement: ast.stmt
+    asked: tuple[ast.expr, ...]
     tensor: ast.expr
 
 
@@ -49,45 +53,98 @@ class Groups:
 
 
 def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
-    """The statement that asks how many different values there are."""
+    """The places that ask how many different values there are, where nothing else is asked."""
     tensor = _tensor_of(node, {"sorted", "dim"}, scope)
-    parent = scope.parents.get(node)
-    if tensor is None or parent is None:
+    if tensor is None:
         return None
-    asked: ast.AST | None = None
-    if isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [node]:
-        asked = parent
-    elif isinstance(parent, ast.Attribute):
-        around = scope.parents.get(parent)
-        called = isinstance(around, ast.Call) and around.func is parent
-        if called and isinstance(around, ast.Call) and not around.keywords:
-            zero = [ast.unparse(a) for a in around.args] == ["0"]
-            if (parent.attr in ("numel", "nelement") and not around.args) or (parent.attr == "size" and zero):
-                asked = around
-        elif parent.attr == "shape" and isinstance(around, ast.Subscript) and ast.unparse(around.slice) == "0":
-            asked = around
-    statement = scope.parents.get(asked) if asked is not None else None
-    if (
-        isinstance(asked, ast.expr)
-        and isinstance(statement, ast.Assign)
-        and len(statement.targets) == 1
-        and isinstance(statement.targets[0], ast.Name)
-    ):
-        return Number(statement, asked, tensor)
-    return None
+    statement = scope.statement(node)
+    if isinstance(statement, ast.Assign) and statement.value is node and isinstance(statement.targets[0], ast.Name):
+        uses = reads_of(statement, scope) if len(statement.targets) == 1 else None
+        found = [length_of(use, scope) for use in uses or ()]
+        asked = tuple(one for one in found if one is not None)
+        return Number(statement, asked, tensor) if asked and len(asked) == len(found) else None
+    one = length_of(node, scope)
+    return Number(statement, (one,), tensor) if one is not None else None
 
 
-def number_edit(found: Number, template: Template, scope: Scope) -> Edit:
-    """The statement with the values sorted and the places counted where a new one begins."""
-    template.refuse(count_uses(found.asked, scope))
+def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
+    """The values sorted, and the places counted where a new one begins."""
+    for asked in found.asked:
+        template.refuse(count_uses(asked, scope, raised=True))
     template.refuse(_sortable(found.tensor, scope))
-    assert isinstance(found.statement.targets[0], ast.Name)
     ordered = free_name("ordered", scope)
-    lines = (
-        f"{ordered} = {torch_name(scope)}.sort({template.use(found.tensor, operand=True)}.flatten())[0]",
-        f"{found.statement.targets[0].id} = ({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)",
-    )
-    return scope.edit(found.statement, "\n".join(lines), **template.parts)
+    first = f"{ordered} = {torch_name(scope)}.sort({template.use(found.tensor, operand=True)}.flatten())[0]"
+    count = f"({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)"
+    statement = found.statement
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if isinstance(statement, ast.Assign) and isinstance(target, ast.Name) and statement.value in found.asked:
+        line = scope.edit(statement, f"{first}\n{target.id} = {count}", **template.parts)
+        return [line, *raised_instead(dict.fromkeys(scope.names(target.id), ""), scope)]
+    inside = set(ast.walk(statement))
+    if isinstance(target, ast.Name) and not any(asked in inside for asked in found.asked):
+        name = free_name(f"number_of_{target.id}", scope)  # the name was that of the values
+        line = scope.edit(statement, f"{first}\n{name} = {count}", **template.parts)
+        return [line, *raised_instead(dict.fromkeys(found.asked, name), scope)]
+    template.refuse(_moved_up(found, scope))
+    line = scope.before(statement, first, **template.parts)
+    return [line, *raised_instead(dict.fromkeys(found.asked, f"({count})"), scope)]
+
+
+def length_of(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The expression that asks how many elements there are along the only dimension: `len(x)`, `x.shape[0]`, ..."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return parent if scope.callee(parent) == "len" and parent.args == [node] else None
+    if not isinstance(parent, ast.Attribute):
+        return None
+    around = scope.parents.get(parent)
+    if isinstance(around, ast.Call) and around.func is parent and not around.keywords:
+        given = [ast.unparse(a) for a in around.args]
+        numbered = parent.attr in ("numel", "nelement") and not given
+        return around if numbered or (parent.attr == "size" and given in (["0"], ["-1"])) else None
+    first = isinstance(around, ast.Subscript) and parent.attr == "shape" and ast.unparse(around.slice) in ("0", "-1")
+    return around if first and isinstance(around, ast.expr) else None
+
+
+def _moved_up(found: Number, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the tensor may be sorted before the statement in which the number of its values is asked."""
+    statement, asked = found.statement, found.asked[0]
+    if isinstance(statement, ast.If):
+        held = any(part is asked for part in ast.walk(statement.test))
+        around = scope.parents.get(statement)
+        alone = not (isinstance(around, ast.If) and around.orelse == [statement])
+    else:
+        held = isinstance(statement, ast.Assert | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr)
+        alone = True
+    if not held or not alone:
+        yield Obstacle(f"give `{snippet(asked)}` a name on a line of its own")
+        return
+    inner: ast.AST = asked
+    for node in scope.ancestors(asked):
+        if isinstance(node, ast.stmt):
+            break
+        later = isinstance(node, ast.BoolOp | ast.Compare) and inner is not _first(node)
+        if isinstance(node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
+            yield Obstacle(f"give `{snippet(asked)}` a name on a line of its own")
+            return
+        if later and isinstance(node, ast.Compare) and len(node.ops) == 1:
+            later = False
+        if later or (isinstance(node, ast.IfExp) and inner is not node.test):
+            value = scope.facts.env_before.get(statement, {}).get(ast.unparse(found.tensor))
+            if not isinstance(found.tensor, ast.Name) or value is None or not (value.is_tensor and value.certain):
+                reason = f"`{snippet(asked)}` is asked on one way only, and `{snippet(found.tensor)}` may be no tensor"
+                yield Obstacle(f"{reason} on the other")
+                return
+        inner = node
+    for part in ast.walk(statement.test if isinstance(statement, ast.If) else statement):
+        writes = isinstance(part, ast.Call) and (scope.callee(part) or "").endswith("_")
+        if isinstance(part, ast.NamedExpr) or writes:
+            yield Obstacle(f"`{snippet(part)}` stands in the same statement")
+            return
+
+
+def _first(node: ast.BoolOp | ast.Compare) -> ast.expr:
+    return node.values[0] if isinstance(node, ast.BoolOp) else node.left
 
 
 def groups_of(node: ast.Call, scope: Scope) -> Groups | None:

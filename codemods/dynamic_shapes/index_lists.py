@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, raised_instead
 from compilefix.codemods.dynamic_shapes.definitions import reads_of
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.finding import Edit
@@ -24,31 +24,38 @@ _MAX_NAMES = 3
 
 @dataclass(frozen=True)
 class IndexList:
-    """The statement `rows = torch.where(mask)[0]`, the call in it, and the mask."""
+    """The statement `rows = torch.where(mask)[0]`, the call in it, and the mask.
+
+    flat: each place is one number; else, as `mask.nonzero()` gives it, as many as the mask has dimensions.
+    """
 
     statement: ast.Assign
     call: ast.Call
     mask: ast.expr
+    flat: bool = True
 
 
 def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
-    """The statement that lists the true places of a mask with one dimension under a name of its own."""
+    """The statement that lists the true places of a mask under a name of its own."""
     name = scope.callee(node) or ""
-    if name in ("torch.where", "torch.nonzero") and len(node.args) == 1:
+    if name in ("torch.where", "torch.nonzero", "torch.argwhere") and len(node.args) == 1:
         mask = node.args[0]
-    elif name == "Tensor.nonzero" and not node.args and isinstance(node.func, ast.Attribute):
+    elif name in ("Tensor.nonzero", "Tensor.argwhere") and not node.args and isinstance(node.func, ast.Attribute):
         mask = node.func.value
     else:
         return None
     options = {k.arg: ast.unparse(k.value) for k in node.keywords}
     tuples = name == "torch.where" or options.get("as_tuple") == "True"
-    if not set(options) <= {"as_tuple"} or not is_mask(mask, scope) or scope.value(mask).rank not in (None, 1):
+    if not set(options) <= {"as_tuple"} or not is_mask(mask, scope) or scope.value(mask).rank == 0:
         return None
-    outer = _one_column(node, tuples, scope)
+    column = _one_column(node, tuples, scope)
+    outer = column or (None if tuples else node)
     statement = scope.parents.get(outer) if outer is not None else None
     if not isinstance(statement, ast.Assign) or statement.value is not outer or len(statement.targets) != 1:
         return None
-    return IndexList(statement, node, mask) if isinstance(statement.targets[0], ast.Name) else None
+    if column is not None and scope.value(mask).rank not in (None, 1):
+        return None
+    return IndexList(statement, node, mask, column is not None) if isinstance(statement.targets[0], ast.Name) else None
 
 
 def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
@@ -71,6 +78,8 @@ def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
 def needs_only_mask(found: IndexList, scope: Scope) -> bool:
     """Whether all that is done with the places is to write there, to reduce what is there, and to count them."""
     uses = reads_of(found.statement, scope)
+    if not found.flat:
+        return bool(uses) and all(_asked(use, scope) is not None for use in uses or ())
     return bool(uses) and all(place_of(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
 
 
@@ -79,21 +88,28 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
     assert isinstance(found.statement.targets[0], ast.Name)
     name = found.statement.targets[0].id
     template.refuse(unchanged(found.mask, scope))
-    if scope.value(found.mask).rank is None:
+    if found.flat and scope.value(found.mask).rank is None:
         reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
-    edits: list[Edit] = []
+    counts: dict[ast.expr, str] = {}
     for use in reads_of(found.statement, scope) or ():
         asked, place = _asked(use, scope), place_of(use, scope)
         if asked is not None:
-            template.refuse(count_uses(asked, scope))
-            edits.append(scope.edit(asked, f"{name}.sum()"))
+            template.refuse(count_uses(asked, scope, raised=True))
+            each = not found.flat and scope.value(found.mask).rank != 1 and _all_numbers(asked)
+            counts[asked] = f"({name}.sum() * {name}.dim())" if each else f"{name}.sum()"
+            counts |= dict.fromkeys(names_of(asked, scope), "")
         elif place is not None:
             mask, tensor = scope.value(found.mask), scope.value(place.value)
             if mask.shape_id is None or mask.shape_id != tensor.shape_id:
                 reason = f"`{snippet(place.value)}` is not proved to be as long as `{snippet(found.mask)}`"
                 template.refuse([Obstacle(reason, "same-shape-dtype")])
-    return [scope.edit(found.statement.value, "{p}", p=found.mask), *edits]
+    return [scope.edit(found.statement.value, "{p}", p=found.mask), *raised_instead(counts, scope)]
+
+
+def _all_numbers(asked: ast.expr) -> bool:
+    """Whether an expression asks for the number of elements, and not of rows."""
+    return isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute) and asked.func.attr != "size"
 
 
 def unchanged(mask: ast.expr, scope: Scope) -> Iterator[Obstacle]:

@@ -74,7 +74,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     Number,
     groups_edits,
     groups_of,
-    number_edit,
+    number_edits,
     number_of_values,
 )
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
@@ -145,7 +145,7 @@ class KnownSize(Rule):
         template = Template()
         edits: list[Edit] = []
         if number is not None:
-            edits.append(number_edit(number, template, scope))
+            edits += number_edits(number, template, scope)
         elif groups is not None:
             edits += groups_edits(groups, template, scope)
         if template.broken is not None:

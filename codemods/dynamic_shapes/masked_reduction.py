@@ -59,7 +59,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits, takes_lines
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -110,7 +112,12 @@ class MaskedReduction(Rule):
         group.sort(key=lambda other: (other.found.node.lineno, other.found.node.col_offset))
         if len(group) > 1 and any(other.elements.named for other in group):
             return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
-        if len(group) > 1:
+        counted = [other.found.node for other in group if other.found.kind in COUNTS]
+        asked = [use for node in counted for use in (node, *names_of(node, scope))]
+        asserted = [use for use in asked if plain_assert(use, scope) is not None]
+        if asserted:  # first these: an assert on a tensor would stand in the graph, and raise RuntimeError
+            edits = tuple(raised_instead(dict.fromkeys(asserted, ""), scope))
+        elif len(group) > 1:
             edits = group_edits(group, scope)
         else:
             edits = _edits(found.node, draft.code or "", draft.elements, draft.template)

@@ -52,6 +52,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
+from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
@@ -119,6 +120,8 @@ class MaskedWrite(Rule):
             reason = template.broken or "the new values are not computed element by element"
             return self.declined(scope, _place(node, selection, scope), message, reason)
         edits = elements.edits(node, lines, template)
+        fills = fills_of(target.value, scope, template)
+        edits = (*edits, *(e for e in fills if not any(e.target.overlaps(other.target) for other in edits)))
         place = _place(node, selection, scope)
         return self.fixed(scope, place, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
 

@@ -26,7 +26,7 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     if found.kind in COUNTS:
         if boolean(found.mask.node, scope):
             elements.obstacles.append(Obstacle(f"`{snippet(found.mask.node)}` is not proved to be boolean"))
-        elements.obstacles.extend(count_uses(found.node, scope))
+        elements.obstacles.extend(count_uses(found.node, scope, raised=True))
         if found.mask.broadcast:
             if elements.take(found.source) is None:
                 return None
@@ -57,7 +57,7 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     if found.kind in COUNTS and rows:
         return f"{template.use(elements.mask.node, operand=True)}.sum()"
     if found.kind in COUNTS:
-        return f"{over}.expand_as({template.use(first)}).sum()"
+        return _count(over, first, elements, template)
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)

@@ -7,12 +7,13 @@ looks at the result, until nothing changes. What is reported are the findings of
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule
 from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
@@ -26,6 +27,7 @@ from compilefix.source.index import Project
 from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
+_ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -157,9 +159,40 @@ def _choose(findings: Iterable[Finding], current: Mapping[Path, SourceFile]) -> 
         assert finding.fix is not None
         group = chosen.setdefault(paths[finding.path], [])
         taken = [edit.target for other in group if other.fix is not None for edit in other.fix.edits]
-        if not any(edit.target.overlaps(span) for edit in finding.fix.edits for span in taken):
+        if any(edit.target.overlaps(span) for edit in finding.fix.edits for span in taken):
+            continue
+        if not any(_share_a_name(finding, other, current[paths[finding.path]]) for other in group):
             group.append(finding)
     return {path: group for path, group in chosen.items() if group}
+
+
+def _share_a_name(one: Finding, other: Finding, file: SourceFile) -> bool:
+    """Whether two fixes give a new name to two things, one of which is read behind the other's definition.
+
+    Each took a name that was free in the function as it was; the second gets another in the next pass.
+    """
+    assert one.fix is not None
+    assert other.fix is not None
+    if one.function != other.function or len(one.fix.edits) == len(other.fix.edits) == 1:
+        return False
+    first, second = _new_name_spans(one, file), _new_name_spans(other, file)
+    return any(first[name].overlaps(second[name]) for name in first.keys() & second.keys())
+
+
+def _new_name_spans(finding: Finding, file: SourceFile) -> dict[str, Span]:
+    """The names that a fix brings in, each with the stretch from its first to its last place."""
+    assert finding.fix is not None
+    edits = sorted(finding.fix.edits, key=lambda edit: edit.target)
+    names = {name for edit in edits for made in _ASSIGNED.findall(edit.template) for name in made.split(", ")}
+    lines = file.text.split("\n")
+    found: dict[str, Span] = {}
+    for name in names:
+        word = re.compile(rf"\b{name}\b")
+        places = [edit.target for edit in edits if word.search(edit.template)]
+        if not any(word.search(line) for at in places for line in lines[at.line - 1 : at.end_line]):
+            end = max((at.end_line, at.end_column) for at in places)
+            found[name] = Span(places[0].line, places[0].column, *end)
+    return found
 
 
 def _size(finding: Finding) -> tuple[int, int]:

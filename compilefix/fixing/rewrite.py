@@ -52,15 +52,18 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
     wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
     nodes = _index(wrapper)
     replacements: dict[int, tuple[Edit, cst.CSTNode]] = {}
+    before: dict[int, list[Edit]] = {}
     for edit in edits:
         node = _find(nodes, edit)
-        replacements[id(node)] = (edit, node)
-    transformer = _Apply(wrapper.module, nodes, replacements, line_length)
+        if edit.inserts:
+            before.setdefault(id(node), []).append(edit)
+        else:
+            replacements[id(node)] = (edit, node)
+    transformer = _Apply(wrapper.module, nodes, replacements, before, line_length)
     module = wrapper.module.visit(transformer)
-    if transformer.pending:
-        raise EditError(
-            f"line {next(iter(transformer.pending.values()))[0].target.line}: the code to replace was not found"
-        )
+    left = [*(edit for edit, _ in transformer.pending.values()), *(e for group in before.values() for e in group)]
+    if left:
+        raise EditError(f"line {left[0].target.line}: the code to replace was not found")
     for statement in imports:
         module = _with_import(module, statement)
     return _with_what_was_lost(text, plain, module.code)
@@ -104,6 +107,12 @@ def _index(wrapper: MetadataWrapper) -> _Nodes:
 
 
 def _find(nodes: _Nodes, edit: Edit) -> cst.CSTNode:
+    if edit.inserts:
+        place = (edit.target.line, edit.target.column)
+        there = [node for span, node in nodes.statements.items() if (span.line, span.column) == place]
+        if len(there) != 1:
+            raise EditError(f"line {edit.target.line}: no statement begins there")
+        return there[0]
     found = nodes.statements.get(edit.target) if edit.statement else nodes.expressions.get(edit.target)
     if found is None:
         what = "statement on lines of its own" if edit.statement else "expression"
@@ -113,12 +122,18 @@ def _find(nodes: _Nodes, edit: Edit) -> cst.CSTNode:
 
 class _Apply(cst.CSTTransformer):
     def __init__(
-        self, module: cst.Module, nodes: _Nodes, replacements: dict[int, tuple[Edit, cst.CSTNode]], line_length: int
+        self,
+        module: cst.Module,
+        nodes: _Nodes,
+        replacements: dict[int, tuple[Edit, cst.CSTNode]],
+        before: dict[int, list[Edit]],
+        line_length: int,
     ) -> None:
         super().__init__()
         self.module = module
         self.nodes = nodes
         self.pending = replacements
+        self.before = before
         self.line_length = line_length
         self.depth = 0
         self.gone: list[cst.CSTNode] = []
@@ -132,6 +147,30 @@ class _Apply(cst.CSTTransformer):
         return id(node) not in self.pending
 
     def on_leave(  # type: ignore[override]
+        self, original: cst.CSTNode, updated: cst.CSTNode
+    ) -> cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel:
+        left = self._left(original, updated)
+        inserted = self.before.pop(id(original), ())
+        return self._with_lines_before(inserted, left) if inserted else left
+
+    def _with_lines_before(
+        self, inserted: Sequence[Edit], left: cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel
+    ) -> cst.FlattenSentinel[cst.CSTNode]:
+        """A statement behind others; the comments above it stand above these."""
+        lines: list[cst.CSTNode] = []
+        for edit in inserted:
+            parsed = cst.parse_module(self._filled(edit) + "\n", config=self.module.config_for_parsing)
+            filled = parsed.visit(_Fill(self._parts(edit)))
+            wrapping = Wrapping(self.module.default_indent, self.line_length, ())
+            lines += [wrapping.statement(statement, self.depth) for statement in filled.body]
+        behind = list(left) if isinstance(left, cst.FlattenSentinel) else []
+        behind += [left] if isinstance(left, cst.CSTNode) else []
+        if behind and hasattr(behind[0], "leading_lines"):
+            lines[0] = lines[0].with_changes(leading_lines=behind[0].leading_lines)
+            behind[0] = behind[0].with_changes(leading_lines=[])
+        return cst.FlattenSentinel([*lines, *behind])
+
+    def _left(
         self, original: cst.CSTNode, updated: cst.CSTNode
     ) -> cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel:
         if isinstance(original, cst.IndentedBlock):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.fixing.engine import run
 from compilefix.source.config import Config
@@ -44,3 +45,46 @@ def test_no_fix_reads_a_name_that_is_not_there(code: str, made: list[str], tmp_p
     assert [f.code for f in outcome.findings] == ["CF999"]
     after = next((change.after for change in outcome.patchset), TEXT)
     assert [line.strip() for line in after.splitlines()[5:7]] == made
+
+
+NAMED = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        a = x.sin()
+        b = x.cos()
+        c = a.exp()
+        d = b.exp()
+        return c + d
+"""
+
+
+def test_two_fixes_do_not_give_two_things_one_new_name(tmp_path: Path) -> None:
+    """Each pass of a rule takes a name that is free in the function as it stands."""
+
+    class Named(Rule):
+        code = "CF999"
+        name = "named"
+        summary = "a function under a name"
+
+        def find(self, scope: Scope) -> Iterator[Finding]:
+            for node in scope.of(ast.Assign):
+                call = node.value
+                if not isinstance(call, ast.Call) or ast.unparse(call.func) not in ("x.sin", "x.cos"):
+                    continue
+                assert isinstance(node.targets[0], ast.Name)
+                name, uses = free_name("wave", scope), scope.names(node.targets[0].id)
+                line = scope.edit(node, f"{name} = {{call}}.tan()", call=call.func)
+                yield self.fixed(scope, node, "a wave", Fix((line, *(scope.edit(use, name) for use in uses))))
+
+    file = SourceFile(tmp_path / "net.py", "net", NAMED)
+    outcome = run([file], Config(root=tmp_path), rules=[Named])
+    after = next(change.after for change in outcome.patchset)
+    assert [line.strip() for line in after.splitlines()[5:9]] == [
+        "wave = x.sin.tan()",
+        "wave_2 = x.cos.tan()",
+        "c = wave.exp()",
+        "d = wave_2.exp()",
+    ]

@@ -271,3 +271,37 @@ def test_a_statement_that_shares_its_line_is_left_alone() -> None:
     compile(fixed(text), "module.py", "exec")
     with pytest.raises(EditError, match="on lines of its own"):
         rewrite(text, [Edit(of(text, "z = 1"), "z = 2", statement=True)], [], 88)
+
+
+def test_statements_before_another_stand_below_its_comments() -> None:
+    text = "def f():\n    g()\n\n    # why\n    if h(1):\n        k()  # because\n    return 2\n"
+    start = of(text, "if h(1)")
+    place = Span(start.line, start.column, start.line, start.column)
+    edits = [
+        Edit(place, "a = {one}", (("one", of(text, "1")),), statement=True),
+        Edit(place, "b = a\nc = b", statement=True),
+        Edit(of(text, "h(1)"), "h(c)"),
+    ]
+    assert rewrite(text, edits, [], 88) == (
+        "def f():\n    g()\n\n    # why\n    a = 1\n    b = a\n    c = b\n    if h(c):\n        k()  # because\n    return 2\n"
+    )
+
+
+@pytest.mark.parametrize("replaced", ["", "use(2)"])
+def test_statements_before_one_that_is_replaced_or_goes(replaced: str) -> None:
+    text = "def f():\n    # why\n    g()\n    return 2\n"
+    start = of(text, "g()")
+    edits = [
+        Edit(Span(start.line, start.column, start.line, start.column), "a = 1", statement=True),
+        Edit(start, replaced, statement=True),
+    ]
+    result = rewrite(text, edits, [], 88)
+    assert [line.strip() for line in result.splitlines() if "#" not in line and "pass" not in line] == [
+        line for line in ("def f():", "a = 1", replaced, "return 2") if line
+    ]
+    assert "# why" in result
+
+
+def test_no_statement_begins_at_the_place_of_an_insertion() -> None:
+    with pytest.raises(EditError, match="no statement begins there"):
+        rewrite("y = x + 1\n", [Edit(Span(1, 4, 1, 4), "a = 1", statement=True)], [], 88)

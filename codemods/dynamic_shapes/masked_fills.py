@@ -1,0 +1,86 @@
+"""Masked elements of a tensor that get a number: `x[mask] = 0`, where the mask may have no dimension.
+
+Dynamo compiles that as it is, but an index without dimensions it reads as a number (GB0033). `masked_fill_` takes any.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.atoms import known_value
+from compilefix.codemods.dynamic_shapes.masks import UNNAMED, boolean, laid_over, whole_mask
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.names import free_name
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+
+def fills_of(tensor: ast.expr, scope: Scope, template: Template) -> list[Edit]:
+    """The other statements that give masked elements of a tensor a number, with `masked_fill_`.
+
+    None where the tensor is known to have a dimension, nor one that needs an assumption which the template does not.
+    """
+    if scope.value(tensor).dimensioned or not isinstance(tensor, ast.Name | ast.Attribute):
+        return []
+    made = ast.unparse(tensor)
+    edits: list[Edit] = []
+    for statement in scope.of(ast.Assign):
+        target = statement.targets[0]
+        if len(statement.targets) > 1 or not isinstance(target, ast.Subscript) or ast.unparse(target.value) != made:
+            continue
+        edit = fill(statement, target, scope, template)
+        edits += [edit] if edit is not None else []
+    return edits
+
+
+def fill(statement: ast.Assign, target: ast.Subscript, scope: Scope, template: Template) -> Edit | None:
+    """`x.masked_fill_(mask, 0)` for `x[mask] = 0`; None where something else is written."""
+    mask = whole_mask(target, scope)
+    if mask is None or mask.leading or mask.last or not _is_number(statement.value, scope):
+        return None
+    own = Template()
+    index = mask.node
+    lines: list[str] = []
+    plain = own.use(index)
+    code, obstacles = laid_over(mask, target.value, scope, plain)
+    if code != plain or obstacles == [UNNAMED]:
+        if not isinstance(index, ast.Name):
+            plain = free_name("filled", scope)
+            lines = [f"{plain} = {own.use(index)}"]
+        code, obstacles = laid_over(mask, target.value, scope, plain, (plain, None))
+    own.refuse(obstacles)
+    own.refuse(boolean(index, scope))
+    own.refuse(_held(statement.value, target.value, scope))
+    if not {obstacle.assumption for obstacle in own.obstacles} <= set(template.assumptions):
+        return None
+    template.refuse(own.obstacles)
+    lines.append(f"{own.use(target.value)}.masked_fill_({code}, {own.use(statement.value)})")
+    return scope.edit(statement, "\n".join(lines), **own.parts)
+
+
+def _is_number(node: ast.expr, scope: Scope) -> bool:
+    value = known_value(node, scope)
+    return value.is_(Kind.STATIC) and value.dtype in ("int", "float", "bool")
+
+
+def _held(number: ast.expr, tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the tensor holds the number: above the largest half `x[mask]` gives inf, and `masked_fill_` raises.
+
+    Otherwise the two are the same, for numbers that an integer tensor cuts off too.
+    """
+    const = scope.value(number).const
+    given = const.value if const is not None and isinstance(const.value, int | float) else None
+    if given is not None and (abs(given) <= _LARGEST_HALF or not math.isfinite(given)):
+        return
+    infinite = (scope.value(number).ref or "").rpartition(".")[2] in ("inf", "nan")
+    if not infinite and scope.value(tensor).dtype_id not in ("float32", "float64"):
+        reason = f"`{snippet(number)}` may be larger than what `{snippet(tensor)}` holds in half precision"
+        yield Obstacle(reason, "same-shape-dtype")
+
+
+_LARGEST_HALF = 65504
