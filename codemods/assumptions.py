@@ -46,7 +46,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": (
         "The compile call, or a file by itself as it is imported, switches on `capture_scalar_outputs` or "
-        "`capture_dynamic_output_shape_ops` for the whole process."
+        "`capture_dynamic_output_shape_ops` for the whole process; or you do, and the fix helps only then."
     ),
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
     "rng-stream": "Random numbers may come from another stream with the same distribution.",

@@ -64,7 +64,14 @@ def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
         asked = tuple(one for one in found if one is not None)
         return Number(statement, asked, tensor) if asked and len(asked) == len(found) else None
     one = length_of(node, scope)
-    return Number(statement, (one,), tensor) if one is not None else None
+    if one is None:
+        return None
+    declared = scope.function.node.returns if isinstance(statement, ast.Return) else None
+    if isinstance(declared, ast.Name) and declared.id in ("bool", "int"):
+        return None  # who calls it counts on a Python number
+    named = isinstance(statement, ast.Assign) and statement.value is one
+    needed = any(obstacle.assumption is None for obstacle in count_uses(one, scope, raised=True))
+    return Number(statement, (one,), tensor) if named or not needed else None
 
 
 def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.capture_flags import SHAPES, switched_on
+from compilefix.codemods.capture_flags import SCALARS, SHAPES, switched_on
 from compilefix.codemods.control_flow.guarded_block import empty_with, without_size_guard
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.tensor_validation import LATE
@@ -74,7 +74,7 @@ class SizeDecision(Rule):
     name = "size-decision"
     summary = "decision on a size that depends on values, which breaks the graph where the capture flags are on"
     effect = "recompile"
-    hints = ("len(", "numel()", ".shape[", ".size(", "tril_indices", "triu_indices")
+    hints = ("len(", "numel()", "nelement()", ".shape[", ".size(", "tril_indices", "triu_indices")
     assumptions = (
         "capture-scalars",
         "exception-late",
@@ -139,7 +139,8 @@ class SizeDecision(Rule):
         edits = triangle_edits(found, template, scope)
         if template.broken is None:
             fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
-            yield self.fixed(scope, found.call, message, fix)
+            effect = "break" if switched_on(SCALARS, scope) else self.effect
+            yield self.fixed(scope, found.call, message, fix, effect=effect)
 
 
 def _fixed_before(test: ast.expr, scope: Scope) -> bool:
