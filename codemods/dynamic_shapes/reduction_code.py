@@ -57,7 +57,9 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     if found.kind in COUNTS and rows:
         return f"{template.use(elements.mask.node, operand=True)}.sum()"
     if found.kind in COUNTS:
-        return _count(over, first, elements, template)
+        bare = isinstance(elements.mask.node, ast.Name) or "(" in over or "[" in over
+        code = over if bare else template.use(elements.mask.node, operand=True)
+        return f"{code}.expand_as({template.use(first)}).sum()"
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)
