@@ -42,7 +42,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "Compiled, the backward pass does not compute again what is read from memory that is written later (PyTorch "
         "2.13 may, and takes what was written)."
     ),
-    "gradient-text": "The text of a tensor in an exception need not show that it requires a gradient.",
+    "gradient-text": (
+        "The text of a tensor, printed or in an exception, need not show that it is a parameter or requires a gradient."
+    ),
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": (
         "The compile call, or a file by itself as it is imported, switches on `capture_scalar_outputs` or "

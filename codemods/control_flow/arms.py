@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
@@ -116,4 +116,7 @@ def value_before(name: str, statement: ast.stmt, scope: Scope) -> Value | None:
     known = scope.facts.env_before.get(statement, {}).get(name)
     if known is not None or "." not in name or scope.function.cls is None:
         return known
-    return scope.legality.inference.attribute(scope.function.cls, name.partition(".")[2])
+    attribute = name.partition(".")[2]
+    value = scope.legality.inference.attribute(scope.function.cls, attribute.removesuffix(".data"))
+    # A gradient goes to the parameter, and not to what its `data` was before.
+    return replace(value, leaves=frozenset()) if value is not None and attribute.endswith(".data") else value

@@ -28,9 +28,9 @@ _FITS_ANY_DTYPE = frozenset({"masked_fill_", "nan_to_num_", "neg_", "relu_", "ab
 class Branch:
     """What a block assigns: by name, in order; an attribute by `self.name`.
 
-    together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls before
-    anything is selected. own: names that such a line binds, and nobody reads after the block. items: the elements
-    among the targets.
+    together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls, or
+    check what is fixed, before anything is selected. own: names that such a line binds, and nobody reads after the
+    block. items: the elements among the targets.
     """
 
     assigns: dict[str, Given] = field(default_factory=dict)
@@ -69,8 +69,8 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             return _bind_tuple(target, statement.value, branch)
         if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Call):
             return _bind_results(target, statement.value, branch, around, scope, template)
-        if isinstance(target, ast.Attribute) and _is_self(target.value, scope):
-            return _bind_attribute(target, statement.value, branch, scope, template)
+        if isinstance(target, ast.Attribute) and (attribute := _own_attribute(target, scope)) is not None:
+            return _bind_attribute(target, attribute, statement.value, branch, scope, template)
         if isinstance(target, ast.Subscript) and (item := item_name(target, scope)) is not None:
             branch.items[item] = target
             taken = moves(target, [name for name in branch.assigns if not is_item(name)])
@@ -81,6 +81,12 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         return _bind_fixed(statement, branch, around, scope, template)
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
+    if isinstance(statement, ast.Assert) and not branch.assigns and not is_tensor_test(statement.test, scope):
+        parts = [statement.test, *([] if statement.msg is None else [statement.msg])]
+        template.refuse(scope.legality.both_evaluated(parts, scope.facts))
+        template.refuse([Obstacle(f"`{snippet(statement)}` would fail on the other side too", "branches-total")])
+        branch.unpacked.append(f"assert {', '.join(template.use(part) for part in parts)}")
+        return None
     built = _built(statement, scope)
     if built is None:
         if isinstance(statement, ast.AugAssign):
@@ -208,6 +214,16 @@ def _reads_any(names: Sequence[str], node: ast.expr) -> bool:
     return any(_reads(name, [node]) for name in names)
 
 
+def _own_attribute(target: ast.Attribute, scope: Scope) -> str | None:
+    """The attribute that `self.x = ...` and `self.x.data = ...` give a value."""
+    if _is_self(target.value, scope):
+        return target.attr
+    owner = target.value
+    if target.attr == "data" and isinstance(owner, ast.Attribute) and _is_self(owner.value, scope):
+        return owner.attr
+    return None
+
+
 def _is_self(node: ast.expr, scope: Scope) -> bool:
     function = scope.function
     own = function.cls is not None and not function.is_static and function.parameters and function.parent is None
@@ -226,11 +242,11 @@ def _starts_as_tensor(name: str, scope: Scope) -> bool:
 
 
 def _bind_attribute(
-    target: ast.Attribute, value: ast.expr, branch: Branch, scope: Scope, template: Template
+    target: ast.Attribute, attribute: str, value: ast.expr, branch: Branch, scope: Scope, template: Template
 ) -> str | None:
-    """`self.x = value`, where `self.x` is a tensor before."""
+    """`self.x = value` or `self.x.data = value`, where `self.x` is a tensor before."""
     name = ast.unparse(target)
-    if not scope.value(value).may_be(Kind.TENSOR) or not _starts_as_tensor(target.attr, scope):
+    if not scope.value(value).may_be(Kind.TENSOR) or not _starts_as_tensor(attribute, scope):
         return f"`{name}` is not proved to be a tensor"
     template.refuse(
         [Obstacle(f"`{name}` is a new tensor after every run, and who holds the old one keeps that", "no-aliasing")]

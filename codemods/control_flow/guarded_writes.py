@@ -45,6 +45,8 @@ class GuardedWrite:
     def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
         """What stands in the way of making it where the mask selects nothing."""
         facts, memory = scope.facts, scope.value(self.memory)
+        if not memory.is_tensor:
+            yield Obstacle(f"`{snippet(self.memory)}` is not proved to be a tensor", "branches-total")
         yield from evaluated(self.memory, scope)
         if self.whole and self.where is not None:
             yield from evaluated(self.where, scope)
@@ -114,7 +116,7 @@ def guarded_write(statement: ast.stmt, masks: Sequence[Mask], around: ast.If, sc
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
         return None
     memory, method = call.func.value, call.func.attr
-    if not scope.value(memory).is_tensor:
+    if not scope.value(memory).may_be(Kind.TENSOR):
         return None
     fills = method == "masked_fill_" and len(call.args) == 2 and is_number(call.args[1], scope)
     if fills and selects_nothing(call.args[0], usable):

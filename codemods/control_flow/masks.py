@@ -12,7 +12,10 @@ from compilefix.codemods.selection import read_of
 
 @dataclass(frozen=True)
 class Mask:
-    """A mask of which a false condition says something: that it is empty, or else that it is full."""
+    """A mask of which a false condition says something: that it is empty, or else that it is full.
+
+    boolean: whether it is proved to be a boolean tensor; what is not may even be no tensor.
+    """
 
     dump: str
     names: frozenset[str]
@@ -56,13 +59,16 @@ def _reduced(node: ast.expr, method: str, scope: Scope) -> ast.expr | None:
     callee = scope.callee(node)
     if callee == f"torch.{method}" and len(node.args) == 1 and not node.keywords:
         return node.args[0]
-    return node.func.value if callee == f"Tensor.{method}" and not node.args and not node.keywords else None
+    if node.args or node.keywords:
+        return None
+    return node.func.value if callee == f"Tensor.{method}" or scope.value(node.func.value).is_unknown else None
 
 
 def _as_masks(node: ast.expr, scope: Scope, *, empty: bool, counted: bool = False) -> Iterator[Mask]:
     value = scope.value(node)
-    boolean = value.dtype == "bool"
-    if not (value.is_tensor and value.certain and (boolean or (value.dtype is None and not counted))):
+    proved = value.is_tensor and value.certain
+    boolean = proved and value.dtype == "bool"
+    if not (boolean or ((proved or value.is_unknown) and value.dtype is None and not counted)):
         return
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield from _as_masks(node.operand, scope, empty=not empty, counted=counted)

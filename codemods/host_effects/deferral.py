@@ -8,7 +8,7 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Edit, Fix
@@ -51,14 +51,14 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     for item in calls:
         plan = Plan(scope)
         texts[item] = _emitted(item, plan)
-        reasons.extend(plan.reasons)
-        assumptions.extend(plan.assumptions)
+        reasons.extend([*plan.reasons, *plan.gradient_texts])
+        assumptions.extend(_assumed(plan))
         related = calls_under(guard, scope) if (guard := level_guard(item, scope)) is not None else []
         for name, read in plan.reads.items():
             reads[name] = read
             related += calls_with(name, scope)
         calls.extend(other for other in dict.fromkeys(related) if other not in calls)
-    stays = _left_in_place(calls, scope)
+    stays = _left_in_place(calls, assumptions, scope)
     if stays is not None:
         assumptions.append("text-order")
         reasons.append(f"`{snippet(stays)}` stays where it is, and comes before what is carried to the boundary")
@@ -77,15 +77,23 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     return Fix(tuple(edits), (), tuple(dict.fromkeys(assumptions)), tuple(dict.fromkeys(reasons)), boundary=True)
 
 
-def _left_in_place(moved: Sequence[ast.Call], scope: Scope) -> ast.Call | None:
-    """A call of the function that shows something too, and that cannot be moved with the others."""
+def _assumed(plan: Plan) -> list[str]:
+    """What moving a call rests on, beside `log-late`."""
+    return [*plan.assumptions, *(["gradient-text"] if plan.gradient_texts else [])]
+
+
+def _left_in_place(moved: Sequence[ast.Call], assumed: Collection[str], scope: Scope) -> ast.Call | None:
+    """A call of the function that shows something too, and that is not moved with what the others rest on."""
     for kind in ("print", "log", "warn"):
         for call in effects(scope, kind):
             if call in moved:
                 continue
+            plan = Plan(scope)
             try:
-                _emitted(call, Plan(scope))
+                _emitted(call, plan)
             except Refused:
+                return call
+            if not set(_assumed(plan)) <= set(assumed):
                 return call
     return None
 
@@ -108,7 +116,7 @@ def deferred_raise(
     for parent in scope.ancestors(statement):
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
-    plan = Plan(scope, lenient=True)
+    plan = Plan(scope, in_check=True)
     make(texts, plan)
     asserted = asserted_text(statement, scope)
     if asserted is not None:
@@ -138,7 +146,7 @@ def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], sc
     for parent in scope.ancestors(call):
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
-    plan = Plan(scope, lenient=True)
+    plan = Plan(scope, in_check=True)
     plan.inlined.update(name for _, name in flags.values())
     function = receiver_text(call.func, plan)
 
@@ -182,11 +190,12 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         reasons += plan.reasons
         evaluated = scope.legality.both_evaluated([p for p in plan.nodes if p in scope.parents], scope.facts)
         late = [Obstacle(r, "log-late") for r in reasons]
-        stays = _left_in_place([call], scope)
+        stays = _left_in_place([call], _assumed(plan), scope)
         if stays is not None:
             reason = f"`{snippet(stays)}` stays where it is, and comes before what is carried to the boundary"
             late.append(Obstacle(reason, "text-order"))
         more = [Obstacle("`stacklevel` names a caller, which is gone at the boundary", a) for a in plan.assumptions]
+        more += [Obstacle(text, "gradient-text") for text in plan.gradient_texts]
         return _conditional(body, names, values, condition), [*late, *more, *evaluated]
     return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
 

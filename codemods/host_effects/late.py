@@ -58,7 +58,7 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
     if isinstance(node, ast.Name) and (read := bound_read(node, scope)) is not None:
         plan.reads[node.id] = read
         return read_text(read, capture(node, plan, checked=False))
-    if plan.lenient and (checked := checked_read(node, scope)) is not None:
+    if plan.in_check and (checked := checked_read(node, scope)) is not None:
         return read_text(checked, capture(node, plan, checked=False))
     chain = host_chain(node, scope)
     if chain is not None:

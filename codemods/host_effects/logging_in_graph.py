@@ -65,7 +65,7 @@ class LoggingInGraph(HostCallRule):
     summary = "log line in compiled code"
     gb = ("GB0291", "GB4841")
     hints = ("log", "LOG", "warn")
-    assumptions = ("log-late", "text-order", "log-dropped", "caller-place")
+    assumptions = ("log-late", "text-order", "gradient-text", "log-dropped", "caller-place")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of loggers and of the functions of `logging`, and questions for a logger's level."""

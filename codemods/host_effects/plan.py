@@ -23,7 +23,9 @@ class Plan:
     """One call on its way into a lambda: what is passed to it, and what is taken on trust.
 
     bound: what is given to the lambda as the default of a parameter, not as a value: a logger, of which PyTorch before
-    2.12 cannot tell the type. made: the code of names whose values are made in the lambda.
+    2.12 cannot tell the type. made: the code of names whose values are made in the lambda. gradient_texts: which
+    tensors would lose what their text shows of their gradient. in_check: whether it is called, or raised, where a
+    check of tensors fails.
     """
 
     scope: Scope
@@ -32,7 +34,7 @@ class Plan:
     reasons: list[str] = field(default_factory=list)
     reads: dict[str, ast.expr] = field(default_factory=dict)
     inlined: set[str] = field(default_factory=set)
-    lenient: bool = False
+    in_check: bool = False
     gradient_texts: list[str] = field(default_factory=list)
     nodes: list[ast.expr] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
@@ -120,17 +122,17 @@ def _check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
 
 
 def check_text(node: ast.expr, value: Value, plan: Plan) -> None:
-    """The text of a tensor names its gradient function, which a detached copy has not."""
+    """Note where the text of a tensor names its gradient function, which a detached copy has not."""
     if Kind.TENSOR not in value.kinds or value.dtype in ("bool", "int"):
         return
-    if value.leaves and not (value.rank == 0 and isinstance(plan.scope.parents.get(node), ast.FormattedValue)):
-        if plan.lenient:
-            plan.gradient_texts.append(f"the text of `{snippet(node)}` would not show that it requires a gradient")
-            return
-        raise Refused(
-            f"the text of `{snippet(node)}` shows whether it requires a gradient: "
-            f"show `{snippet(node)}.detach()`, or a number"
-        )
+    if value.leaves and not (value.rank == 0 and _is_formatted(node, value, plan.scope)):
+        plan.gradient_texts.append(f"the text of `{snippet(node)}` would not show that it requires a gradient")
+
+
+def _is_formatted(node: ast.expr, value: Value, scope: Scope) -> bool:
+    """Whether the value stands in an f-string by itself, which shows a tensor without dimensions as a number."""
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.FormattedValue) and parent.conversion == -1 and value is scope.value(node)
 
 
 def _parameter(node: ast.expr, plan: Plan) -> str:

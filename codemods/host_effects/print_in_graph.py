@@ -32,10 +32,13 @@ the running graph itself fails (an index out of range), what it had noted is los
 Where another line of the function cannot be moved, it comes first: then the fix needs `text-order` too. Lines of other
 functions that stay are not looked for.
 
-Declined where the text could differ: the text of a tensor that may require a gradient (it names its `grad_fn`; print
-`x.detach()` or a number), an object that may have changed by then, a file other than `sys.stdout` and `sys.stderr`, an
-argument with a side effect, a comprehension over tensor values, a `with` block that redirects the output. Declined
-where nothing may be left behind: in an autograd function, and under `torch.utils.checkpoint`, which prints twice.
+The text of a tensor that may require a gradient names its `grad_fn`, or says that it is a parameter; what is noted is
+detached and does not (`gradient-text`; printing `x.detach()` or a number needs no assumption).
+
+Declined where the text could differ otherwise: an object that may have changed by then, a file other than `sys.stdout`
+and `sys.stderr`, an argument with a side effect, a comprehension over tensor values, a `with` block that redirects the
+output. Declined where nothing may be left behind: in an autograd function, and under `torch.utils.checkpoint`, which
+prints twice.
 
 With `logging = "guard"` in the configuration the line stands behind `if not torch.compiler.is_compiling():` instead,
 with `logging = "remove"` it goes; both under `log-dropped`.
@@ -62,7 +65,7 @@ class PrintInGraph(HostCallRule):
     summary = "print in compiled code"
     gb = ("GB0059", "GB7000", "GB0156")
     hints = ("print", "write", "flush", "echo", "once")
-    assumptions = ("log-late", "text-order", "log-dropped")
+    assumptions = ("log-late", "text-order", "gradient-text", "log-dropped")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `print` and of what writes to the standard streams like it."""

@@ -66,6 +66,8 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         body = f"{owner}.{name}.__setitem__({key}, {late(_value(statement), plan, raw=False)})"
     else:
         body = f"setattr({owner}, {name!r}, {late(_value(statement), plan, raw=False)})".replace("'", '"')
+    if plan.gradient_texts:
+        raise Refused(plan.gradient_texts[0])
     code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
     reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
     return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)

@@ -52,7 +52,7 @@ class WarningInGraph(HostCallRule):
     summary = "warning in compiled code"
     gb = ("GB0007",)
     hints = ("warn",)
-    assumptions = ("log-late", "text-order", "log-dropped", "caller-place")
+    assumptions = ("log-late", "text-order", "gradient-text", "log-dropped", "caller-place")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """All calls of `warnings.warn`."""

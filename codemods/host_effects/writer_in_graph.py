@@ -55,7 +55,7 @@ class WriterInGraph(HostCallRule):
     summary = "file or metrics written in compiled code"
     gb = ("GB0156", "GB0007", "GB0059", "GB0124")
     hints = ("write", "flush", ".add_", "wandb", "mlflow", "item", "tolist", "float", "int", "bool")
-    assumptions = ("log-late", "text-order", "log-dropped", "state-late")
+    assumptions = ("log-late", "text-order", "gradient-text", "log-dropped", "state-late")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Writes to files and collectors of metrics, and numbers read from tensors that are stored on the module."""

@@ -169,16 +169,6 @@ def test_becomes(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("print(x)", "the text of `x` shows whether it requires a gradient"),
-        ("print(f'{x}')", "shows whether it requires a gradient"),
-        ("print([x])", "shows whether it requires a gradient"),
-        ("print('%s' % x)", "shows whether it requires a gradient"),
-        ("print('%.1f %s' % (total, x))", "shows whether it requires a gradient"),
-        ("print('{}'.format(x))", "shows whether it requires a gradient"),
-        ("print(f'{str(x)}')", "shows whether it requires a gradient"),
-        ("print(x + total.item())", "shows whether it requires a gradient"),
-        ("logger.info('%s', x)", "shows whether it requires a gradient"),
-        ("logger.info('%s' + '%s', x)", "shows whether it requires a gradient"),
         ("y = print('a')", "the result of the call is used"),
         ("x = x if print('a') else x", "the result of the call is used"),
         ("print(y := total)", "an argument does more than give a value"),
@@ -214,6 +204,47 @@ def test_what_is_taken_on_trust_is_said() -> None:
     fix = only(outcome).fix
     assert fix is not None
     assert any("`self.unknown` is not known" in reason for reason in fix.reasons)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(x)",
+        "print(f'{x}')",
+        "print([x])",
+        "print(f'{total!r}')",
+        "print(f'{[total]}')",
+        "print('%s' % x)",
+        "print('%.1f %s' % (total, x))",
+        "print('{}'.format(x))",
+        "print(f'{str(x)}')",
+        "print(x + total.item())",
+        "logger.info('%s', x)",
+        "logger.info('%s' + '%s', x)",
+    ],
+)
+def test_the_text_of_a_tensor_that_may_require_a_gradient_is_an_assumption(body: str) -> None:
+    text, outcome = rewritten(body)
+    assert text == body
+    fix = only(outcome).fix
+    assert fix is not None
+    assert fix.assumptions == ("log-late", "gradient-text")
+    assert any("would not show that it requires a gradient" in reason for reason in fix.reasons)
+    text, _ = rewritten(body, allowed=None)
+    assert text.startswith("emit(lambda")
+
+
+def test_a_line_whose_text_shows_a_gradient_stays_where_that_is_not_allowed() -> None:
+    """Then it comes before a line that is moved, which is `text-order`."""
+    body = "print('first')\nprint(x)"
+    text, outcome = rewritten(body)
+    assert text == body
+    assert [f.fix.assumptions for f in outcome.findings if f.fix] == [
+        ("log-late", "text-order"),
+        ("log-late", "gradient-text"),
+    ]
+    text, _ = rewritten(body, allowed=None)
+    assert text.count("emit(lambda") == 2
 
 
 @pytest.mark.parametrize(
