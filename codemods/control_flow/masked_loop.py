@@ -47,9 +47,12 @@ def masked_loop(loop: ast.For, end: ast.If, scope: Scope, template: Template) ->
             lines.append(template.use(statement))
             continue
         before = scope.facts.env_before.get(statement, {}).get(name.id)
-        if before is None or not before.certain or scope.facts.env_before[loop].get(name.id) is None:
+        given = any(parameter.arg == name.id for parameter in scope.function.parameters)
+        if before is None or scope.facts.env_before[loop].get(name.id) is None or not (before.certain or given):
             template.refuse([Obstacle(f"`{name.id}` may have no value before the loop")])
             return None
+        if not before.certain:
+            template.refuse([Obstacle(f"`{name.id}` is not proved to be a tensor", "branches-total")])
         values = (scope.value(value), before)
         judge_selection([name.id], (Given(value), None), values, [], scope, statement, template)
         lines.append(f"{name.id} = {where(scope)}({done}, {name.id}, {template.use(value)})")

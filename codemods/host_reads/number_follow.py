@@ -7,6 +7,7 @@ import math
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
+from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
 from compilefix.codemods.host_reads.number_sinks import (
     Fill,
@@ -316,21 +317,23 @@ _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow) -> bool:
     """`max(number, constant)` and `min(number, constant)`.
 
-    Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0: there the number must be an integer.
+    Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0: there the number must be made of an
+    integer in a way that never gives NaN.
     """
     other = call.args[1] if call.args[0] is node else call.args[0]
     value = scope.value(other)
     if not value.is_(Kind.STATIC, Kind.SIZE) or value.dtype not in ("int", "float"):
         return False
-    if call.args[1] is node and (flow.read.dtype not in ("int", "bool") or scope.value(node).dtype not in ("int",)):
+    whole = flow.read.dtype in ("int", "bool")
+    if call.args[1] is node and not (whole and (scope.value(node).dtype == "int" or never_nan(node, scope))):
         flow.refuse(f"`{snippet(call)}` gives the constant for NaN, and `clamp` gives NaN")
         return True
     bound = "min" if name == "max" else "max"
     constant = value.const
-    whole = constant.value if constant is not None and isinstance(constant.value, int | float) else None
-    if scope.value(node).dtype == "int" and isinstance(whole, float) and whole.is_integer() and abs(whole) <= 2**53:
+    number = constant.value if constant is not None and isinstance(constant.value, int | float) else None
+    if scope.value(node).dtype == "int" and isinstance(number, float) and number.is_integer() and abs(number) <= 2**53:
         # `max(n, 1.0)` of an integer: as one it takes the dtype of any floating tensor that it meets.
-        flow.rewrites.append((call, lambda render: f"{render(node)}.clamp({bound}={int(whole)})"))
+        flow.rewrites.append((call, lambda render: f"{render(node)}.clamp({bound}={int(number)})"))
         flow.compute(whole=True)
         follow(call, scope, flow)
         return True

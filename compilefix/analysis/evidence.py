@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.docstrings import tensor_parameters
@@ -19,17 +20,15 @@ _COMPUTES = frozenset(
 
 
 class Evidence:
-    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch.
-
-    `computes` are the parameters of which a method is called that arrays have, too.
-    """
+    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
 
     def __init__(self, function: Function) -> None:
-        self.computes: set[str] = set()
+        self._function = function
+        self._names: set[str] = set()
         self._proof: set[str] = set()
         self._hint: set[str] = set()
         method = function.cls is not None and function.parent is None and not function.is_static
-        names = {a.arg for a in function.parameters[int(method) :] if a.annotation is None}
+        names = self._names = {a.arg for a in function.parameters[int(method) :] if a.annotation is None}
         if not names:
             return
         module = function.module
@@ -41,13 +40,6 @@ class Evidence:
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
                     self._hint.add(attribute.value.id)
         for node in function.of(ast.Call):
-            if (
-                isinstance(node.func, ast.Attribute)
-                and isinstance(node.func.value, ast.Name)
-                and node.func.value.id in names
-                and node.func.attr in _COMPUTES
-            ):
-                self.computes.add(node.func.value.id)
             if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:
@@ -61,6 +53,22 @@ class Evidence:
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
 
+    @cached_property
+    def computes(self) -> frozenset[str]:
+        """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`."""
+        if not self._names:
+            return frozenset()
+        masks = _Masks(self._function, self._names)
+        found: set[str] = set()
+        for node in self._function.of(ast.Attribute):
+            if node.attr in _COMPUTES or node.attr in torch_api.TENSOR_ONLY_METHODS:
+                found |= masks.computed(node.value)
+        for node in self._function.of(ast.Subscript):
+            selected = masks.compared(node.slice)
+            if selected:
+                found |= selected | masks.computed(node.value)
+        return frozenset(found)
+
     def of(self, name: str) -> Value | None:
         """A tensor, certain or not; None without evidence."""
         if name in self._proof:
@@ -68,6 +76,40 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+class _Masks:
+    """Which parameters an expression compares or computes with, directly or through a name of a comparison."""
+
+    def __init__(self, function: Function, names: set[str]) -> None:
+        self._names = names
+        self._named: dict[str, frozenset[str]] = {}
+        for node in function.of(ast.Assign):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and function.stores[target.id] == [target]:
+                found = self.compared(node.value)
+                if found:
+                    self._named[target.id] = found
+
+    def compared(self, node: ast.expr) -> frozenset[str]:
+        """The parameters that a comparison compares; empty for what is none. Of two sides the first: `ids == end`."""
+        if isinstance(node, ast.Name):
+            return self._named.get(node.id, frozenset())
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+            return self.compared(node.operand)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+            return self.compared(node.left) | self.compared(node.right)
+        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+            return self.computed(node.left) or self.computed(node.comparators[0])
+        return frozenset()
+
+    def computed(self, node: ast.expr) -> frozenset[str]:
+        """The parameter whose elements an expression computes with."""
+        if isinstance(node, ast.Name) and node.id in self._names:
+            return frozenset({node.id})
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.Pow):
+            return self.computed(node.left)
+        return self.compared(node)
 
 
 def float_parameters(facts: FunctionFacts) -> frozenset[str]:

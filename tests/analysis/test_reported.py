@@ -49,6 +49,42 @@ CASES: Mapping[str, Mapping[str, str]] = {
             compiled = torch.compile(step)
         """,
     },
+    "arguments that are compared, selected from, or select": {
+        "pkg/model.py": """
+            class Loss(nn.Module):
+                def forward(self, logits, labels, ignore, end):
+                    valid = labels != ignore
+                    total = valid.sum()
+                    if total > 0:  # BREAK
+                        logits = logits / total
+                    if ignore > 0:
+                        logits = logits * 2
+                    if (end == 0).any():  # BREAK
+                        logits = logits + 1
+                    return logits[labels == 1]  # BREAK
+                def penalty(self, weight, order):
+                    if weight > 2:
+                        return weight
+                    return order
+            class Words(nn.Module):
+                def forward(self, words, size, names):
+                    if size == 3 and names != "all":
+                        return words[size]
+                    return [word for word in words if word != names]
+        """,
+    },
+    "arguments of compiled code that are compared": {
+        "pkg/model.py": """
+            @torch.compile
+            def chosen(x, kind, kept):
+                if kind == "mean":
+                    return x.mean()
+                low = kept < 0
+                if low.any() or (x != kept).all():  # BREAK
+                    x = -x
+                return x
+        """,
+    },
     "behind a test of the type": {
         "pkg/model.py": """
             import math
