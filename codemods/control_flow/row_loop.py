@@ -224,7 +224,7 @@ def _obstacles(
         yield Obstacle(f"`{snippet(fill.lengths)}` is not proved to hold integers", "rows-match")
     sizes = Sizes(scope)
     turns = sizes.rows(loop.turns) if scope.value(loop.turns).is_tensor else sizes.size(loop.turns)
-    rows = {turns, *(sizes.rows(n) for n in (fill.filled, fill.lengths) if n is not None)}
+    rows = {turns, sizes.rows(fill.filled), sizes.rows(fill.lengths)}
     if None in rows or len(rows) != 1 or lengths.rank != 1:
         yield Obstacle(
             f"`{snippet(fill.lengths)}` and `{snippet(fill.filled)}` are not proved to have one row for each turn",

@@ -60,13 +60,13 @@ class Evidence:
             return frozenset()
         masks = _Masks(self._function, self._names)
         found: set[str] = set()
-        for node in self._function.of(ast.Attribute):
-            if node.attr in _COMPUTES or node.attr in torch_api.TENSOR_ONLY_METHODS:
-                found |= masks.computed(node.value)
-        for node in self._function.of(ast.Subscript):
-            selected = masks.compared(node.slice)
+        for method in self._function.of(ast.Attribute):
+            if method.attr in _COMPUTES or method.attr in torch_api.TENSOR_ONLY_METHODS:
+                found |= masks.computed(method.value)
+        for part in self._function.of(ast.Subscript):
+            selected = masks.compared(part.slice)
             if selected:
-                found |= selected | masks.computed(node.value)
+                found |= selected | masks.computed(part.value)
         return frozenset(found)
 
     def of(self, name: str) -> Value | None:
