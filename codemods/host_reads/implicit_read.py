@@ -27,8 +27,9 @@ and is detached now (`number-to-tensor`). A row that is picked with an index ten
 of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must be of one
 shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None (`gradient-zeros`,
 `finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n` is
-on the device of the range (`number-to-tensor`). Sizes, slice bounds and `range` have no such form: where the number is
-known without its tensor see CF203, else CF205.
+on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of all
+elements, as CF201 does it. Sizes, other slice bounds and `range` have no such form: where the number is known without
+its tensor see CF203, else CF205.
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -46,6 +47,7 @@ from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
+from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
@@ -83,6 +85,9 @@ class ImplicitRead(Rule):
         "gradient-zeros",
         "finite-derivative",
         "no-recompute",
+        "not-negative",
+        "summation-order",
+        "mask-not-empty",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -152,6 +157,8 @@ class ImplicitRead(Rule):
                 yield self._place(node, scope)
             elif scope.value(node).rank is None and seems_one_number(node, scope):
                 yield self._item(node, scope)
+        elif reduced_slice(node, scope) is not None:
+            yield self._number(node, "a slice bound", ("GB0124",), scope)
         elif (place := integer_place(node, scope)) is not None:
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):

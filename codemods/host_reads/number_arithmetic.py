@@ -5,7 +5,9 @@ Finds `.item()`, `float()`, `int()` and `bool()` of a tensor, and uses the tenso
 arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill a tensor with (`new_full`, `full_like`,
 `masked_fill`, `x[mask] = number`), or is returned or stored. Python arithmetic on the way (`+ - * / **`, `min`, `max`,
 `abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions, and `math.isnan(number)`
-in an `if` a question to the tensor. The number is followed into functions of the project that it is passed to.
+in an `if` a question to the tensor. A slice that ends or begins at the number and is reduced over that dimension
+(`x[:, :n].sum(1)`, under a name too) becomes a reduction of all elements in which the others count for nothing. The
+number is followed into functions of the project that it is passed to.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.
@@ -39,7 +41,8 @@ float, whose zero may be -0.0. A number that also decides an `if` (`if n > 0: x 
 it, compared in double where the constant asks for it: CF101 and CF102 look at that `if` then. A number that is
 returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
 `mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter
-for the `if` that it decides.
+for the `if` that it decides. A reduced slice is added in another order (`summation-order`), its maximum is infinite
+where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end (`not-negative`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -81,6 +84,10 @@ class NumberArithmetic(Rule):
         "math-errors",
         "branches-total",
         "no-recompute",
+        "not-negative",
+        "summation-order",
+        "mask-not-empty",
+        "same-shape-dtype",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import math
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
+from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
 from compilefix.codemods.host_reads.number_sinks import (
@@ -19,6 +20,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     tensor_beside,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
+from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
@@ -69,6 +71,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         pass
     elif in_log(node, scope):
         flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
+    elif (reduced := reduced_slice(node, scope)) is not None:
+        _reduce(node, reduced, scope, flow)
     elif (place := kept_in(node, scope)) is not None:
         flow.handed_out = True
         flow.refuse(*place)
@@ -400,6 +404,27 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
         flow.refuse(f"`{snippet(item)}` slices another dimension first")
     flow.rewrites.append((item, build))
+
+
+def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:
+    """The bound of a slice becomes one of the positions that take part in its reduction."""
+    flow.picks = True
+    unknown = scope.value(node).dtype is None and not flow.operations
+    if unknown:
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another number raises", "number-to-tensor")
+    elif scope.value(node).dtype != "int" or (flow.operations and not flow.whole):
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    elif flow.read.dtype not in ("int", "bool"):
+        flow.refuse(f"`{snippet(node)}` of NaN or infinity raises, and as a tensor it does not", "math-errors")
+    for obstacle in found.obstacles(scope):
+        flow.refuse(obstacle.reason, obstacle.assumption)
+    if not Sizes(scope).never_negative(node):
+        flow.refuse(
+            f"`{snippet(node)}` is not proved to be at least zero, and else counts from the end", "not-negative"
+        )
+    flow.rewrites.append((found.call, lambda render: found.code(render(node), render.template, scope)))
+    if found.named:
+        flow.rewrites.append((found.part, lambda render: render.template.use(found.part.value)))
 
 
 def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:

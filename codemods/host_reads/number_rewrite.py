@@ -61,6 +61,8 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         )
         code += ".reshape(())"
     if flow.picks:
+        if flow.operations and not flow.whole:
+            template.refuse([Obstacle(f"`{snippet(source)}` is an integer in one place, and computed with in another")])
         # uint8 would be taken for a mask.
         return code if value.dtype_id == "int64" else code + ".long()"
     if cast == "bool" and value.dtype != "bool":

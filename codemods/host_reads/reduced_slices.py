@@ -1,0 +1,175 @@
+"""A slice that ends, or begins, at a number read from a tensor, where it is reduced: `x[:, :n].sum(1)`.
+
+All elements can take part then, with those outside of the slice made to count for nothing:
+`torch.where(torch.arange(x.shape[1], device=x.device)[:, None] < n, x, 0).sum(1)`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.source.snippets import snippet
+
+_KINDS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "any", "all"})
+
+
+@dataclass(frozen=True)
+class ReducedSlice:
+    """A reduction over the dimension that a number slices.
+
+    call: the reduction. part: the slice, `x[:, :n]`. tensor: what the call reduces, the slice or a name of it.
+    axis: the sliced dimension; -1 for the last. below: False for `n:`.
+    """
+
+    call: ast.Call
+    part: ast.Subscript
+    tensor: ast.expr
+    axis: int
+    below: bool
+    kind: str
+
+    @property
+    def named(self) -> bool:
+        """Whether the slice has a name, under which it is reduced."""
+        return self.tensor is not self.part
+
+    def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
+        """What stands in the way of reducing all elements."""
+        value, shown = scope.value(self.part.value), snippet(self.part.value)
+        if self.kind in ("sum", "mean") and value.dtype not in ("int", "bool"):
+            reason = "the elements are added in another order: rounding, and in half precision overflow"
+            yield Obstacle(reason, "summation-order")
+        if self.kind in ("any", "all") and value.dtype != "bool":
+            yield Obstacle(
+                f"`{shown}` is not proved to be boolean", "same-shape-dtype" if value.dtype is None else None
+            )
+        if self.kind in ("mean", "max", "min", "amax", "amin") and value.dtype != "float":
+            whole = value.dtype is not None
+            yield Obstacle(f"`{shown}` is not proved to be floating", None if whole else "same-shape-dtype")
+        if self.kind in ("max", "min", "amax", "amin"):
+            yield Obstacle("an empty slice raises, and would give infinity", "mask-not-empty")
+
+    def code(self, number: str, template: Template, scope: Scope) -> str:
+        """The reduction of all elements. `number` is the code of a tensor without dimensions, not below zero."""
+        torch, base = torch_name(scope), self.tensor if self.named else self.part.value
+        tensor = template.use(base)
+        size = f"{tensor}.shape[{self.axis}]"
+        positions = f"{torch}.arange({size}, device={tensor}.device)"
+        rank = scope.value(self.part.value).rank
+        if self.axis >= 0 and rank is not None:
+            positions += f"[{', '.join([':', *['None'] * (rank - 1 - self.axis)])}]" if rank > self.axis + 1 else ""
+        elif self.axis >= 0:
+            positions += f".view(-1, *(1,) * ({tensor}.dim() - {self.axis + 1}))"
+        selected = f"{positions} {'<' if self.below else '>='} {number}"
+        fill = {"max": 'float("-inf")', "amax": 'float("-inf")', "min": 'float("inf")', "amin": 'float("inf")'}
+        other = fill.get(self.kind, {"any": "False", "all": "True"}.get(self.kind, "0"))
+        method = "sum" if self.kind == "mean" else self.kind
+        code = f"{where(scope)}({selected}, {tensor}, {other}).{method}({', '.join(self._arguments(template))})"
+        if self.kind != "mean":
+            return code
+        count = f"{number}.clamp(max={size})" if self.below else f"({size} - {number}).clamp(min=0)"
+        alone = isinstance(scope.parents.get(self.call), ast.Assign | ast.Return | ast.Tuple | ast.Call | ast.keyword)
+        return f"{code} / {count}" if alone else f"({code} / {count})"
+
+    def _arguments(self, template: Template) -> Iterator[str]:
+        given = self.call.args if self._is_method else self.call.args[1:]
+        yield from (template.use(a) for a in given)
+        yield from (f"{k.arg}={template.use(k.value)}" for k in self.call.keywords)
+
+    @property
+    def _is_method(self) -> bool:
+        return isinstance(self.call.func, ast.Attribute) and self.call.func.value is self.tensor
+
+
+def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
+    """The reduction of a slice of which an expression is one of the bounds, and the only one."""
+    bounds = scope.parents.get(node)
+    if not isinstance(bounds, ast.Slice) or bounds.step is not None or (bounds.lower is None) == (bounds.upper is None):
+        return None
+    parent = scope.parents.get(bounds)
+    part = scope.parents.get(parent) if isinstance(parent, ast.Tuple) else parent
+    if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
+        return None
+    axis = _axis(bounds, part)
+    value = scope.value(part.value)
+    if axis is None or not isinstance(part.value, ast.Name | ast.Attribute) or not value.is_tensor:
+        return None
+    if value.rank is not None and axis >= value.rank:
+        return None
+    tensor = _named(part, scope) or part
+    call = scope.parents.get(tensor)
+    if isinstance(call, ast.Attribute):
+        call = scope.parents.get(call)
+    if not isinstance(call, ast.Call):
+        return None
+    kind = _kind(call, tensor, scope)
+    found = ReducedSlice(call, part, tensor, axis, bounds.upper is not None, kind or "")
+    return found if kind is not None and _covers(found, scope) else None
+
+
+def _axis(bounds: ast.Slice, part: ast.Subscript) -> int | None:
+    """The dimension that the slice takes a part of, where all others are whole."""
+    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    if any(p is not bounds and ast.unparse(p) not in (":", "...") for p in parts):
+        return None
+    index = parts.index(bounds)
+    if any(ast.unparse(p) == "..." for p in parts[:index]):
+        return -1 if index == len(parts) - 1 else None
+    return index
+
+
+def _named(part: ast.Subscript, scope: Scope) -> ast.Name | None:
+    """The only use of the name that the slice is given, in the statements that follow."""
+    statement = scope.parents.get(part)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or len(scope.names(target.id, stores=True)) != 1:
+        return None
+    uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+    if len(uses) != 1 or uses[0] not in scope.parents:
+        return None
+    block = scope.block(statement)
+    user = scope.statement(uses[0])
+    return uses[0] if user in block and block.index(user) > block.index(statement) else None
+
+
+def _kind(call: ast.Call, tensor: ast.expr, scope: Scope) -> str | None:
+    name = scope.callee(call) or ""
+    kind = name.rpartition(".")[2]
+    method = isinstance(call.func, ast.Attribute) and call.func.value is tensor
+    known = name == (f"Tensor.{kind}" if method else f"torch.{kind}")
+    if not known or kind not in _KINDS or (not method and (not call.args or call.args[0] is not tensor)):
+        return None
+    if any(k.arg not in ("dim", "axis", "keepdim") for k in call.keywords) or any(
+        isinstance(a, ast.Starred) for a in call.args
+    ):
+        return None
+    return kind
+
+
+def _covers(found: ReducedSlice, scope: Scope) -> bool:
+    """Whether the sliced dimension is one that is reduced, and of a mean the only one."""
+    call = found.call
+    method = isinstance(call.func, ast.Attribute) and call.func.value is found.tensor
+    given = call.args if method else call.args[1:]
+    dims = given[0] if given else next((k.value for k in call.keywords if k.arg in ("dim", "axis")), None)
+    rank = scope.value(found.part.value).rank
+    if dims is not None and found.kind in ("max", "min") and not found.below:
+        return False  # the indices count from the bound
+    if dims is None:
+        return found.kind != "mean" or rank == 1
+    listed = dims.elts if isinstance(dims, ast.Tuple | ast.List) else [dims]
+    numbers: list[int] = []
+    for dim in listed:
+        const = scope.value(dim).const
+        if const is None or not isinstance(const.value, int) or isinstance(const.value, bool):
+            return False
+        numbers.append(const.value)
+    same = {found.axis} if rank is None else {found.axis, found.axis - rank if found.axis >= 0 else rank - 1}
+    return bool(same & set(numbers)) and (found.kind != "mean" or len(numbers) == 1)
