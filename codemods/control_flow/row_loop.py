@@ -38,47 +38,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value, may_share
 from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, read_of, torch_name
+from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
 
 @dataclass(frozen=True)
-class _Loop:
-    """A loop over rows: the name of their number or of the row itself, and where the lengths come from.
-
-    turns: what says how often it runs. rows: the tensor whose rows `zip` gives. length: the name of the row's length.
-    lengths: the tensor that the head or a read in the body takes them from. writes: the statements behind that read.
-    """
-
-    counter: str
-    turns: ast.expr
-    rows: ast.expr | None
-    length: str | None
-    lengths: ast.expr | None
-    writes: tuple[ast.stmt, ...]
-
-
-@dataclass(frozen=True)
 class _RowFill:
-    """`filled[i, :lengths[i]] = value` in a loop; `below` is False for `lengths[i]:`.
+    """`filled[i, :lengths[i]] = value` in a loop.
 
     source: the tensor of which the value is the same part of its row, `source[i, :lengths[i]]`.
     """
 
-    filled: ast.expr
-    lengths: ast.expr
+    part: Part
     value: ast.expr
     source: ast.expr | None
-    below: bool
 
 
 class RowLoop(Rule):
@@ -94,107 +77,41 @@ class RowLoop(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`for` loops that only write parts of rows."""
         for node in scope.of(ast.For):
-            loop = _loop(node, scope)
-            fills = [_row_fill(statement, loop, scope) for statement in loop.writes] if loop is not None else []
+            rows = rows_of(node.target, node.iter, scope) if not node.orelse else None
+            if rows is None:
+                continue
+            writes = node.body
+            if (read := with_read(rows, node.body[0], scope)) is not None and len(writes) > 1:
+                rows, writes = read, writes[1:]
+            fills = [_row_fill(statement, rows, scope) for statement in writes]
             found = [fill for fill in fills if fill is not None]
-            if loop is not None and found and len(found) == len(fills):
-                yield self._judge(node, loop, found, scope)
+            if len(found) == len(fills):
+                yield self._judge(node, writes[0], rows, found, scope)
 
-    def _judge(self, node: ast.For, loop: _Loop, fills: Sequence[_RowFill], scope: Scope) -> Finding:
-        message = f"each turn reads an element of `{snippet(fills[0].lengths)}` to fill a row, and breaks the graph"
+    def _judge(self, node: ast.For, at: ast.stmt, rows: Rows, fills: Sequence[_RowFill], scope: Scope) -> Finding:
+        message = (
+            f"each turn reads an element of `{snippet(fills[0].part.lengths)}` to fill a row, and breaks the graph"
+        )
         template = Template()
         template.refuse(_left_over(node, scope))
         for fill in fills:
-            template.refuse(_obstacles(node, loop, fill, fills, scope))
+            template.refuse(_obstacles(node, rows, fill, fills, scope))
         if template.broken is not None:
-            return self.declined(scope, loop.writes[0], message, template.broken)
+            return self.declined(scope, at, message, template.broken)
         edit = scope.edit(node, _code(fills, scope, template), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
-        return self.fixed(scope, loop.writes[0], message, fix)
+        return self.fixed(scope, at, message, fix)
 
 
-def _loop(node: ast.For, scope: Scope) -> _Loop | None:
-    head = node.iter
-    if node.orelse or not isinstance(head, ast.Call) or head.keywords:
-        return None
-    over = scope.callee(head)
-    rows: ast.expr | None = None
-    if over == "range" and len(head.args) == 1 and isinstance(node.target, ast.Name):
-        return _with_read(_Loop(node.target.id, head.args[0], None, None, None, tuple(node.body)), scope)
-    pair = node.target.elts if isinstance(node.target, ast.Tuple) else []
-    if len(pair) != 2 or not isinstance(pair[0], ast.Name) or not isinstance(pair[1], ast.Name):
-        return None
-    if over == "enumerate" and len(head.args) == 1:
-        given = head.args[0]
-    elif over == "zip" and len(head.args) == 2:
-        rows, given = head.args
-    else:
-        return None
-    lengths = _listed(given, scope) or given
-    return _Loop(pair[0].id, lengths, rows, pair[1].id, lengths, tuple(node.body))
-
-
-def _listed(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """The tensor in `lengths.tolist()`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
-        return node.func.value if scope.callee(node) == "Tensor.tolist" else None
-    return None
-
-
-def _with_read(loop: _Loop, scope: Scope) -> _Loop:
-    """The loop whose first statement reads the row's length: `n = lengths[i].item()`."""
-    first, *rest = loop.writes
-    if rest and isinstance(first, ast.Assign) and len(first.targets) == 1 and isinstance(first.targets[0], ast.Name):
-        lengths = _item(read_of(first.value, scope) or first.value, loop.counter)
-        if lengths is not None:
-            return replace(loop, length=first.targets[0].id, lengths=lengths, writes=tuple(rest))
-    return loop
-
-
-def _item(node: ast.expr, counter: str) -> ast.expr | None:
-    """The tensor in `lengths[i]`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and node.slice.id == counter:
-        return node.value
-    return None
-
-
-def _row_fill(statement: ast.stmt, loop: _Loop, scope: Scope) -> _RowFill | None:
+def _row_fill(statement: ast.stmt, rows: Rows, scope: Scope) -> _RowFill | None:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    found = _part_of_row(statement.targets[0], loop)
-    if found is None or found[1].step is not None or (found[1].lower is None) == (found[1].upper is None):
+    part = part_of_row(statement.targets[0], rows, scope)
+    if part is None:
         return None
-    filled, part = found
-    end = part.upper or part.lower
-    assert end is not None
-    inner = read_of(end, scope) or end
-    if loop.length is not None and isinstance(inner, ast.Name) and inner.id == loop.length:
-        lengths = loop.lengths
-    else:
-        lengths = _item(inner, loop.counter) if loop.rows is None else None
-    if lengths is None or not scope.value(lengths).is_tensor:
-        return None
-    copied = _part_of_row(statement.value, loop)
-    source = copied[0] if copied is not None and ast.dump(copied[1]) == ast.dump(part) else None
-    return _RowFill(filled, lengths, statement.value, source, part.upper is not None)
-
-
-def _part_of_row(node: ast.expr, loop: _Loop) -> tuple[ast.expr, ast.Slice] | None:
-    """The tensor and the slice in `m[i, a:b]`, `m[i, a:b, :]`, `m[i][a:b]`, and in `row[a:b]` with the rows of `m`."""
-    if not isinstance(node, ast.Subscript):
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    owner, row = node.value, None
-    if loop.rows is not None:
-        row, owner = owner, loop.rows
-    elif isinstance(owner, ast.Subscript):
-        row, owner = owner.slice, owner.value
-    elif len(parts) > 1:
-        row, parts = parts[0], parts[1:]
-    whole = all(ast.unparse(part) in (":", "...") for part in parts[1:])
-    if not isinstance(row, ast.Name) or row.id != loop.counter or not whole or not isinstance(parts[0], ast.Slice):
-        return None
-    return owner, parts[0]
+    copied = part_of_row(statement.value, rows, scope)
+    same = copied is not None and ast.dump(copied.bounds) == ast.dump(part.bounds)
+    return _RowFill(part, statement.value, copied.tensor if copied is not None and same else None)
 
 
 def _left_over(node: ast.For, scope: Scope) -> Iterator[Obstacle]:
@@ -205,36 +122,23 @@ def _left_over(node: ast.For, scope: Scope) -> Iterator[Obstacle]:
 
 
 def _obstacles(
-    node: ast.For, loop: _Loop, fill: _RowFill, fills: Sequence[_RowFill], scope: Scope
+    node: ast.For, rows: Rows, fill: _RowFill, fills: Sequence[_RowFill], scope: Scope
 ) -> Iterator[Obstacle]:
-    filled, lengths = scope.value(fill.filled), scope.value(fill.lengths)
-    anew = [fill.filled, *([] if fill.source is None else [fill.source])]
-    if fill.lengths is not loop.turns:
-        anew.append(fill.lengths)
-    if not all(isinstance(n, ast.Name | ast.Attribute) for n in anew):
-        yield Obstacle("the rows or lengths are computed anew in each turn: give them a name")
+    filled, lengths = scope.value(fill.part.tensor), scope.value(fill.part.lengths)
+    shown = snippet(fill.part.tensor)
+    yield from rows_match(rows, fill.part, scope)
     yield from _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill, scope)
     if not filled.is_tensor:
-        yield Obstacle(f"`{snippet(fill.filled)}` is not proved to be a tensor of rows")
-    if any(may_share(scope.value(other.filled).storage, lengths.storage) for other in fills):
+        yield Obstacle(f"`{shown}` is not proved to be a tensor of rows")
+    if any(may_share(scope.value(other.part.tensor).storage, lengths.storage) for other in fills):
         yield Obstacle("the lengths may share memory with the rows")
     if filled.origin and filled.leaves and filled.dtype == "float":
-        yield Obstacle(f"`{snippet(fill.filled)}` may require a gradient, and a write into it is another error then")
-    if lengths.dtype != "int":
-        yield Obstacle(f"`{snippet(fill.lengths)}` is not proved to hold integers", "rows-match")
-    sizes = Sizes(scope)
-    turns = sizes.rows(loop.turns) if scope.value(loop.turns).is_tensor else sizes.size(loop.turns)
-    rows = {turns, sizes.rows(fill.filled), sizes.rows(fill.lengths)}
-    if None in rows or len(rows) != 1 or lengths.rank != 1:
-        yield Obstacle(
-            f"`{snippet(fill.lengths)}` and `{snippet(fill.filled)}` are not proved to have one row for each turn",
-            "rows-match",
-        )
+        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
 
 
 def _fits(fill: _RowFill, scope: Scope) -> Iterator[Obstacle]:
     """Whether a number is written that every element of the tensor can be."""
-    filled, value = scope.value(fill.filled), scope.value(fill.value)
+    filled, value = scope.value(fill.part.tensor), scope.value(fill.value)
     ranks = {"bool": 0, "int": 1, "float": 2}
     reason = f"`{snippet(fill.value)}` is not proved to be a number that fits the dtype of the rows"
     if value.const is None or value.dtype not in ranks:
@@ -249,14 +153,16 @@ def _fits(fill: _RowFill, scope: Scope) -> Iterator[Obstacle]:
 def _copies(node: ast.For, fill: _RowFill, fills: Sequence[_RowFill], scope: Scope) -> Iterator[Obstacle]:
     """Whether parts of rows of one tensor may be copied at once: of the same shape and dtype as what is written."""
     assert fill.source is not None
-    filled, source = _before(fill.filled, node, scope), _before(fill.source, node, scope)
+    filled, source = _before(fill.part.tensor, node, scope), _before(fill.source, node, scope)
+    if not isinstance(fill.source, ast.Name | ast.Attribute):
+        yield Obstacle("the rows are computed anew in each turn: give them a name")
     if not source.is_tensor:
         yield Obstacle(f"`{snippet(fill.source)}` is not proved to be a tensor of rows")
-    if any(may_share(scope.value(other.filled).storage, source.storage) for other in fills):
+    if any(may_share(scope.value(other.part.tensor).storage, source.storage) for other in fills):
         yield Obstacle(f"`{snippet(fill.source)}` may share memory with what is written")
     shape, dtype = filled.shape_id == source.shape_id, filled.dtype_id == source.dtype_id
     if None in (filled.shape_id, filled.dtype_id) or not (shape and dtype):
-        reason = f"`{snippet(fill.source)}` is not proved to have the shape and dtype of `{snippet(fill.filled)}`"
+        reason = f"`{snippet(fill.source)}` is not proved to have the shape and dtype of `{snippet(fill.part.tensor)}`"
         yield Obstacle(reason, "same-shape-dtype")
 
 
@@ -271,7 +177,7 @@ def _code(fills: Sequence[_RowFill], scope: Scope, template: Template) -> str:
     taken: list[str] = []
     compared: dict[tuple[str, str], tuple[str, str]] = {}
     for fill in fills:
-        key = ast.dump(fill.filled), ast.dump(fill.lengths)
+        key = ast.dump(fill.part.tensor), ast.dump(fill.part.lengths)
         if key not in compared:
             positions, ends = free_name("positions", scope, taken), free_name("ends", scope, taken)
             taken += [positions, ends]
@@ -286,14 +192,14 @@ def _compared(
 ) -> tuple[list[str], tuple[str, str]]:
     """The lines that make the positions in a row and the ends of the rows, and the code of both."""
     torch, sizes = torch_name(scope), Sizes(scope)
-    filled, lengths = template.use(fill.filled), template.use(fill.lengths, operand=True)
+    filled, lengths = template.use(fill.part.tensor), template.use(fill.part.lengths, operand=True)
     lines = [f"{positions} = {torch}.arange({filled}.shape[1], device={filled}.device)"]
     code = f"{lengths}.to({filled}.device).unsqueeze(1)"
-    if sizes.same_device(fill.filled, fill.lengths):
+    if sizes.same_device(fill.part.tensor, fill.part.lengths):
         code = f"{lengths}.unsqueeze(1)"
-    if sizes.never_negative(fill.lengths):
+    if sizes.never_negative(fill.part.lengths):
         return lines, (positions, code)
-    wide = scope.value(fill.lengths).dtype_id in ("int32", "int64")
+    wide = scope.value(fill.part.lengths).dtype_id in ("int32", "int64")
     lines.append(f"{ends} = {code}{'' if wide else '.long()'}")
     lines.append(f"{ends} = {torch}.where({ends} < 0, {ends} + {filled}.shape[1], {ends})")
     return lines, (positions, ends)
@@ -303,7 +209,8 @@ def _written(
     fill: _RowFill, compared: tuple[str, str], taken: list[str], scope: Scope, template: Template
 ) -> Iterator[str]:
     positions, ends = compared
-    filled, selected = template.use(fill.filled), f"{positions} {'<' if fill.below else '>='} {ends}"
+    filled = template.use(fill.part.tensor)
+    selected = f"{positions} {'<' if fill.part.below else '>='} {ends}"
     if fill.source is None:
         yield f"{filled}[{selected}] = {template.use(fill.value)}"
         return

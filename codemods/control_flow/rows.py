@@ -1,0 +1,123 @@
+"""Loops over the rows of a tensor, each with a length from another tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import read_of
+from compilefix.source.snippets import snippet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a loop over rows gives names: the number of a row or the row itself, and its length.
+
+    turns: what says how often it runs. tensor: the one whose rows `zip` gives. lengths: the tensor that the head of the
+    loop, or a read at the start of its body, takes `length` from.
+    """
+
+    counter: str
+    turns: ast.expr
+    tensor: ast.expr | None = None
+    length: str | None = None
+    lengths: ast.expr | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a row, up to its length or from there on: `x[i, :lengths[i]]`, `x[i][n:]`, `row[:n]`."""
+
+    tensor: ast.expr
+    lengths: ast.expr
+    bounds: ast.Slice
+
+    @property
+    def below(self) -> bool:
+        """Whether it ends at the length."""
+        return self.bounds.upper is not None
+
+
+def rows_of(target: ast.expr, head: ast.expr, scope: Scope) -> Rows | None:
+    """The rows that `for target in head` runs over: with `range`, `enumerate` or `zip`."""
+    if not isinstance(head, ast.Call) or head.keywords:
+        return None
+    over = scope.callee(head)
+    if over == "range" and len(head.args) == 1 and isinstance(target, ast.Name):
+        return Rows(target.id, head.args[0])
+    pair = target.elts if isinstance(target, ast.Tuple) else []
+    if len(pair) != 2 or not isinstance(pair[0], ast.Name) or not isinstance(pair[1], ast.Name):
+        return None
+    if (over, len(head.args)) not in (("enumerate", 1), ("zip", 2)):
+        return None
+    given = head.args[-1]
+    lengths = _listed(given, scope) or given
+    return Rows(pair[0].id, lengths, head.args[0] if over == "zip" else None, pair[1].id, lengths)
+
+
+def _listed(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The tensor in `lengths.tolist()`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        return node.func.value if scope.callee(node) == "Tensor.tolist" else None
+    return None
+
+
+def with_read(rows: Rows, first: ast.stmt, scope: Scope) -> Rows | None:
+    """The rows where a statement reads the row's length: `n = lengths[i].item()`; None where it does not."""
+    if not isinstance(first, ast.Assign) or len(first.targets) != 1 or not isinstance(first.targets[0], ast.Name):
+        return None
+    lengths = _item(read_of(first.value, scope) or first.value, rows)
+    return None if lengths is None else replace(rows, length=first.targets[0].id, lengths=lengths)
+
+
+def _item(node: ast.expr, rows: Rows) -> ast.expr | None:
+    """The tensor in `lengths[i]`."""
+    counts = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and node.slice.id == rows.counter
+    return node.value if counts and rows.tensor is None and isinstance(node, ast.Subscript) else None
+
+
+def part_of_row(node: ast.expr, rows: Rows, scope: Scope) -> Part | None:
+    """The part of a row that an expression names: `m[i, a:b]`, `m[i, a:b, :]`, `m[i][a:b]`, `row[a:b]`."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    owner, row = node.value, None
+    if rows.tensor is not None:
+        row, owner = owner, rows.tensor
+    elif isinstance(owner, ast.Subscript):
+        row, owner = owner.slice, owner.value
+    elif len(parts) > 1:
+        row, parts = parts[0], parts[1:]
+    whole = all(ast.unparse(part) in (":", "...") for part in parts[1:])
+    bounds = parts[0]
+    if not isinstance(row, ast.Name) or row.id != rows.counter or not whole or not isinstance(bounds, ast.Slice):
+        return None
+    end = bounds.upper or bounds.lower
+    if end is None or bounds.step is not None or (bounds.lower is not None and bounds.upper is not None):
+        return None
+    inner = read_of(end, scope) or end
+    named = rows.length is not None and isinstance(inner, ast.Name) and inner.id == rows.length
+    lengths = rows.lengths if named else _item(inner, rows)
+    return None if lengths is None or not scope.value(lengths).is_tensor else Part(owner, lengths, bounds)
+
+
+def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a tensor and the lengths have one row for each turn, and the lengths are integers."""
+    anew = [part.tensor, *([] if part.lengths is rows.turns else [part.lengths])]
+    if not all(isinstance(n, ast.Name | ast.Attribute) for n in anew):
+        yield Obstacle("the rows or lengths are computed anew in each turn: give them a name")
+    lengths = scope.value(part.lengths)
+    if lengths.dtype != "int":
+        yield Obstacle(f"`{snippet(part.lengths)}` is not proved to hold integers", "rows-match")
+    sizes = Sizes(scope)
+    turns = sizes.rows(rows.turns) if scope.value(rows.turns).is_tensor else sizes.size(rows.turns)
+    counted = {turns, sizes.rows(part.tensor), sizes.rows(part.lengths)}
+    if None in counted or len(counted) != 1 or lengths.rank != 1:
+        yield Obstacle(
+            f"`{snippet(part.lengths)}` and `{snippet(part.tensor)}` are not proved to have one row for each turn",
+            "rows-match",
+        )
