@@ -40,19 +40,7 @@ class ReducedSlice:
 
     def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
         """What stands in the way of reducing all elements."""
-        value, shown = scope.value(self.part.value), snippet(self.part.value)
-        if self.kind in ("sum", "mean") and value.dtype not in ("int", "bool"):
-            reason = "the elements are added in another order: rounding, and in half precision overflow"
-            yield Obstacle(reason, "summation-order")
-        if self.kind in ("any", "all") and value.dtype != "bool":
-            yield Obstacle(
-                f"`{shown}` is not proved to be boolean", "same-shape-dtype" if value.dtype is None else None
-            )
-        if self.kind in ("mean", "max", "min", "amax", "amin") and value.dtype != "float":
-            whole = value.dtype is not None
-            yield Obstacle(f"`{shown}` is not proved to be floating", None if whole else "same-shape-dtype")
-        if self.kind in ("max", "min", "amax", "amin"):
-            yield Obstacle("an empty slice raises, and would give infinity", "mask-not-empty")
+        return reduced_by(self.kind, self.part.value, scope)
 
     def code(self, number: str, template: Template, scope: Scope) -> str:
         """The reduction of all elements. `number` is the code of a tensor without dimensions, not below zero."""
@@ -66,10 +54,9 @@ class ReducedSlice:
         elif self.axis >= 0:
             positions += f".view(-1, *(1,) * ({tensor}.dim() - {self.axis + 1}))"
         selected = f"{positions} {'<' if self.below else '>='} {number}"
-        fill = {"max": 'float("-inf")', "amax": 'float("-inf")', "min": 'float("inf")', "amin": 'float("inf")'}
-        other = fill.get(self.kind, {"any": "False", "all": "True"}.get(self.kind, "0"))
         method = "sum" if self.kind == "mean" else self.kind
-        code = f"{where(scope)}({selected}, {tensor}, {other}).{method}({', '.join(self._arguments(template))})"
+        code = f"{where(scope)}({selected}, {tensor}, {neutral(self.kind)})"
+        code += f".{method}({', '.join(self._arguments(template))})"
         if self.kind != "mean":
             return code
         count = f"{number}.clamp(max={size})" if self.below else f"({size} - {number}).clamp(min=0)"
@@ -86,6 +73,30 @@ class ReducedSlice:
         return isinstance(self.call.func, ast.Attribute) and self.call.func.value is self.tensor
 
 
+def reduced_by(kind: str, tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """What stands in the way of a reduction in which elements outside of a slice are made to count for nothing."""
+    value, shown = scope.value(tensor), snippet(tensor)
+    if kind in ("sum", "mean") and value.dtype not in ("int", "bool"):
+        reason = "the elements are added in another order: rounding, and in half precision overflow"
+        yield Obstacle(reason, "summation-order")
+    if kind in ("any", "all") and value.dtype != "bool":
+        yield Obstacle(f"`{shown}` is not proved to be boolean", "same-shape-dtype" if value.dtype is None else None)
+    if kind in ("mean", "max", "min", "amax", "amin") and value.dtype != "float":
+        whole = value.dtype is not None
+        yield Obstacle(f"`{shown}` is not proved to be floating", None if whole else "same-shape-dtype")
+    if kind in ("max", "min", "amax", "amin"):
+        yield Obstacle("an empty slice raises, and would give infinity", "mask-not-empty")
+
+
+def neutral(kind: str) -> str:
+    """The code of what counts for nothing in a reduction."""
+    if kind in ("max", "amax"):
+        return 'float("-inf")'
+    if kind in ("min", "amin"):
+        return 'float("inf")'
+    return {"any": "False", "all": "True"}.get(kind, "0")
+
+
 def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     """The reduction of a slice of which an expression is one of the bounds, and the only one."""
     bounds = scope.parents.get(node)
@@ -99,7 +110,7 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     value = scope.value(part.value)
     if axis is None or not isinstance(part.value, ast.Name | ast.Attribute) or not value.is_tensor:
         return None
-    if value.rank is not None and axis >= value.rank:
+    if (value.rank is not None and axis >= value.rank) or _is_row(part.value, scope):
         return None
     tensor = _named(part, scope) or part
     call = scope.parents.get(tensor)
@@ -110,6 +121,18 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     kind = _kind(call, tensor, scope)
     found = ReducedSlice(call, part, tensor, axis, bounds.upper is not None, kind or "")
     return found if kind is not None and _covers(found, scope) else None
+
+
+def _is_row(node: ast.expr, scope: Scope) -> bool:
+    """Whether a loop gives a name its value: CF107 reduces all rows at once."""
+    heads: list[ast.expr] = []
+    for around in scope.ancestors(node):
+        if isinstance(around, ast.For):
+            heads.append(around.target)
+        elif isinstance(around, ast.ListComp | ast.GeneratorExp):
+            heads += [generator.target for generator in around.generators]
+    names = {n.id for head in heads for n in ast.walk(head) if isinstance(n, ast.Name)}
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _axis(bounds: ast.Slice, part: ast.Subscript) -> int | None:

@@ -1,0 +1,100 @@
+"""Rows that are cut at lengths, reduced and stacked: the rewritten code gives what the original gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.codemods.execution import after, execute, rewritten  # noqa: E402
+
+HEAD = """import torch
+
+
+def f(x: torch.FloatTensor, lengths: torch.Tensor):
+    {shape}
+"""
+ROWS = {
+    "x[i, :{n}]": "i in range(len(x))",
+    "x[i][:{n}]": "i, n in enumerate(lengths)",
+    "x[i, {n}:]": "i, n in enumerate(lengths.tolist())",
+    "row[:{n}]": "row, n in zip(x, lengths)",
+    "row[{n}:, ...]": "row, n in zip(x, lengths.tolist())",
+}
+REDUCED = [
+    "{row}.sum(0)",
+    "torch.mean({row}, dim=0)",
+    "{row}.mean(0)",
+    "{row}.max(dim=0).values",
+    "torch.min({row}, 0)[0]",
+    "{row}.amax(0)",
+    "{row}.sum()",
+]
+
+
+def program(row: str, reduced: str, *, listed: bool, shape: str) -> str:
+    loop = ROWS[row]
+    text = HEAD.format(shape=shape)
+    if listed:
+        head = "    found = []\n    for {}:\n{}        found.append({})\n    return torch.stack(found, dim=0)\n"
+        read = "        n = lengths[i].item()\n" if "range" in loop else ""
+        return text + head.format(loop, read, reduced.format(row=row.format(n="n")))
+    item = reduced.format(row=row.format(n="lengths[i]" if "range" in loop else "n"))
+    return text + f"    return torch.stack([{item} for {loop}])\n"
+
+
+def observed(function: Any, x: Any, lengths: list[int]) -> tuple[Any, Any]:
+    """The result and the gradient."""
+    given = x.clone().requires_grad_()
+    result = function(given, torch.tensor(lengths))
+    result.nan_to_num().sum().backward()
+    return result, given.grad
+
+
+@pytest.mark.parametrize("shape", ["rows, columns, features = x.shape", "pass"])
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("reduced", REDUCED)
+@pytest.mark.parametrize("row", ROWS)
+def test_gives_what_the_rows_give(row: str, reduced: str, listed: bool, shape: str) -> None:
+    text = program(row, reduced, listed=listed, shape=shape)
+    outcome = rewritten(Path("/nowhere/program.py"), text, None)
+    new = after(outcome, text)
+    if reduced == "{row}.sum()" and shape == "pass":
+        assert new == text  # over how many dimensions is not known
+        return
+    assert [f.code for f in outcome.findings if f.fix is not None] == ["CF107"]
+    assert "for " not in new
+    x = torch.tensor([[1.5, -2.0, 0.25], [4.0, 3.0, float("nan")]])[:, :, None] * torch.tensor([1.0, -1.0])
+    before, rewrote = execute(text, "before")["f"], execute(new, "after")["f"]
+    for lengths in ([1, 2], [3, 3], [2, 0], [9, 1]):
+        try:
+            expected = observed(before, x, lengths)
+        except (IndexError, RuntimeError):
+            continue  # of no elements there is no maximum: `mask-not-empty`
+        torch.testing.assert_close(observed(rewrote, x, lengths), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    return torch.stack([x[i, : lengths[i]].sum(0) for i in range(len(x))], dim=1)",
+        "    return torch.stack([x[i, : lengths[i]].sum(0) for i in range(len(x)) if i])",
+        "    return torch.stack([x[0, : lengths[i]].sum(0) for i in range(len(x))])",
+        "    return torch.stack([x[i, : lengths[0]].sum(0) for i in range(len(x))])",
+        "    return torch.stack([x[i, n:].max(0).indices for i, n in enumerate(lengths)])",
+        "    return torch.stack([x[i, :n].sum(1) for i, n in enumerate(lengths)])",
+        "    out = [x[0].sum(0)]\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
+        "    return torch.stack(out)",
+        "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n    x = x + 1\n"
+        "    return torch.stack(out), x",
+        "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
+        "    return torch.stack(out), n",
+    ],
+)
+def test_other_loops_stay(text: str) -> None:
+    text = HEAD.format(shape="pass") + text + "\n"
+    outcome = rewritten(Path("/nowhere/program.py"), text, None)
+    assert not [f for f in outcome.findings if f.code == "CF107"]
