@@ -96,7 +96,7 @@ def test_the_json_says_the_same() -> None:
     document = json.loads(explain("GB0291", "--output-format", "json")[1])
     assert (document["version"], document["id"], document["remedy"]) == (1, "GB0291", "assumption")
     assert [(rule["code"], rule["assumptions"]) for rule in document["rules"]] == [
-        ("CF302", ["log-late", "text-order", "log-dropped", "caller-place"])
+        ("CF302", ["log-late", "text-order", "gradient-text", "log-dropped", "caller-place"])
     ]
 
 
