@@ -156,8 +156,9 @@ def _copies(node: ast.For, fill: _RowFill, fills: Sequence[_RowFill], scope: Sco
     filled, source = _before(fill.part.tensor, node, scope), _before(fill.source, node, scope)
     if not isinstance(fill.source, ast.Name | ast.Attribute):
         yield Obstacle("the rows are computed anew in each turn: give them a name")
-    if not source.is_tensor:
-        yield Obstacle(f"`{snippet(fill.source)}` is not proved to be a tensor of rows")
+    if not source.is_tensor or not source.certain:
+        reason = f"`{snippet(fill.source)}` is not proved to be a tensor of rows"
+        yield Obstacle(reason, "branches-total" if source.is_tensor else None)
     if any(may_share(scope.value(other.part.tensor).storage, source.storage) for other in fills):
         yield Obstacle(f"`{snippet(fill.source)}` may share memory with what is written")
     shape, dtype = filled.shape_id == source.shape_id, filled.dtype_id == source.dtype_id

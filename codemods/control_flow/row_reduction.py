@@ -65,7 +65,14 @@ class RowReduction(Rule):
     summary = "rows cut at lengths from a tensor, reduced one by one and stacked"
     gb = ("GB0124", "GB0033")
     hints = ("stack",)
-    assumptions = ("rows-match", "not-negative", "summation-order", "mask-not-empty", "same-shape-dtype")
+    assumptions = (
+        "rows-match",
+        "branches-total",
+        "not-negative",
+        "summation-order",
+        "mask-not-empty",
+        "same-shape-dtype",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `torch.stack` on a list with one reduced row for each turn."""

@@ -111,6 +111,9 @@ def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
     if not all(isinstance(n, ast.Name | ast.Attribute) for n in anew):
         yield Obstacle("the rows or lengths are computed anew in each turn: give them a name")
     lengths = scope.value(part.lengths)
+    for node in (part.tensor, part.lengths):
+        if scope.value(node).is_tensor and not scope.value(node).certain:
+            yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "branches-total")
     if lengths.dtype != "int":
         yield Obstacle(f"`{snippet(part.lengths)}` is not proved to hold integers", "rows-match")
     sizes = Sizes(scope)

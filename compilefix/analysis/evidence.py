@@ -55,7 +55,7 @@ class Evidence:
 
     @cached_property
     def computes(self) -> frozenset[str]:
-        """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`."""
+        """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`, `p[:, 0]`."""
         if not self._names:
             return frozenset()
         masks = _Masks(self._function, self._names)
@@ -65,7 +65,7 @@ class Evidence:
                 found |= masks.computed(method.value)
         for part in self._function.of(ast.Subscript):
             selected = masks.compared(part.slice)
-            if selected:
+            if selected or _has_dimensions(part.slice):
                 found |= selected | masks.computed(part.value)
         return frozenset(found)
 
@@ -76,6 +76,12 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _has_dimensions(index: ast.expr) -> bool:
+    """Whether an index says something of several dimensions, as that of an array does: `x[:, 0]`, `x[..., None]`."""
+    parts = index.elts if isinstance(index, ast.Tuple) else []
+    return any(isinstance(part, ast.Slice) or ast.unparse(part) == "..." for part in parts)
 
 
 class _Masks:

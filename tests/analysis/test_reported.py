@@ -52,7 +52,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
     "arguments that are compared, selected from, or select": {
         "pkg/model.py": """
             class Loss(nn.Module):
-                def forward(self, logits, labels, ignore, end):
+                def forward(self, logits, labels, ignore, end, other, table):
                     valid = labels != ignore
                     total = valid.sum()
                     if total > 0:  # BREAK
@@ -61,6 +61,10 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         logits = logits * 2
                     if (end == 0).any():  # BREAK
                         logits = logits + 1
+                    if other[..., 0] > 1:  # BREAK
+                        logits = logits - 1
+                    if table[0][1:] > 1:
+                        logits = logits - 2
                     return logits[labels == 1]  # BREAK
                 def penalty(self, weight, order):
                     if weight > 2:
