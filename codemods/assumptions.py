@@ -73,7 +73,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "
         "result is another."
     ),
-    "rows-match": "Tensors that a loop reads and fills row by row have one row for each turn of the loop.",
+    "rows-match": (
+        "Tensors that a loop reads and fills row by row have one row for each turn of the loop; the lengths of the "
+        "rows are integers in one dimension."
+    ),
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."
     ),

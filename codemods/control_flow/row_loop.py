@@ -47,6 +47,7 @@ from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
+from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
@@ -130,10 +131,19 @@ def _obstacles(
     yield from _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill, scope)
     if not filled.is_tensor:
         yield Obstacle(f"`{shown}` is not proved to be a tensor of rows")
+    if overlaps(fill.part.tensor, scope):
+        yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
+    if any(_other_name(fill.part.tensor, other.part.tensor, scope) for other in fills):
+        yield Obstacle(f"`{shown}` may share memory with what else is written, in another order then")
     if any(may_share(scope.value(other.part.tensor).storage, lengths.storage) for other in fills):
         yield Obstacle("the lengths may share memory with the rows")
     if filled.origin and filled.leaves and filled.dtype == "float":
         yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+
+
+def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
+    """Whether two names may stand for the same memory."""
+    return ast.dump(one) != ast.dump(other) and may_share(scope.value(one).storage, scope.value(other).storage)
 
 
 def _fits(fill: _RowFill, scope: Scope) -> Iterator[Obstacle]:
@@ -177,23 +187,32 @@ def _code(fills: Sequence[_RowFill], scope: Scope, template: Template) -> str:
     lines: list[str] = []
     taken: list[str] = []
     compared: dict[tuple[str, str], tuple[str, str]] = {}
+    computed = next((f.part.lengths for f in fills if not isinstance(f.part.lengths, ast.Name | ast.Attribute)), None)
+    given = None
+    if computed is not None and len(fills) > 1:
+        # Once, as in the head of the loop: the writes may change what the lengths are computed from.
+        given = free_name("lengths", scope)
+        taken.append(given)
+        lines.append(f"{given} = {template.use(computed)}")
     for fill in fills:
         key = ast.dump(fill.part.tensor), ast.dump(fill.part.lengths)
         if key not in compared:
             positions, ends = free_name("positions", scope, taken), free_name("ends", scope, taken)
             taken += [positions, ends]
-            before, compared[key] = _compared(fill, positions, ends, scope, template)
+            shown = given if given is not None and fill.part.lengths is computed else None
+            lengths = shown or template.use(fill.part.lengths, operand=True)
+            before, compared[key] = _compared(fill, lengths, positions, ends, scope, template)
             lines += before
         lines += _written(fill, compared[key], taken, scope, template)
     return "\n".join(lines)
 
 
 def _compared(
-    fill: _RowFill, positions: str, ends: str, scope: Scope, template: Template
+    fill: _RowFill, lengths: str, positions: str, ends: str, scope: Scope, template: Template
 ) -> tuple[list[str], tuple[str, str]]:
     """The lines that make the positions in a row and the ends of the rows, and the code of both."""
     torch, sizes = torch_name(scope), Sizes(scope)
-    filled, lengths = template.use(fill.part.tensor), template.use(fill.part.lengths, operand=True)
+    filled = template.use(fill.part.tensor)
     lines = [f"{positions} = {torch}.arange({filled}.shape[1], device={filled}.device)"]
     code = f"{lengths}.to({filled}.device).unsqueeze(1)"
     if sizes.same_device(fill.part.tensor, fill.part.lengths):

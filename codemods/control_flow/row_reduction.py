@@ -23,7 +23,7 @@ pooled = torch.where((torch.arange(x.shape[1], device=x.device) < lengths.unsque
 Sums and means are added in another order (`summation-order`); the maximum of an empty slice raises, and is infinite
 then (`mask-not-empty`). A length below zero would count from the end (`not-negative`). Where the tensor and the lengths
 are not proved to have one row for each turn the fix needs `rows-match`: with other sizes another error is raised, or
-none.
+none. A stack of no rows raises, and the rewritten code gives a tensor without rows (`dimension-not-empty`).
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -31,6 +31,7 @@ Graph breaks: GB0124, GB0033. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -67,6 +68,7 @@ class RowReduction(Rule):
     hints = ("stack",)
     assumptions = (
         "rows-match",
+        "dimension-not-empty",
         "branches-total",
         "not-negative",
         "summation-order",
@@ -108,6 +110,8 @@ class RowReduction(Rule):
         names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         if any(live_after(name, loop, scope) for name in names):
             return
+        if not _evaluated_first(call, scope):
+            return
         store = scope.statement(scope.names(listed.id, stores=True)[0])
         yield self._judge(call, item, rows, found, (store, loop), scope)
 
@@ -117,6 +121,7 @@ class RowReduction(Rule):
         message = f"each turn reads an element of `{snippet(found.part.lengths)}` to cut a row, and breaks the graph"
         template = Template()
         template.refuse(rows_match(rows, found.part, scope))
+        template.refuse(_turns(rows, found, scope))
         template.refuse(reduced_by(found.kind, found.part.tensor, scope))
         if not Sizes(scope).never_negative(found.part.lengths):
             shown = snippet(found.part.lengths)
@@ -128,6 +133,31 @@ class RowReduction(Rule):
         edits: list[Edit] = [scope.edit(statement, "") for statement in gone]
         edits.append(scope.edit(call, code, **template.parts))
         return self.fixed(scope, at, message, Fix(tuple(edits), imports(scope), template.assumptions, template.reasons))
+
+
+def _turns(rows: Rows, found: _Reduced, scope: Scope) -> Iterator[Obstacle]:
+    """Whether there is a turn, and the lengths may be computed twice, as a mean does."""
+    turns = Sizes(scope).size(rows.turns)
+    if turns is None or not turns.isdecimal() or int(turns) == 0:
+        yield Obstacle("a stack of no rows raises, and would be a tensor without rows", "dimension-not-empty")
+    lengths = found.part.lengths
+    if found.kind == "mean" and not isinstance(lengths, ast.Name | ast.Attribute):
+        effects = scope.legality.effects.of(lengths, scope.facts)
+        reason = effects.random or effects.mutates or effects.always or effects.host or effects.unknown
+        if reason is not None:
+            yield Obstacle(f"give `{snippet(lengths)}` a name, as it is needed twice: {reason}")
+
+
+def _evaluated_first(call: ast.Call, scope: Scope) -> bool:
+    """Whether nothing comes between the loop and a call in the next statement, which is evaluated there once."""
+    statement = scope.statement(call)
+    around = list(itertools.takewhile(lambda node: node is not statement, scope.ancestors(call)))
+    again = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    if isinstance(statement, ast.While) or any(isinstance(node, again) for node in around):
+        return False
+    acts = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
+    others = (n for n in ast.walk(statement) if isinstance(n, acts) and n is not call and n not in around)
+    return all((n.lineno, n.col_offset) > (call.lineno, call.col_offset) for n in others)
 
 
 def _first_dimension(call: ast.Call) -> bool:
@@ -178,6 +208,8 @@ def _reduction(node: ast.expr, taken: str, rows: Rows, scope: Scope) -> _Reduced
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     method = isinstance(node.func.value, ast.Subscript)
+    if not method and not node.args:
+        return None
     kind = node.func.attr
     if (scope.callee(node) or "") not in (f"Tensor.{kind}", f"torch.{kind}") or kind not in _KINDS:
         return None
@@ -203,6 +235,9 @@ def _code(found: _Reduced, template: Template, scope: Scope, *, alone: bool) -> 
     rank = scope.value(part.tensor).rank
     if not Sizes(scope).same_device(part.tensor, part.lengths):
         lengths = f"{lengths}.to({tensor}.device)"
+    whole = scope.value(part.lengths).dtype == "int"
+    if not whole:  # `int(lengths[i])` cuts off what is behind the point
+        lengths = f"{lengths}.long()"
     selected = f"{torch}.arange({tensor}.shape[1], device={tensor}.device) {'<' if part.below else '>='} "
     selected += f"{lengths}.unsqueeze(1)"
     if rank is None:
@@ -215,7 +250,7 @@ def _code(found: _Reduced, template: Template, scope: Scope, *, alone: bool) -> 
         method = f"a{found.kind}" if found.total and found.kind in ("max", "min") else found.kind
         return f"{kept}.{method}({dims}){found.taken}"
     size, wide = f"{tensor}.shape[1]", scope.value(part.lengths).dtype_id in ("int32", "int64")
-    lengths = lengths if wide else f"{lengths}.long()"
+    lengths = lengths if wide or not whole else f"{lengths}.long()"
     count = f"{lengths}.clamp(max={size})" if part.below else f"({size} - {lengths}).clamp(min=0)"
     if rank is None:
         count += f"[(...,) + (None,) * ({tensor}.dim() - 2)]"

@@ -56,6 +56,7 @@ from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, where
 from compilefix.source.snippets import snippet
@@ -95,7 +96,7 @@ class MaskedWrite(Rule):
         template = Template()
         lines = lines_of(found, template, scope)
         for target in found.targets:
-            if _overlaps(target.value, scope):
+            if overlaps(target.value, scope):
                 template.refuse(
                     [Obstacle(f"elements of `{snippet(target.value)}` may share memory: `copy_` refuses that")]
                 )
@@ -165,7 +166,7 @@ def _rewritten(
         if old is None:
             return []
         tree = ast.copy_location(ast.BinOp(old, node.op, tree), old)
-    if _overlaps(tensor, scope):
+    if overlaps(tensor, scope):
         elements.obstacles.append(Obstacle(f"elements of `{name}` may share memory: `copy_` refuses to write them"))
     value = elements.judge(tree)
     elements.obstacles.extend(_types(tensor, value, elements))
@@ -217,20 +218,3 @@ def _linear(tree: ast.expr, elements: Elements) -> bool:
     right = isinstance(tree.right, ast.Name) and tree.right.id in numbers
     left = isinstance(tree.left, ast.Name) and tree.left.id in numbers
     return (right and isinstance(tree.op, ast.Mult | ast.Div)) or (left and isinstance(tree.op, ast.Mult))
-
-
-def _overlaps(tensor: ast.expr, scope: Scope) -> bool:
-    """Whether a tensor was made by `expand`, so that several of its elements are one: `copy_` refuses that."""
-    if not isinstance(tensor, ast.Name):
-        return False
-    for store in scope.names(tensor.id, stores=True):
-        statement = scope.parents.get(store)
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(n, ast.Call) and (scope.callee(n) or "").rpartition(".")[2] in _OVERLAPPING
-            for n in ast.walk(statement.value)
-        ):
-            return True
-    return False
-
-
-_OVERLAPPING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold"})

@@ -424,7 +424,8 @@ def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> No
         )
     flow.rewrites.append((found.call, lambda render: found.code(render(node), render.template, scope)))
     if found.named:
-        flow.rewrites.append((found.part, lambda render: render.template.use(found.part.value)))
+        # A view too, as the slice is one: what gives the tensor another shape or memory leaves it as it is.
+        flow.rewrites.append((found.part, lambda render: f"{render.template.use(found.part.value)}[:]"))
 
 
 def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:

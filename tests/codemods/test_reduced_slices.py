@@ -80,3 +80,15 @@ def test_a_number_that_is_used_elsewhere_as_one_stays() -> None:
     for use in ("x[:{n}].sum() + len(range({n}))", "x[:{n}].cumsum(0)", "x[:{n}:2].sum()", "x[0, :{n}].sum()"):
         _, _, changed = programs(use, "end = int(n.max())", "rows, columns = x.shape")
         assert not changed
+
+
+@pytest.mark.parametrize(
+    "changed", ["z.unsqueeze_(0)", "z.t_()", "z.data = z.data * 2", "z.resize_(1, 4)", "z.mul_(2)"]
+)
+def test_a_named_slice_does_not_follow_what_its_tensor_becomes(changed: str) -> None:
+    text = "import torch\n\n\ndef f(x: torch.FloatTensor, n: torch.Tensor):\n    n = n.max().item()\n    z = x * 2\n"
+    text += f"    part = z[:, :n]\n    {changed}\n    return part.sum(1), z\n"
+    new = after(rewritten(Path("/nowhere/program.py"), text, None), text)
+    assert "where" in new
+    x, n = torch.arange(12.0).reshape(3, 4), torch.tensor([0, 2])
+    torch.testing.assert_close(execute(new, "after")["f"](x, n), execute(text, "before")["f"](x, n))

@@ -92,9 +92,32 @@ def test_gives_what_the_rows_give(row: str, reduced: str, listed: bool, shape: s
         "    return torch.stack(out), x",
         "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
         "    return torch.stack(out), n",
+        "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
+        "    return x.mul_(0), torch.stack(out)",
+        "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
+        "    return [torch.stack(out) for x in (x, x)]",
+        "    return torch.stack([torch.sum() for i in range(len(x))])",
     ],
 )
 def test_other_loops_stay(text: str) -> None:
     text = HEAD.format(shape="pass") + text + "\n"
     outcome = rewritten(Path("/nowhere/program.py"), text, None)
     assert not [f for f in outcome.findings if f.code == "CF107"]
+
+
+def test_lengths_are_cut_off_as_int_does_it() -> None:
+    text = HEAD.format(shape="lengths = lengths.float() * 0.7")
+    text += "    return torch.stack([x[i, : int(lengths[i])].sum(0) for i in range(len(x))])\n"
+    new = after(rewritten(Path("/nowhere/program.py"), text, None), text)
+    assert "for " not in new
+    x = torch.arange(6.0).reshape(2, 3)
+    before, rewrote = execute(text, "before")["f"], execute(new, "after")["f"]
+    torch.testing.assert_close(rewrote(x, torch.tensor([1, 4])), before(x, torch.tensor([1, 4])))
+
+
+@pytest.mark.parametrize(("rows", "assumed"), [("len(x)", True), ("x.shape[0]", True), ("2", False)])
+def test_no_rows_are_named(rows: str, assumed: bool) -> None:
+    text = HEAD.format(shape="pass") + f"    return torch.stack([x[i, : lengths[i]].sum(0) for i in range({rows})])\n"
+    found = rewritten(Path("/nowhere/program.py"), text, None).findings
+    fixes = [finding.fix for finding in found if finding.code == "CF107"]
+    assert [fix is not None and "dimension-not-empty" in fix.assumptions for fix in fixes] == [assumed]
