@@ -113,8 +113,22 @@ def _jumps(body: Iterable[ast.stmt]) -> bool:
 
 
 def _loads(name: str, nodes: Iterable[ast.AST]) -> bool:
-    found = (n for node in nodes for n in walk(node) if isinstance(n, ast.Name) and n.id == name)
-    return any(not isinstance(n.ctx, ast.Store) for n in found)
+    for root in nodes:
+        own: set[ast.AST] = set()
+        for node in walk(root):
+            if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+                own |= _of_comprehension(name, node)
+            elif isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store):
+                if node not in own:
+                    return True
+    return False
+
+
+def _of_comprehension(name: str, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> set[ast.AST]:
+    """What stands in a comprehension that gives the name a meaning of its own: all but what it first runs over."""
+    if not any(name in _bound(generator.target) for generator in node.generators):
+        return set()
+    return set(walk(node)) - set(walk(node.generators[0].iter))
 
 
 def inside(use: ast.expr, node: ast.AST) -> bool:

@@ -121,3 +121,15 @@ def test_no_rows_are_named(rows: str, assumed: bool) -> None:
     found = rewritten(Path("/nowhere/program.py"), text, None).findings
     fixes = [finding.fix for finding in found if finding.code == "CF107"]
     assert [fix is not None and "dimension-not-empty" in fix.assumptions for fix in fixes] == [assumed]
+
+
+def test_a_comprehension_has_names_of_its_own() -> None:
+    text = HEAD.format(shape="pass") + (
+        "    kept = torch.zeros_like(x)\n    for i, n in enumerate(lengths):\n        kept[i, :n] = x[i, :n]\n"
+        "    return kept, [n for i, n in enumerate((3, 4))]\n"
+    )
+    outcome = rewritten(Path("/nowhere/program.py"), text, None)
+    assert [f.code for f in outcome.findings if f.fix is not None] == ["CF106"]
+    read = text.replace("enumerate((3, 4))", "enumerate((n, 4))")
+    outcome = rewritten(Path("/nowhere/program.py"), read, None)
+    assert [f.declined for f in outcome.findings if f.code == "CF106"] == ["`n` is read after the loop"]
