@@ -118,9 +118,9 @@ def _loads(name: str, nodes: Iterable[ast.AST]) -> bool:
         for node in walk(root):
             if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
                 own |= _of_comprehension(name, node)
-            elif isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store):
-                if node not in own:
-                    return True
+            loads = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
+            if loads and node not in own:
+                return True
     return False
 
 
