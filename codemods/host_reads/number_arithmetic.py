@@ -56,7 +56,7 @@ from dataclasses import replace
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -112,7 +112,11 @@ class NumberArithmetic(Rule):
             source = _apparent(node, scope)
             if source is not None:
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
-                yield self.declined(scope, node, message, f"`{snippet(source)}` is not proved to be a tensor")
+                fix = number_fix(node, source, "item", scope) if scope.value(source).is_unknown else None
+                if isinstance(fix, Fix):
+                    yield self.fixed(scope, node, message, fix)
+                else:
+                    yield self.declined(scope, node, message, f"`{snippet(source)}` is not proved to be a tensor")
 
     def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
         """The finding for one read of a tensor's value."""

@@ -37,7 +37,7 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     """Code for the tensor that stands for the number."""
     value = flow.read
     code = template.use(source, operand=True)
-    if not value.certain:
+    if not value.certain or value.is_unknown:
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
     if value.dtype not in ("int", "bool") and value.leaves:
         code += ".detach()"
