@@ -213,8 +213,9 @@ def _reduction(node: ast.expr, taken: str, rows: Rows, scope: Scope) -> _Reduced
     kind = node.func.attr
     if (scope.callee(node) or "") not in (f"Tensor.{kind}", f"torch.{kind}") or kind not in _KINDS:
         return None
-    tensor, given = (node.func.value, node.args) if method else (node.args[0], node.args[1:])
-    part = part_of_row(tensor, rows, scope) if isinstance(tensor, ast.Subscript) else None
+    operands = [node.func.value, *node.args] if method else node.args
+    part = part_of_row(operands[0], rows, scope) if operands else None
+    given = operands[1:]
     dims = [*given, *(k.value for k in node.keywords if k.arg in ("dim", "axis"))]
     if part is None or not scope.value(part.tensor).is_tensor or len(dims) > 1:
         return None

@@ -17,11 +17,11 @@ _KEEPS = frozenset(
 _MAX_NAMES = 5
 
 
-def ragged_size(node: ast.expr, scope: Scope) -> ast.expr | None:
+def ragged_size(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | None:
     """The tensor of which an expression asks how many values were selected: `x` in `len(x)`, `x.shape[0]`, ..."""
     if isinstance(node, ast.Name):
-        given = _given(node, scope)
-        return None if given is None else ragged_size(given, scope)
+        given = _given(node, scope) if depth <= _MAX_NAMES else None
+        return None if given is None else ragged_size(given, scope, depth + 1)
     tensor: ast.expr | None = None
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         tensor = node.value.value if ast.unparse(node.slice) == "0" else None

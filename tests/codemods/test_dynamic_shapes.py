@@ -67,3 +67,14 @@ def test_reported_are_the_lines_that_break(line: str, tmp_path: Path) -> None:
     broken = {site.line for site in collector.break_sites}
     found = run([SourceFile(path, "program", text)], Config(root=tmp_path), rules=_RULES)
     assert {f.span.line for f in found.findings} == broken
+
+
+def test_names_that_are_given_each_other_end() -> None:
+    text = (
+        "import torch\n\n\n@torch.compile\ndef resize(data: torch.Tensor, rows, columns):\n"
+        "    if rows is None:\n        rows = columns\n    elif columns is None:\n        columns = rows\n"
+        "    if rows != columns:\n        raise ValueError(rows)\n    return data[:rows]\n"
+    )
+    path = Path("/nowhere/program.py")
+    outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=list(registry.load().values()))
+    assert outcome.errors == ()

@@ -82,6 +82,8 @@ def test_gives_what_the_rows_give(row: str, reduced: str, listed: bool, shape: s
     [
         "    return torch.stack([x[i, : lengths[i]].sum(0) for i in range(len(x))], dim=1)",
         "    return torch.stack([x[i, : lengths[i]].sum(0) for i in range(len(x)) if i])",
+        "    return torch.stack([row.sum() for row, n in zip(x, lengths)])",
+        "    return torch.stack([torch.sum(input=row[:n]) for row, n in zip(x, lengths)])",
         "    return torch.stack([x[0, : lengths[i]].sum(0) for i in range(len(x))])",
         "    return torch.stack([x[i, : lengths[0]].sum(0) for i in range(len(x))])",
         "    return torch.stack([x[i, n:].max(0).indices for i, n in enumerate(lengths)])",
