@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compilefix.codemods.finding import Finding, Span
+from compilefix.codemods.finding import Edit, Finding, Span
 from compilefix.codemods.rule import Rule
 from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
@@ -175,24 +175,30 @@ def _share_a_name(one: Finding, other: Finding, file: SourceFile) -> bool:
     assert other.fix is not None
     if one.function != other.function or len(one.fix.edits) == len(other.fix.edits) == 1:
         return False
-    first, second = _new_name_spans(one, file), _new_name_spans(other, file)
-    return any(first[name].overlaps(second[name]) for name in first.keys() & second.keys())
+    shared = _assigned(one) & _assigned(other)
+    # Not as words of the lines: a comment or a text may hold the same word.
+    there = [n for n in ast.walk(file.tree) if isinstance(n, ast.Name) and n.id in shared] if shared else []
+    for name in shared:
+        spans = [_span_of_new_name(name, fix.edits, there) for fix in (one.fix, other.fix)]
+        if spans[0] is not None and spans[1] is not None and spans[0].overlaps(spans[1]):
+            return True
+    return False
 
 
-def _new_name_spans(finding: Finding, file: SourceFile) -> dict[str, Span]:
-    """The names that a fix brings in, each with the stretch from its first to its last place."""
-    assert finding.fix is not None
-    edits = sorted(finding.fix.edits, key=lambda edit: edit.target)
-    names = {name for edit in edits for made in _ASSIGNED.findall(edit.template) for name in made.split(", ")}
-    lines = file.text.split("\n")
-    found: dict[str, Span] = {}
-    for name in names:
-        word = re.compile(rf"\b{name}\b")
-        places = [edit.target for edit in edits if word.search(edit.template)]
-        if not any(word.search(line) for at in places for line in lines[at.line - 1 : at.end_line]):
-            end = max((at.end_line, at.end_column) for at in places)
-            found[name] = Span(places[0].line, places[0].column, *end)
-    return found
+def _assigned(finding: Finding) -> set[str]:
+    """The names that the code of a fix gives a value."""
+    edits = finding.fix.edits if finding.fix is not None else ()
+    return {name for edit in edits for made in _ASSIGNED.findall(edit.template) for name in made.split(", ")}
+
+
+def _span_of_new_name(name: str, edits: Iterable[Edit], there: Iterable[ast.Name]) -> Span | None:
+    """The stretch from the first to the last place where edits write a name; None where it was there before."""
+    word = re.compile(rf"\b{name}\b")
+    places = sorted(edit.target for edit in edits if word.search(edit.template))
+    if any(n.id == name and at.line <= n.lineno <= at.end_line for at in places for n in there):
+        return None
+    end = max((at.end_line, at.end_column) for at in places)
+    return Span(places[0].line, places[0].column, *end)
 
 
 def _size(finding: Finding) -> tuple[int, int]:

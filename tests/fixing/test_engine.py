@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,8 +62,9 @@ class Net(torch.nn.Module):
 """
 
 
-def test_two_fixes_do_not_give_two_things_one_new_name(tmp_path: Path) -> None:
-    """Each pass of a rule takes a name that is free in the function as it stands."""
+@pytest.mark.parametrize("behind", ["", "  # no wave"])
+def test_two_fixes_do_not_give_two_things_one_new_name(behind: str, tmp_path: Path) -> None:
+    """Each pass of a rule takes a name that is free in the function as it stands; a comment says nothing of that."""
 
     class Named(Rule):
         code = "CF999"
@@ -79,10 +81,10 @@ def test_two_fixes_do_not_give_two_things_one_new_name(tmp_path: Path) -> None:
                 line = scope.edit(node, f"{name} = {{call}}.tan()", call=call.func)
                 yield self.fixed(scope, node, "a wave", Fix((line, *(scope.edit(use, name) for use in uses))))
 
-    file = SourceFile(tmp_path / "net.py", "net", NAMED)
+    file = SourceFile(tmp_path / "net.py", "net", re.sub(r"(\(\))$", rf"\1{behind}", NAMED, flags=re.MULTILINE))
     outcome = run([file], Config(root=tmp_path), rules=[Named])
     after = next(change.after for change in outcome.patchset)
-    assert [line.strip() for line in after.splitlines()[5:9]] == [
+    assert [line.partition("#")[0].strip() for line in after.splitlines()[5:9]] == [
         "wave = x.sin.tan()",
         "wave_2 = x.cos.tan()",
         "c = wave.exp()",
