@@ -174,6 +174,8 @@ def _appending(listed: ast.Name, call: ast.Call, scope: Scope) -> ast.For | None
     if len(stores) != 1 or len(uses) != 3:
         return None
     made = scope.parents.get(stores[0])
+    if isinstance(made, ast.Assign) and made.targets != stores:
+        return None
     block = scope.block(made) if isinstance(made, ast.Assign) else []
     if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.List) or made.value.elts or made not in block:
         return None
@@ -208,8 +210,6 @@ def _reduction(node: ast.expr, taken: str, rows: Rows, scope: Scope) -> _Reduced
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     method = isinstance(node.func.value, ast.Subscript)
-    if not method and not node.args:
-        return None
     kind = node.func.attr
     if (scope.callee(node) or "") not in (f"Tensor.{kind}", f"torch.{kind}") or kind not in _KINDS:
         return None

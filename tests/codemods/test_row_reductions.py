@@ -99,6 +99,8 @@ def test_gives_what_the_rows_give(row: str, reduced: str, listed: bool, shape: s
         "    out = []\n    for i, n in enumerate(lengths):\n        out.append(x[i, :n].sum(0))\n"
         "    return [torch.stack(out) for x in (x, x)]",
         "    return torch.stack([torch.sum() for i in range(len(x))])",
+        "    rest = None\n    out = rest = []\n    for i, n in enumerate(lengths):\n"
+        "        out.append(x[i, :n].sum(0))\n    return torch.stack(out), rest",
     ],
 )
 def test_other_loops_stay(text: str) -> None:
