@@ -39,7 +39,9 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     code = template.use(source, operand=True)
     if not value.certain or value.is_unknown:
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
-    if value.dtype not in ("int", "bool") and value.leaves:
+    # An item of an argument may require a gradient, of which the analysis knows nothing.
+    given = any(token.startswith("param:") for token in value.storage)
+    if value.dtype not in ("int", "bool") and (value.leaves or given):
         code += ".detach()"
         if cast == "implicit":
             reason = (

@@ -171,17 +171,12 @@ class Binding(Narrowing):
 
 
 def _given_as(value: Value, name: str) -> Value:
-    """What callers pass for a parameter, and the items of it, with the memory of the parameter.
-
-    An item may get a gradient as the parameter may, and another one than the item beside it.
-    """
+    """What callers pass for a parameter, and the items of it, with the memory of the parameter."""
     memory = frozenset({f"param:{name}"})
     item = None if value.element is None else _given_as(value.element, name)
     items = None if value.elements is None else tuple(_given_as(v, name) for v in value.elements)
-    plain = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
-    held = value.storage if plain else memory
-    leaves = value.leaves if plain or value.dtype in ("bool", "int") else frozenset({name, values.ANY_LEAF})
-    return replace(value, element=item, elements=items, storage=held, leaves=leaves)
+    held = memory if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else value.storage
+    return replace(value, element=item, elements=items, storage=held)
 
 
 def _default(node: ast.expr | None) -> Value | None:
