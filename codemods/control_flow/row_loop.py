@@ -29,7 +29,8 @@ The fix is safe where the tensors are proved to have as many rows as the loop ha
 in one dimension. Else it needs the assumption `rows-match`: with too few lengths another error is raised, or none. A
 copy needs `same-shape-dtype` where the tensors are not proved to have the same shape: a longer row could be copied in
 part. A length below zero counts from the end, as in a slice: the code for that is left out where lengths cannot be
-negative.
+negative. A tensor of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are
+read again by the backward pass where memory is saved (`no-recompute`).
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -73,7 +74,7 @@ class RowLoop(Rule):
     summary = "loop that fills rows up to lengths from a tensor"
     gb = ("GB0124", "GB0033")
     hints = ("for ",)
-    assumptions = ("rows-match", "branches-total", "same-shape-dtype")
+    assumptions = ("rows-match", "enough-dimensions", "branches-total", "same-shape-dtype", "no-recompute")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`for` loops that only write parts of rows."""

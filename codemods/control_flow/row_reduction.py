@@ -24,6 +24,8 @@ Sums and means are added in another order (`summation-order`); the maximum of an
 then (`mask-not-empty`). A length below zero would count from the end (`not-negative`). Where the tensor and the lengths
 are not proved to have one row for each turn the fix needs `rows-match`: with other sizes another error is raised, or
 none. A stack of no rows raises, and the rewritten code gives a tensor without rows (`dimension-not-empty`).
+A tensor of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are read again
+by the backward pass where memory is saved (`no-recompute`).
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -68,6 +70,8 @@ class RowReduction(Rule):
     hints = ("stack",)
     assumptions = (
         "rows-match",
+        "enough-dimensions",
+        "no-recompute",
         "dimension-not-empty",
         "branches-total",
         "not-negative",

@@ -114,6 +114,10 @@ def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
     for node in (part.tensor, part.lengths):
         if scope.value(node).is_tensor and not scope.value(node).certain:
             yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "branches-total")
+    if scope.value(part.tensor).rank is None:
+        reason = f"`{snippet(part.tensor)}` is not proved to have two dimensions, and else raises with another text"
+        yield Obstacle(reason, "enough-dimensions")
+    yield from scope.legality.recomputed(part.lengths, scope.facts)
     if lengths.dtype != "int":
         yield Obstacle(f"`{snippet(part.lengths)}` is not proved to hold integers", "rows-match")
     sizes = Sizes(scope)

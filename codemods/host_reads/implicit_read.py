@@ -28,8 +28,8 @@ of raising IndexError (`number-to-tensor`). An item of a list of tensors is pick
 shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None (`gradient-zeros`,
 `finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n` is
 on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of all
-elements, as CF201 does it. Sizes, other slice bounds and `range` have no such form: where the number is known without
-its tensor see CF203, else CF205.
+elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist). Sizes,
+other slice bounds and `range` have no such form: where the number is known without its tensor see CF203, else CF205.
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -86,6 +86,7 @@ class ImplicitRead(Rule):
         "finite-derivative",
         "no-recompute",
         "not-negative",
+        "enough-dimensions",
         "summation-order",
         "mask-not-empty",
     )

@@ -42,7 +42,8 @@ it, compared in double where the constant asks for it: CF101 and CF102 look at t
 returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
 `mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter
 for the `if` that it decides. A reduced slice is added in another order (`summation-order`), its maximum is infinite
-where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end (`not-negative`).
+where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with
+fewer dimensions another error is raised (`enough-dimensions`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -85,6 +86,7 @@ class NumberArithmetic(Rule):
         "branches-total",
         "no-recompute",
         "not-negative",
+        "enough-dimensions",
         "summation-order",
         "mask-not-empty",
         "same-shape-dtype",

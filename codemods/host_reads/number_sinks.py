@@ -151,8 +151,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     """Whether the number is returned or stored: the reason, and the assumption under which a tensor will do."""
     child: ast.AST = node
     parent = scope.parents.get(node)
-    while _holds(parent, child):
-        child, parent = parent, scope.parents.get(parent)  # type: ignore[assignment, arg-type]
+    while parent is not None and _holds(parent, child):
+        child, parent = parent, scope.parents.get(parent)
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
@@ -172,7 +172,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     return reason, "number-to-tensor"
 
 
-def _holds(parent: ast.AST | None, child: ast.AST) -> bool:
+def _holds(parent: ast.AST, child: ast.AST) -> bool:
     """Whether a value stands in a list, tuple or dictionary as an item of it."""
     if isinstance(parent, ast.ListComp):
         return child is parent.elt

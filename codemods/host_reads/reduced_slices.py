@@ -40,7 +40,11 @@ class ReducedSlice:
 
     def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
         """What stands in the way of reducing all elements."""
-        return reduced_by(self.kind, self.part.value, scope)
+        value, shown = scope.value(self.part.value), snippet(self.part.value)
+        if value.rank is None and not (self.axis < 1 and value.dimensioned):
+            reason = f"`{shown}` is not proved to have the dimension that is sliced, and else raises with another text"
+            yield Obstacle(reason, "enough-dimensions")
+        yield from reduced_by(self.kind, self.part.value, scope)
 
     def code(self, number: str, template: Template, scope: Scope) -> str:
         """The reduction of all elements. `number` is the code of a tensor without dimensions, not below zero."""

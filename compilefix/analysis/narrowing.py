@@ -122,6 +122,8 @@ class Narrowing(Walk):
                 )
         elif truth:
             known = join_all(annotated(t, self.module, self.project) for t in types)
+            if known.is_unknown and all(name.startswith("numpy.") for name in names):
+                known = Value(frozenset({Kind.NDARRAY}))
             if known.is_unknown and old.is_tensor and not any(tensors):
                 known = _no_tensor(old)  # what says that it is a tensor holds of the other calls
             env[key] = (

@@ -46,3 +46,11 @@ def test_items_become_tensors_without_a_gradient(body: str, kind: str) -> None:
         if tensor is not None:
             assert not tensor.requires_grad
             torch.testing.assert_close(tensor.item(), number, equal_nan=True)
+
+
+def test_a_number_of_numpy_stays() -> None:
+    text = "import numpy as np\nimport torch\n\n\ndef plain(found, x: torch.Tensor):\n"
+    text += "    if isinstance(found, np.generic):\n        return found.item()\n    return x * 2\n"
+    outcome = rewritten(Path("/nowhere/program.py"), text, None)
+    assert after(outcome, text) == text
+    assert not [f for f in outcome.findings if f.code == "CF201"]

@@ -137,3 +137,20 @@ def test_a_comprehension_has_names_of_its_own() -> None:
     read = text.replace("enumerate((3, 4))", "enumerate((n, 4))")
     outcome = rewritten(Path("/nowhere/program.py"), read, None)
     assert [f.declined for f in outcome.findings if f.code == "CF106"] == ["`n` is read after the loop"]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_lengths_that_are_written_later_are_named(written: bool) -> None:
+    """The backward pass may compute the positions again, from what was written."""
+    text = HEAD.format(shape="lengths.add_(1)" if not written else "pass")
+    text += "    y = torch.stack([x[i, : lengths[i]].sum(0) for i in range(len(x))])\n"
+    text += "    lengths.add_(1)\n    return y\n" if written else "    return y\n"
+    fixes = [f.fix for f in rewritten(Path("/nowhere/program.py"), text, None).findings if f.code == "CF107"]
+    assert [fix is not None and "no-recompute" in fix.assumptions for fix in fixes] == [written]
+
+
+def test_dimensions_that_are_not_proved_are_named() -> None:
+    for shape, assumed in (("pass", True), ("rows, columns, features = x.shape", False)):
+        text = HEAD.format(shape=shape) + "    return x[:, : lengths.max()].sum(1)\n"
+        fixes = [f.fix for f in rewritten(Path("/nowhere/program.py"), text, None).findings if f.code == "CF202"]
+        assert [fix is not None and "enough-dimensions" in fix.assumptions for fix in fixes] == [assumed]
