@@ -14,6 +14,11 @@ from compilefix.source.snippets import snippet
 ROWS = "all-rows"
 CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
 """Methods whose arguments are no tensors to compute with."""
+_LOSSES = frozenset(
+    f"torch.nn.functional.{name}"
+    for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")
+)
+"""With `reduction="none"` they treat each element by itself, and they take all numbers."""
 _ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
 
 
@@ -38,6 +43,8 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     if method and short in CONVERSIONS:
         return None
     if short == "unsqueeze" and [ast.unparse(a) for a in node.args[0 if method else 1 :]] == ["-1"]:
+        return None
+    if name in _LOSSES and _unreduced(node):
         return None
     if api is not None:
         if not api.pointwise or api.mutates or api.random or api.random_training or api.host:
@@ -71,3 +78,11 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     ):
         return Obstacle(f"`{snippet(node.func)}` is not known to treat each element by itself")
     return Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
+
+
+def _unreduced(node: ast.Call) -> bool:
+    """Whether a loss of two tensors has one number for each element: no weights, which would be broadcast."""
+    reduction = next((k.value for k in node.keywords if k.arg == "reduction"), None)
+    known = {"input", "target", "reduction", "beta", "delta"}
+    plain = len(node.args) <= 2 and all(k.arg in known for k in node.keywords)
+    return plain and isinstance(reduction, ast.Constant) and reduction.value == "none"

@@ -74,6 +74,8 @@ def loss_of(node: ast.Call, scope: Scope) -> Loss | None:
         return None
     if made is not None:
         given = {k.arg or "": k.value for k in made.keywords}
+    elif isinstance(reduction := given.get("reduction"), ast.Constant) and reduction.value == "none":
+        return None  # one number for each element
     return Loss(node, kind, source, target, given, made is not None)
 
 

@@ -38,7 +38,8 @@ select, so that the checks of the function hold for them too; a check of another
 may have raised where the mask selects nothing (`mask-not-empty`). The gradient of one number that
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
 than the tensor a mask is broadcast; where it does not fit the tensor, the index raises and the selection may not
-(`same-shape-dtype`).
+(`same-shape-dtype`). A parameter beside the elements (`x[mask] += self.token.weight`) is taken to fit one row, and not
+to have a row for each true value (`same-shape-dtype`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """

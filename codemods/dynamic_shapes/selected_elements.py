@@ -199,10 +199,18 @@ class Elements:
             number = True  # one row, which is the same for each
         if not number:
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            if not value.is_unknown or not _kept_on_self(node):
+            if not (value.is_unknown or self._is_parameter(value)) or not _kept_on_self(node):
                 return self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
+
+    def _is_parameter(self, value: Value) -> bool:
+        """Whether a value is a parameter: its shape is that of the object, whatever the mask selects.
+
+        Beside rows behind a whole dimension it would be broadcast along another one.
+        """
+        trained = value.is_tensor and value.leaves and any(token.startswith("self.") for token in value.storage)
+        return bool(trained) and not (self.mask.broadcast or self.mask.leading or self.mask.last)
 
     def _call(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
         scope = self.scope
@@ -428,4 +436,11 @@ def _kept_on_self(node: ast.expr) -> bool:
     """Whether an operand is what an object was made with, such as `-self.gamma`: not a list of selected elements."""
     if isinstance(node, ast.UnaryOp):
         return _kept_on_self(node.operand)
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    if not isinstance(node, ast.Attribute):
+        return False
+    owner = node.value
+    while isinstance(owner, ast.Attribute) or (
+        isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Constant | ast.Name)
+    ):
+        owner = owner.value
+    return isinstance(owner, ast.Name) and owner.id == "self"

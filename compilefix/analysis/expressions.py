@@ -284,7 +284,14 @@ class Expressions(Calls):
         return values.STATIC
 
     def _bin_op(self, node: ast.BinOp, env: Env) -> Value:
-        return binary(node.op, self.eval(node.left, env), self.eval(node.right, env), self.place(node))
+        left, right = self.eval(node.left, env), self.eval(node.right, env)
+        result = binary(node.op, left, right, self.place(node))
+        if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and result.is_tensor and result.dtype is None:
+            # What is compared may be a number or a tensor: beside a tensor of bools the result is one.
+            sides = ((node.left, left), (node.right, right))
+            if all(value.dtype == "bool" or (value.is_unknown and _compares(side)) for side, value in sides):
+                return replace(result, dtype="bool", dtype_id="bool")
+        return result
 
     def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:
         value = self.eval(node.operand, env)
@@ -433,6 +440,16 @@ def _outside(name: str) -> Value:
 
 
 _NUMBERS = frozenset({"math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.inf", "torch.pi"})
+
+
+def _compares(node: ast.expr) -> bool:
+    """Whether an expression is a comparison by size or equality, or the opposite of one."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _compares(node.operand)
+    return isinstance(node, ast.Compare) and all(isinstance(op, _ORDERS) for op in node.ops)
+
+
+_ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def _memory_of_names(node: ast.AST, env: Env) -> frozenset[str]:

@@ -284,6 +284,21 @@ def _may_view_as_dtype(call: TorchCall) -> bool:
     return "dtype" in call.keywords or not all(sizes)
 
 
+def _depth(data: Value) -> int | None:
+    """The number of dimensions of a tensor made of a list of numbers, or of lists of them; None for another one."""
+    if not data.is_(Kind.CONTAINER) or data.ref is not None:
+        return None
+    items = data.elements or ((data.element,) if data.element is not None else ())
+    depths = {_depth_of_item(item) for item in items}
+    found = depths.pop() if len(depths) == 1 else None
+    return None if found is None else found + 1
+
+
+def _depth_of_item(item: Value) -> int | None:
+    number_given = item.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and item.dtype in ("bool", "int", "float")
+    return 0 if number_given else _depth(item)
+
+
 def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     """The number of dimensions of the result, where it is known."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
@@ -299,7 +314,7 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
         data = args[1] if name == "new_tensor" else args[0]
         number_given = data.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and data.dtype in ("bool", "int", "float")
-        return 0 if number_given else data.rank if data.is_tensor else None
+        return 0 if number_given else data.rank if data.is_tensor else _depth(data)
     if api.rank in ("0", "1", "2"):
         return int(api.rank)
     if api.rank == "loss":
