@@ -33,12 +33,13 @@ class Evidence:
             return
         module = function.module
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
+        given = _Given(function)
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
-                    self._proof.add(attribute.value.id)
+                    self._note(attribute.value, given, proof=True)
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
-                    self._hint.add(attribute.value.id)
+                    self._note(attribute.value, given, proof=False)
         for node in function.of(ast.Call):
             if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
                 called = module.qualified(node.func)
@@ -46,21 +47,28 @@ class Evidence:
                     continue
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
-                    self._proof.add(node.args[0].id)
+                    self._note(node.args[0], given, proof=True)
                 elif called.startswith("self.") and called.count(".") == 1 and function.node.name == "forward":
-                    self._hint.add(node.args[0].id)
+                    self._note(node.args[0], given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+
+    def _note(self, use: ast.Name, given: _Given, *, proof: bool) -> None:
+        says = given.says(use)
+        if says is not None:
+            (self._proof if proof and says else self._hint).add(use.id)
 
     @cached_property
     def computes(self) -> frozenset[str]:
         """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`, `p[:, 0]`."""
         if not self._names:
             return frozenset()
-        masks = _Masks(self._function, self._names)
+        masks, given = _Masks(self._function, self._names), _Given(self._function)
         found: set[str] = set()
         for method in self._function.of(ast.Attribute):
+            if isinstance(method.value, ast.Name) and given.says(method.value) is None:
+                continue
             if method.attr in _COMPUTES or method.attr in torch_api.TENSOR_ONLY_METHODS:
                 found |= masks.computed(method.value)
         for part in self._function.of(ast.Subscript):
@@ -76,6 +84,74 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+class _Given:
+    """Where names of parameters get other values: what is done with these says less of the parameters, or nothing."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._ends: dict[str, tuple[tuple[int, int], bool] | None] = {}
+
+    def says(self, use: ast.Name) -> bool | None:
+        """Whether a use is one of the parameter itself; None where it says nothing of it.
+
+        False is for what was made of the parameter, as in `x = self.conv(x)`.
+        """
+        if use.id not in self._ends:
+            self._ends[use.id] = self._rebound(use.id)
+        end = self._ends[use.id]
+        if end is None or (use.lineno, use.col_offset) <= end[0]:
+            return True
+        return False if end[1] else None
+
+    def _rebound(self, name: str) -> tuple[tuple[int, int], bool] | None:
+        """The end of the first statement that gives the name another value, and whether that is made of the old one."""
+        if name not in self._function.stores:
+            return None
+        for loop in self._function.of(ast.For):
+            if any(isinstance(target, ast.Name) and target.id == name for target in _targets(loop.target)):
+                return (loop.iter.end_lineno or loop.lineno, loop.iter.end_col_offset or 0), False
+        for node in self._function.of(ast.Assign):
+            bound = [t for target in node.targets for t in _targets(target) if isinstance(t, ast.Name) and t.id == name]
+            if bound and not self._is_default(node, name):
+                end = node.end_lineno or node.lineno, node.end_col_offset or 0
+                return end, bound == node.targets and _made_of(name, node.value)
+        return None
+
+    def _is_default(self, node: ast.Assign, name: str) -> bool:
+        """Whether a value takes the place of None alone: `if x is None: x = ...`, `x = ... if x is None else x`."""
+        tests = [around.test for around in self._function.of(ast.If) if node in around.body]
+        if isinstance(node.value, ast.IfExp):
+            tests.append(node.value.test)
+        return any(
+            isinstance(test, ast.Compare)
+            and isinstance(test.left, ast.Name)
+            and test.left.id == name
+            and isinstance(test.ops[0], ast.Is | ast.IsNot)
+            for test in tests
+        )
+
+
+def _targets(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Tuple | ast.List):
+        for item in node.elts:
+            yield from _targets(item)
+    else:
+        yield node
+
+
+_CONVERSIONS = frozenset(
+    {"tensor", "as_tensor", "asarray", "from_numpy", "FloatTensor", "LongTensor", "array", "stack"}
+)
+
+
+def _made_of(name: str, value: ast.expr) -> bool:
+    """Whether a value is computed with what the name holds, and is not what makes a tensor of something else."""
+    if isinstance(value, ast.Name):
+        return False
+    converts = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _CONVERSIONS
+    return not converts and any(isinstance(n, ast.Name) and n.id == name for n in walk(value))
 
 
 def _has_dimensions(index: ast.expr) -> bool:
