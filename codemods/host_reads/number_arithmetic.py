@@ -3,11 +3,12 @@
 ## What it does
 Finds `.item()`, `float()`, `int()` and `bool()` of a tensor, and uses the tensor itself where the number ends in
 arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill a tensor with (`new_full`, `full_like`,
-`masked_fill`, `x[mask] = number`), or is returned or stored. Python arithmetic on the way (`+ - * / **`, `min`, `max`,
-`abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions, and `math.isnan(number)`
-in an `if` a question to the tensor. A slice that ends or begins at the number and is reduced over that dimension
-(`x[:, :n].sum(1)`, under a name too) becomes a reduction of all elements in which the others count for nothing. The
-number is followed into functions of the project that it is passed to.
+`masked_fill`, `x[mask] = number`) or to make one of with others (`torch.tensor([n, 1], dtype=x.dtype)`), as a factor
+(`p.add_(g, alpha=n)`, `p.lerp_(g, n)`), or is returned or stored. Python arithmetic on the way (`+ - * / **`, `min`,
+`max`, `abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions, and
+`math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at the number and is reduced over
+that dimension (`x[:, :n].sum(1)`, under a name too) becomes a reduction of all elements in which the others count for
+nothing. The number is followed into functions of the project that it is passed to.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.
@@ -34,10 +35,12 @@ a floating tensor that has dimensions, so that the result keeps its dtype, or fi
 more than one element is refused as before, by `reshape(())`, with another message. Python computes in double
 precision, so arithmetic on the way is done on `.double()`, except for one sum, difference or product with a constant
 whose result is rounded to the tensor's dtype anyway; beside a float16 or bfloat16 tensor the number is rounded once to
-that precision on a GPU. A division of numbers by zero, `**` and functions of `math` raise where a tensor becomes inf
-or NaN, `int()`, `round`, `floor` and `ceil` raise for NaN, and a fill value that the dtype does not hold raises
-(`math-errors`); `**` and functions of `math` may differ in the last bit of double precision. A rounded number stays a
-float, whose zero may be -0.0. A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide
+that precision on a GPU. Python's `max(1.0, n)` is 1.0 for NaN, and so is the rewritten one. A division of numbers by
+zero, `**` and functions of `math` raise where a tensor becomes inf or NaN, `int()`, `round`, `floor` and `ceil` raise
+for NaN, and a fill value that the dtype does not hold raises (`math-errors`); `**` and functions of `math` may differ
+in the last bit of double precision. A rounded number stays a float, whose zero may be -0.0. As a factor (`alpha=`,
+`value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`).
+A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide
 it, compared in double where the constant asks for it: CF101 and CF102 look at that `if` then. A number that is
 returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
 `mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter

@@ -17,7 +17,9 @@ from compilefix.codemods.host_reads.number_sinks import (
     in_log,
     index_of,
     kept_in,
+    scaled_by,
     tensor_beside,
+    tensor_of_items,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
@@ -38,10 +40,12 @@ _MAX_CALLS = 3
 def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
-        target = parent.targets[0]
-        if isinstance(target, ast.Name):
+    if isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is node:
+        target = _stored_name(parent)
+        if target is not None:
             _follow_name(target.id, scope, flow, stored=parent)
+            if isinstance(parent, ast.AnnAssign):
+                flow.rewrites.append((parent.annotation, lambda _: f"{torch_name(scope)}.Tensor"))
             return
     if decides(node, scope):
         _decide(node, parent, scope, flow)
@@ -60,6 +64,17 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _fill(filled, scope, flow)
     elif (picked := index_of(node, scope)) is not None:
         _pick(node, picked, scope, flow)
+    elif (scaled := scaled_by(node, scope)) is not None:
+        met(scaled.tensor, scope, flow)
+        reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
+        flow.refuse(reason, "float32-rounding")
+        flow.rewrites.append((scaled.part, scaled.build))
+    elif (made := tensor_of_items(node, scope)) is not None:
+        flow.beside = True
+        flow.refuse(
+            f"`{snippet(made)}` raises for a number that the dtype does not hold, and for a tensor it does not",
+            "math-errors",
+        )
     elif (beside := tensor_beside(node, scope)) is not None:
         _subtracted(node, ast.Sub(), scope, flow)
         met(beside, scope, flow)
@@ -80,8 +95,14 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
 
 
+def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
+    """The one name that a statement gives a value."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
+
+
 def _follow_name(
-    name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | None = None
+    name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | ast.AnnAssign | None = None
 ) -> None:
     loads = scope.names(name)
     everywhere = [
@@ -145,7 +166,7 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
 
 
-def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.stmt] | None:
+def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt] | None:
     """The block that runs once and holds all assignments of a name, this statement among them."""
     parent = scope.parents.get(stored)
     blocks = [getattr(parent, part, ()) for part in ("body", "orelse", "finalbody")]
@@ -159,10 +180,13 @@ def _block_that_stores(name: str, stored: ast.Assign, scope: Scope) -> list[ast.
     return block
 
 
-def _reached(stored: ast.Assign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope) -> list[ast.Name]:
+def _reached(
+    stored: ast.Assign | ast.AnnAssign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope
+) -> list[ast.Name]:
     """The uses of a name that see what a statement of the block stores in it: those up to the next one that stores."""
-    assert isinstance(stored.targets[0], ast.Name)
-    stores = (scope.statement(n) for n in scope.names(stored.targets[0].id, stores=True))
+    target = _stored_name(stored)
+    assert target is not None
+    stores = (scope.statement(n) for n in scope.names(target.id, stores=True))
     after = sorted(block.index(s) for s in stores if block.index(s) > block.index(stored))
     end = (stored.end_lineno or 0, stored.end_col_offset or 0)
     last = block[after[0]] if after else None
@@ -321,20 +345,34 @@ _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow) -> bool:
     """`max(number, constant)` and `min(number, constant)`.
 
-    Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0: there the number must be made of an
-    integer in a way that never gives NaN.
+    Python's `max(nan, 1.0)` is NaN as clamp's is, and `max(1.0, nan)` is 1.0: there NaN becomes the constant, unless
+    the number is made of an integer in a way that never gives NaN.
     """
     other = call.args[1] if call.args[0] is node else call.args[0]
     value = scope.value(other)
     if not value.is_(Kind.STATIC, Kind.SIZE) or value.dtype not in ("int", "float"):
         return False
     whole = flow.read.dtype in ("int", "bool")
-    if call.args[1] is node and not (whole and (scope.value(node).dtype == "int" or never_nan(node, scope))):
-        flow.refuse(f"`{snippet(call)}` gives the constant for NaN, and `clamp` gives NaN")
-        return True
+    constant_for_nan = call.args[1] is node and not (
+        whole and (scope.value(node).dtype == "int" or never_nan(node, scope))
+    )
     bound = "min" if name == "max" else "max"
     constant = value.const
     number = constant.value if constant is not None and isinstance(constant.value, int | float) else None
+    if constant_for_nan:
+        # Two more arguments: infinities stay what they are.
+        flow.rewrites.append(
+            (
+                call,
+                lambda render: (
+                    f"{render(node)}.clamp({bound}={render.template.use(other)})"
+                    f'.nan_to_num({render.template.use(other)}, float("inf"), float("-inf"))'
+                ),
+            )
+        )
+        flow.compute(whole=value.dtype == "int")
+        follow(call, scope, flow)
+        return True
     if scope.value(node).dtype == "int" and isinstance(number, float) and number.is_integer() and abs(number) <= 2**53:
         # `max(n, 1.0)` of an integer: as one it takes the dtype of any floating tensor that it meets.
         flow.rewrites.append((call, lambda render: f"{render(node)}.clamp({bound}={int(number)})"))

@@ -29,6 +29,8 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     if template.broken is not None:
         return template.broken
     edits = _edits(node, code, flow, template, scope)
+    if isinstance(edits, str):
+        return edits
     needed = imports(scope) if any("torch." in edit.template for edit in edits) else ()
     return Fix(edits, needed, template.assumptions, template.reasons)
 
@@ -110,13 +112,19 @@ def shared(source: ast.expr, scope: Scope) -> bool:
     return scope.legality.writer(storage, (), scope.facts) is not None
 
 
-def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Scope) -> tuple[Edit, ...]:
-    """One edit for the read, and one for each expression that must change with it; nested ones as one."""
+def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Scope) -> tuple[Edit, ...] | str:
+    """One edit for the read, and one for each expression that must change with it; nested ones as one.
+
+    The reason where there are none: the code of an outer one does not hold that of an inner one.
+    """
     codes: dict[ast.AST, str] = {node: code}
     render = Renderer(template, codes)
     for changed, build in flow.rewrites:
         codes[changed] = build(render)
     tops = [n for n in codes if not any(n is not other and n in _inside(other) for other in codes)]
+    lost = next((n for n in codes if n not in tops and not any(codes[n] in codes[top] for top in tops)), None)
+    if lost is not None:
+        return f"`{snippet(lost)}` would change inside of code that changes too"
     return tuple(
         scope.edit(top, codes[top], **{n: p for n, p in template.parts.items() if f"{{{n}}}" in codes[top]})
         for top in tops

@@ -90,6 +90,68 @@ def _size(node: ast.expr, use: Callable[[ast.AST], str]) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """A call that takes the number as a factor: `x.add_(y, alpha=n)`, `x.addcdiv_(a, b, value=n)`, `x.lerp_(y, n)`.
+
+    tensor: what is changed by it. part: what changes in the code, the call or the number itself. build: its code; it
+    is given how to render a node.
+    """
+
+    call: ast.Call
+    tensor: ast.expr
+    part: ast.expr
+    build: Callable[[Callable[[ast.expr], str]], str]
+
+
+def scaled_by(node: ast.expr, scope: Scope) -> Scaled | None:
+    """The call in which the number scales a tensor and would not be taken as a tensor."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    name = scope.callee(call) or ""
+    place = parent.arg if isinstance(parent, ast.keyword) else None
+    method, tensor = name.removeprefix("Tensor."), call.func.value
+    if not name.startswith("Tensor.") or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if method in ("lerp", "lerp_") and isinstance(tensor, ast.Name | ast.Attribute):
+        weighs = place == "weight" or (place is None and call.args.index(node) == 1)
+        return Scaled(call, tensor, node, lambda render: f"{render(node)}.to({render(tensor)})") if weighs else None
+    if _SCALED.get(method) != (place, len(call.args)) or len(call.keywords) != 1:
+        return None
+    kept = method.replace("addcdiv", "add").replace("addcmul", "add")
+    operator = " / " if "div" in method else " * "
+
+    def build(render: Callable[[ast.expr], str]) -> str:
+        factors = operator.join(render(argument) for argument in call.args)
+        return f"{render(tensor)}.{kept}({factors} * {render(node)})"
+
+    return Scaled(call, tensor, call, build)
+
+
+_SCALED = {f"{name}{end}": ("alpha", 1) for name in ("add", "sub") for end in ("", "_")}
+_SCALED |= {f"{name}{end}": ("value", 2) for name in ("addcdiv", "addcmul") for end in ("", "_")}
+
+
+def tensor_of_items(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The call that makes a tensor of a list with the number in it, and is told the dtype: `torch.tensor([[n, 0]],
+    dtype=x.dtype)`. Without one the number's own dtype would decide.
+    """
+    child, parent = node, scope.parents.get(node)
+    while isinstance(parent, ast.List | ast.Tuple):
+        child, parent = parent, scope.parents.get(parent)
+    if not isinstance(parent, ast.Call) or child is node or parent.args != [child]:
+        return None
+    dtype = next((k.value for k in parent.keywords if k.arg == "dtype"), None)
+    told = dtype is not None and not (isinstance(dtype, ast.Constant) and dtype.value is None)
+    name = scope.callee(parent)
+    return parent if name == "Tensor.new_tensor" or (name in _MAKES and told) else None
+
+
+_MAKES = frozenset({"torch.tensor", "torch.as_tensor"})
+
+
 def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
     """The tensor that a call combines the number with: `x.mul(n)`, `torch.add(x, n)`, `torch.where(c, x, n)`."""
     call = scope.parents.get(node)
