@@ -35,7 +35,9 @@ graph without waiting. With many experts keep the selection, loop over `range(ma
 itself, up to rounding), `distinct-choices` (no token is sent to the same expert twice, where it would be computed once
 for each choice, and `out[token] += rows` would keep only one of them), `gradient-zeros` (an expert without tokens gets
 a gradient of zeros instead of None) and `finite-derivative` (no token makes an expert overflow that it was not sent
-to). A layer that draws random numbers, and anything that mixes the rows, declines it.
+to). Counts by which the turns of experts without tokens are skipped (`bincount`) go too, where nothing else reads them
+(`index-in-range`: a negative number raises there). A layer that draws random numbers, and anything that mixes the
+rows, declines it.
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """
@@ -65,7 +67,14 @@ class ExpertLoop(Rule):
     summary = "loop of a mixture of experts that picks the tokens of each expert"
     gb = ("GB0033", "GB0036")
     hints = ("index_add_", "+=")
-    assumptions = ("all-rows", "distinct-choices", "gradient-zeros", "finite-derivative", "same-shape-dtype")
+    assumptions = (
+        "all-rows",
+        "distinct-choices",
+        "gradient-zeros",
+        "finite-derivative",
+        "same-shape-dtype",
+        "index-in-range",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Loops in which each turn picks rows by `torch.where` and adds them back."""
@@ -92,6 +101,9 @@ class ExpertLoop(Rule):
         if rewrite.weights is not None:
             reason = f"`{snippet(rewrite.weights)}` is not proved to have one column for each choice"
             obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        if rewrite.counted is not None:
+            reason = f"`{snippet(rewrite.counted.value)}` raises for a negative number, and goes"
+            obstacles.append(Obstacle(reason, "index-in-range"))
         fix = Fix(
             tuple(rewrite.edits),
             imports(scope),

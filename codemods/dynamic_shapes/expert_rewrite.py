@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from compilefix.codemods.dynamic_shapes.expert_counts import count_behind
 from compilefix.codemods.dynamic_shapes.expert_forms import (
     asks_whether_empty,
     holds,
@@ -37,6 +38,7 @@ class Rewrite:
         self.replaced: dict[ast.AST, str] = {}
         self.weights: ast.expr | None = None
         self.fresh: set[str] = set()
+        self.counted: ast.Assign | None = None
 
     def run(self) -> None:
         """Collect the edits; `routing.refusal` is set where the loop stays."""
@@ -148,7 +150,11 @@ class Rewrite:
 
     def _statement(self, statement: ast.stmt) -> None:
         routing, scope = self.routing, self.scope
-        if statement is routing.statement:
+        counted = count_behind(statement, self.loop, routing, scope) if isinstance(statement, ast.If) else None
+        if counted is not None:
+            self.counted = counted
+            self.edits += [scope.edit(statement, ""), scope.edit(counted, "")]
+        elif statement is routing.statement:
             template = Template()
             boolean = scope.value(routing.mask).dtype == "bool"
             plain = routing.token_first and boolean
