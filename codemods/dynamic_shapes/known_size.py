@@ -3,9 +3,9 @@
 ## What it does
 Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
-test, or for the largest and smallest, or how many there are, or which of them an element has; and the list of the true
+test, or for the largest and smallest, or how many there are, or which of them an element has; the list of the true
 places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`, `x[torch.where(mask)]`) that the code writes to,
-reduces or counts.
+reduces or counts; and the rows that a one-hot mask selects, of which there is one for each index.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -22,6 +22,7 @@ _, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
 rank = counts.cumsum(0)[inverse]
 rows = torch.where(keep)[0]
 x[rows] = 0
+best = candidates[F.one_hot(choice, num_classes=4) > 0.5]
 ```
 
 ## Use instead
@@ -41,6 +42,8 @@ counts = torch.zeros_like(order).scatter_add_(0, group, torch.ones_like(order))
 rank = counts.cumsum(0)[inverse]
 rows = keep
 x[rows] = 0
+places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
+best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
 ```
 
 ## Fix safety
@@ -55,7 +58,8 @@ included; it was a Python number and becomes a tensor (`number-to-tensor`). The 
 same, and its counts stand in front of zeros, one for each element: that is safe where what is made of them, number by
 number, is in the end only indexed with the numbering. A mask as an index means the same as the list of its places,
 where it is as long as the tensor (`same-shape-dtype`) and has a dimension (`enough-dimensions`). Complex numbers cannot
-be sorted (`same-shape-dtype`).
+be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and the mask raise where an index or the number of
+classes does not fit, and the rewritten code may not (`index-in-range`, `same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -79,6 +83,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
 )
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
+from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -101,6 +106,9 @@ class KnownSize(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
+        for index in scope.of(ast.Subscript):
+            if (rows := one_hot_rows(index, scope)) is not None:
+                yield self._rows(rows, scope)
         for node in scope.of(ast.Call):
             number, groups = number_of_values(node, scope), groups_of(node, scope)
             if counted_classes(node, scope) is not None:
@@ -139,6 +147,15 @@ class KnownSize(Rule):
         )
         fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
+
+    def _rows(self, found: OneHotRows, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
+        template = Template()
+        code = rows_code(found, template, scope)
+        fix = Fix(
+            (scope.edit(found.node, code, **template.parts),), imports(scope), template.assumptions, template.reasons
+        )
+        return self.fixed(scope, found.node, message, fix)
 
     def _distinct(self, node: ast.Call, number: Number | None, groups: Groups | None, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
