@@ -25,6 +25,31 @@ def is_resized(node: ast.expr, other: str, scope: Scope) -> bool:
     return name in _JOINING | _GROWING and any(ast.unparse(part) == other for part in _operands(node, name))
 
 
+def asked_to_differ(one: str, other: str, at: ast.AST, scope: Scope) -> bool:
+    """Whether code stands where a test has said that two tensors differ in shape: `if a.shape == b.shape: ... else:`.
+
+    Where the test asks for more they may have one shape; it was written for those that have not.
+    """
+    child = at
+    for around in scope.ancestors(at):
+        if isinstance(around, ast.If):
+            wanted = ast.Eq if child in around.orelse else ast.NotEq if child in around.body else None
+            for node in ast.walk(around.test):
+                if wanted is None or not isinstance(node, ast.Compare) or [type(op) for op in node.ops] != [wanted]:
+                    continue
+                if {_shape_of(node.left), _shape_of(node.comparators[0])} == {one, other}:
+                    return True
+        child = around
+    return False
+
+
+def _shape_of(node: ast.expr) -> str | None:
+    """The tensor whose shape an expression gives."""
+    if isinstance(node, ast.Call) and not node.args and isinstance(node.func, ast.Attribute):
+        node = node.func if node.func.attr == "size" else node
+    return ast.unparse(node.value) if isinstance(node, ast.Attribute) and node.attr in ("shape", "size") else None
+
+
 def is_empty(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression makes a tensor without elements: `torch.zeros(0, 3)`, `x.new_empty((0,))`."""
     if not isinstance(node, ast.Call) or not node.args:

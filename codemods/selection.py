@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value, may_share
+from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.ignored_result import result_is_ignored
 from compilefix.codemods.other_objects import is_other_object
-from compilefix.codemods.resized import is_empty, is_resized
+from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -336,6 +336,10 @@ def judge_selection(
     for index in range(last):
         pair = (values[index], values[last])
         template.refuse(_selected((sides[index], sides[last]), pair, scope, at, names, computed, finite))
+    if any(v.is_(Kind.STATIC, Kind.SIZE) for v in values):
+        read = next((use for use in uses if _needs_number(use, scope)), None)
+        if read is not None:
+            template.refuse([Obstacle(f"line {read.lineno} needs a Python number, and would read the tensor")])
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
     return ""
@@ -372,6 +376,8 @@ def _selected(
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
+    if asked_to_differ(shown[0], shown[1], at, scope):
+        yield Obstacle(f"the sides differ in shape where `{shown[0]}.shape` was compared with `{shown[1]}.shape`")
     for side, other in zip(sides, reversed(shown), strict=True):
         ends = tuple(ends_of(side.node)) if side is not None else ()
         for end in ends:

@@ -18,6 +18,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
+from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides
@@ -67,7 +68,9 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     codes = [condition([test], scope, heads) for test in found.tests]
     template.refuse(heads.obstacles)
     template.edits.extend(heads.edits)
-    template.refuse(scope.legality.both_evaluated(found.tests[1:], scope.facts))
+    for test in found.tests[1:]:
+        whole = _compares_whole(test, scope)
+        template.refuse(evaluated(test, scope) if whole else scope.legality.both_evaluated([test], scope.facts))
     if any(code is None for code in codes) or lines is None or template.broken is not None:
         return ()
     tests = [code for code in codes if code is not None]
@@ -76,6 +79,12 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         parts = " or ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
         first = [f"if {parts}:", f"    return {heads.use(found.returned[0])}"]
     return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], heads, scope, template)
+
+
+def _compares_whole(test: ast.expr, scope: Scope) -> bool:
+    """Whether a test asks `torch.allclose` or `torch.equal`, which become tensors and read nothing then."""
+    calls = (scope.callee(n) or "" for n in ast.walk(test) if isinstance(n, ast.Call))
+    return any(call.rpartition(".")[2] in ("allclose", "equal") for call in calls)
 
 
 def _fixed_ways_out(found: Exit, scope: Scope, template: Template) -> tuple[list[ast.expr], Exit]:

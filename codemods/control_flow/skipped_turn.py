@@ -131,6 +131,12 @@ def always_run(turn: Turn, scope: Scope, template: Template) -> tuple[Edit, ...]
 def _marked(turn: Turn, flag: str, code: str, template: Template) -> str:
     """The line that gives the flag its value, and the skip that is left where the turn collects."""
     line = f"{flag} = {code}"
+    if turn.kept and _is_joined(turn.mark):
+        assert isinstance(turn.mark, ast.Assign)
+        assert isinstance(turn.mark.value, ast.BoolOp)
+        plain = replace(turn, mark=turn.skipped[0])
+        inner = "\n".join(f"    {text}" for text in _marked(plain, flag, code, template).split("\n"))
+        return f"{turn.flag} = False\nif {template.use(turn.mark.value.values[0])}:\n{inner}"
     if not turn.collects:
         return line
     tests = list({ast.unparse(block.test): block.test for block in turn.collects}.values())
@@ -200,24 +206,33 @@ def _asked_twice(
     also: Sequence[ast.expr],
     scope: Scope,
 ) -> Turn | None:
-    """`if not flag: a = f(x)` before `if flag: a = None`, where only fixed blocks read `a` later."""
+    """`if not flag: a = f(x)` before `if flag: a = None`, where only fixed blocks read `a` later.
+
+    The flag is given its value in a fixed `if`, behind `flag = False`, or as `flag = fixed and t`.
+    """
     block = scope.block(node)
     stores = [scope.statement(n) for n in scope.names(name, stores=True)]
-    start = next((s for s in stores if s is not mark), None)
+    start = mark if _is_joined(mark) else next((s for s in stores if s is not mark), None)
     second = next((s for s in block if isinstance(s, ast.If) and _is_name(s.test, name)), None)
-    if len(stores) != 2 or not isinstance(start, ast.Assign) or not _is(start.value, False) or start not in block:
+    begins = start is mark or (isinstance(start, ast.Assign) and _is(start.value, False))
+    if len(stores) != (1 if start is mark else 2) or not begins or start not in block:
         return None
     if second is None or second.orelse or len(scope.names(name)) != 2 or isinstance(test, ast.BoolOp):
         return None
-    around = scope.parents.get(mark)
-    places = [block.index(s) for s in (start, around, node, second) if s in block]
-    if len(places) != 4 or places != sorted(places):
+    around = () if start is mark else (scope.parents.get(mark),)
+    places = [block.index(s) for s in (start, *around, node, second) if isinstance(s, ast.stmt) and s in block]
+    if len(places) != 3 + len(around) or places != sorted(places):
         return None
     inside = {*ast.walk(node), *ast.walk(second)}
     found = _nothing_given(second.body, block[block.index(second) + 1 :], inside, scope)
     if found is None or any(reads_first(n, node.body) for n in _names(found[0])):
         return None
     return Turn(test, guard, mark, name, tuple(node.body), node, tuple(also), found[1], found[0], kept=True)
+
+
+def _is_joined(mark: ast.stmt) -> bool:
+    """`flag = fixed and t`."""
+    return isinstance(mark, ast.Assign) and isinstance(mark.value, ast.BoolOp)
 
 
 def _nothing_given(
@@ -273,7 +288,7 @@ def _asked(node: ast.If, name: str, also: Sequence[ast.expr], scope: Scope) -> T
     if any(is_tensor_test(a, scope) for a in also):
         return None
     found = _uses(name, around, mark, scope, always=around is mark)
-    if found is None and test is mark.value and around is not mark:
+    if found is None and (_is_joined(mark) if around is mark else test is mark.value):
         return _asked_twice(node, name, mark, test, guard, also, scope)
     if found is None or found[0] is not node:
         return None

@@ -11,7 +11,8 @@ of or raises goes to the compile boundary with the condition (`log-late`, `excep
 gives values too. Early returns become one return, where what stands behind them may run always; behind `if t: return`
 in a function that returns nothing, what it writes is selected. Branches that take several steps run under names of
 their own (`x_then`, `x_else`) before their results are selected. `if mask.all(): mask = None` only saves work, and goes
-away (`mask-for-none`).
+away (`mask-for-none`). A plain number on one side takes the shape and dtype of the tensor on the other
+(`number-to-tensor`, `same-shape-dtype`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole

@@ -546,17 +546,20 @@ def _outside(tokens: Sequence[str]) -> str:
 
 
 def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
-    """Whether a Python number may be selected instead of a tensor without dimensions."""
+    """Whether a Python number may be selected instead of a tensor: it takes the tensor's shape and dtype then."""
     known = number.is_(Kind.STATIC, Kind.SIZE) and number.dtype in ("int", "float") and number.certain
     # `min(0.99, t)` gives one of the two: a number then.
     alone = tensor.is_(Kind.TENSOR, Kind.STATIC) and tensor.certain and tensor.rank == 0
-    fits = tensor.dtype == "float" or (tensor.dtype == "int" and number.dtype == "int")
-    if not (known and alone and fits):
+    plain = tensor.is_tensor and tensor.certain and number.const is not None
+    fits = tensor.dtype in ("float", None) or (tensor.dtype == "int" and number.dtype == "int")
+    if not known or not fits or not (alone or plain) or (alone and tensor.dtype is None):
         yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
         return
     yield Obstacle("one side is a Python number, and becomes a tensor", "number-to-tensor")
+    if not alone or tensor.dtype is None:
+        yield Obstacle("one side is a Python number, and takes the shape and dtype of the other", "same-shape-dtype")
     value = number.const.value if number.const is not None else None
-    if tensor.dtype == "float" and not (isinstance(value, int | float) and value in _EXACT):
+    if tensor.dtype != "int" and not (isinstance(value, int | float) and value in _EXACT):
         yield Obstacle("the number of one side is rounded to the precision of the other", "float32-rounding")
 
 
