@@ -552,7 +552,7 @@ def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
     alone = tensor.is_(Kind.TENSOR, Kind.STATIC) and tensor.certain and tensor.rank == 0
     plain = tensor.is_tensor and tensor.certain and number.const is not None
     fits = tensor.dtype in ("float", None) or (tensor.dtype == "int" and number.dtype == "int")
-    if not known or not fits or not (alone or plain) or (alone and tensor.dtype is None):
+    if not known or not fits or not (plain or (alone and tensor.dtype is not None)):
         yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
         return
     yield Obstacle("one side is a Python number, and becomes a tensor", "number-to-tensor")
