@@ -50,8 +50,8 @@ best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, cho
 A test of each value holds for any or all of the different values exactly when it does for any or all of the values:
 safe where nothing else uses them and the tensor does not change in between. `bincount` gives more numbers than
 `minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
-made int64. With `weights=` there is no fix. `one_hot` raises where an index is negative, and the rewritten code does
-not (`index-in-range`).
+made int64, and gets a name before the statement where it has none. With `weights=` there is no fix. `one_hot` raises
+where an index is negative, and the rewritten code does not (`index-in-range`).
 
 The number of different values is that of the places where a new value begins in sorted order, NaN and no elements
 included; it was a Python number and becomes a tensor (`number-to-tensor`). The numbering of `return_inverse` is the
@@ -81,12 +81,15 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     number_edits,
     number_of_values,
 )
+from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
+from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
-from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
+from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
 from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
@@ -135,18 +138,27 @@ class KnownSize(Rule):
         torch = torch_name(scope)
         value = scope.value(index)
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+        gone = _gone_with(node, scope)
+        if gone is not None:
+            return self.declined(scope, node, message, f"goes with the fix of CF504 on line {gone.span.line}")
         template.refuse([Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range")])
+        name = template.use(index)
+        before: list[Edit] = []
         if not isinstance(index, ast.Name | ast.Attribute):
-            return self.declined(scope, node, message, f"give `{snippet(index)}` a name: it is needed three times")
+            line, name = name, free_name("index", scope)
+            template.refuse(_named_before(index, node, scope))
+            before.append(scope.before(scope.statement(node), f"{name} = {line}", **template.parts))
+        if template.broken is not None:
+            return self.declined(scope, node, message, template.broken)
         known = value.dtype_id == "int64"
-        labels = template.use(index) + ("" if known else ".long()")
+        labels = name + ("" if known else ".long()")
         code = (
-            f"{torch}.zeros({template.use(length)}, dtype={torch}.int64, device={template.use(index)}.device)"
-            f".scatter_add_(0, {labels}, {torch}.ones_like({template.use(index)}"
+            f"{torch}.zeros({template.use(length)}, dtype={torch}.int64, device={name}.device)"
+            f".scatter_add_(0, {labels}, {torch}.ones_like({name}"
             f"{'' if known else f', dtype={torch}.int64'}))"
         )
-        fix = Fix((scope.edit(node, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
-        return self.fixed(scope, node, message, fix)
+        edits = (*before, scope.edit(node, code, **template.parts))
+        return self.fixed(scope, node, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
 
     def _rows(self, found: OneHotRows, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
@@ -229,6 +241,26 @@ class KnownSize(Rule):
         edits.extend(scope.edit(use, "{p}", p=tensor) for use in asked)
         edits.extend(scope.edit(use, "{p}", p=node) for use in uses if use not in asked)
         yield self.fixed(scope, node, message, Fix(tuple(edits), imports(scope)))
+
+
+def _gone_with(node: ast.Call, scope: Scope) -> Finding | None:
+    """The loop over experts whose fix takes away the counts that it skips experts by."""
+    line = node.lineno
+    for finding in scope.found(ExpertLoop()):
+        edits = finding.fix.edits if finding.fix is not None else ()
+        if any(edit.target.line <= line <= edit.target.end_line for edit in edits):
+            return finding
+    return None
+
+
+def _named_before(index: ast.expr, node: ast.Call, scope: Scope) -> Iterator[Obstacle]:
+    """Whether what is counted may get a name before the statement, where it is needed three times."""
+    for part in ast.walk(index):
+        if isinstance(part, ast.Subscript) and mask_of(part, scope) is not None:
+            yield Obstacle(f"the size of `{snippet(part)}` depends on values: the graph breaks there all the same")
+    does = scope.legality.effects.of(index, scope.facts)
+    if not takes_lines(node, scope) or (does.random or does.mutates or does.host or does.unknown) is not None:
+        yield Obstacle(f"give `{snippet(index)}` a name: it is needed three times")
 
 
 def _masked(node: ast.Call, scope: Scope) -> bool:

@@ -171,7 +171,8 @@ def takes_lines(node: ast.expr, scope: Scope) -> bool:
     )
     around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
     computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
-    return named and computed and not any(isinstance(a, _SOMETIMES) for a in around)
+    before = scope.function.module.lines[statement.lineno - 1].encode()[: statement.col_offset]
+    return named and computed and not before.strip() and not any(isinstance(a, _SOMETIMES) for a in around)
 
 
 def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
