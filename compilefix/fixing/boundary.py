@@ -112,6 +112,11 @@ def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
     """The helper's dotted name and its file, for the code in `file`."""
     parts = file.module.split(".")
     is_package = file.path.name == "__init__.py"
+    # A folder such as `lm-design` is no package to import from: what it holds is imported by itself.
+    while not all(part.isidentifier() for part in (parts if is_package else parts[:-1])):
+        parts = parts[1:]
+    if not parts:
+        return DEFAULT_NAME, file.path.parent / f"{DEFAULT_NAME}.py"
     # The folder of the top package: a package's own folder counts as one level.
     folder = file.path.parents[len(parts) - 1 if is_package else max(len(parts) - 2, 0)]
     in_package = is_package or len(parts) > 1

@@ -740,3 +740,16 @@ def test_the_helper_needs_only_torch() -> None:
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     assert names <= {"__future__", "collections.abc", "functools", "threading", "torch", "types", "typing", "weakref"}
     assert len(helper_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize("folder", ["lm-design", "lm-design/utils"])
+def test_a_folder_that_cannot_be_imported_from_is_no_package(folder: str, tmp_path: Path) -> None:
+    path = tmp_path / folder / "work.py"
+    path.parent.mkdir(parents=True)
+    for parent in {path.parent, tmp_path / "lm-design"}:
+        (parent / "__init__.py").write_text("")
+    text = "import torch\n\n\ndef f(x: torch.Tensor):\n    print(x.shape)\n    return x\n"
+    file = SourceFile(path, ".".join([*folder.split("/"), "work"]), text)
+    after = {change.path: change.after for change in fixed([file], tmp_path).patchset}[path]
+    own = "_compile_boundary" if folder == "lm-design" else "utils._compile_boundary"
+    assert f"from {own} import emit" in after
