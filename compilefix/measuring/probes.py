@@ -20,23 +20,30 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise, ast.Delete, ast.Assert)
 _SHOWN = 80
 _COMPILING = "is_compiling"
+_COMPILED_FROM_SOURCE = frozenset({"script", "script_method", "njit", "jit"})
+Seen = Literal["condition", "statement", "scripted"]
+"""What is counted: a condition, a statement, or a function in which nothing can be, since a decorator such as
+`torch.jit.script` compiles it from its source and knows nothing of probes."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A condition of which both sides should be seen, or a statement that should be run. Columns from 0, in bytes."""
+    """A condition of which both sides should be seen, or a statement that should be run. Columns from 0, in bytes.
+
+    A changed function of which nothing can be seen has one probe, which is never reached.
+    """
 
     path: str
     line: int
     column: int
     end: tuple[int, int]
     text: str
-    kind: Literal["condition", "statement"]
+    kind: Seen
 
     @property
     def key(self) -> str:
         """The name under which it is counted; that of a statement begins with RUN."""
-        kind = RUN if self.kind == "statement" else ""
+        kind = "" if self.kind == "condition" else RUN
         return f"{kind}{self.path}:{self.line}:{self.column}-{self.end[0]}:{self.end[1]}"
 
 
@@ -71,6 +78,12 @@ def probed(source: str, other: str, path: str) -> tuple[str, tuple[Probe, ...]]:
     probes: list[Probe] = []
     for name, function in _functions(here):
         kept = known.get(name, Counter())
+        decorator = _scripted(function)
+        if decorator is not None:
+            if kept != Counter(key for key, _ in _parts(function)):
+                place, end = (function.lineno, function.col_offset), (function.lineno, function.col_offset)
+                probes.append(Probe(path, *place, end, f"@{ast.unparse(decorator)} {name}", "scripted"))
+            continue
         if _asks(function) != asks.get(name, 0):
             # What compiled code no longer looks at may stand there word for word.
             kept = Counter({key: count for key, count in kept.items() if key.startswith("statement ")})
@@ -82,7 +95,7 @@ def probed(source: str, other: str, path: str) -> tuple[str, tuple[Probe, ...]]:
                 continue
             statement = isinstance(node, ast.stmt)
             end = (node.end_lineno, node.end_col_offset)
-            kind: Literal["condition", "statement"] = "statement" if statement else "condition"
+            kind: Seen = "statement" if statement else "condition"
             probe = Probe(path, node.lineno, node.col_offset, end, _shown(node), kind)
             probes.append(probe)
             if statement:
@@ -91,6 +104,15 @@ def probed(source: str, other: str, path: str) -> tuple[str, tuple[Probe, ...]]:
                 marks.append((node.lineno, node.col_offset, order, f"{HOOK}({probe.key!r}, ("))
                 marks.append((*end, -2, "))"))
     return _marked(source, marks), tuple(sorted(probes, key=lambda probe: (probe.line, probe.column)))
+
+
+def _scripted(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """The decorator that compiles a function from its source, if it has one."""
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if ast.unparse(called).rpartition(".")[2] in _COMPILED_FROM_SOURCE:
+            return decorator
+    return None
 
 
 def _asks(function: ast.AST) -> int:
@@ -106,7 +128,7 @@ def _marked(source: str, marks: list[tuple[int, int, int, str]]) -> str:
     return b"".join(lines).decode("utf-8")
 
 
-def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
+def _functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             name = f"{prefix}{node.name}"

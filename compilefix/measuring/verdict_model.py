@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compilefix.measuring.interval import Distribution, Latency, Speedup
+from compilefix.measuring.probes import Seen
 from compilefix.measuring.request import BreakSite, FrameEvent
 
 Aspect = Literal["equal", "close", "different", "error", "not-run"]
@@ -122,8 +123,8 @@ class Speedups:
 class BranchCoverage:
     """How often a condition that was rewritten was true and false, or how often a changed statement was run.
 
-    The counts are over all inputs, those made by variation too. `side` says whether it stands in the original or in the
-    patched code. Columns from 1; 0 where not known.
+    The counts are over all inputs, those made by variation too; of a scripted function there are none. `side` says
+    whether it stands in the original or in the patched code. Columns from 1; 0 where not known.
     """
 
     path: str
@@ -132,7 +133,7 @@ class BranchCoverage:
     false: int
     column: int = 0
     text: str = ""
-    kind: Literal["condition", "statement"] = "condition"
+    kind: Seen = "condition"
     side: Side = "original"
 
     @property
@@ -140,6 +141,8 @@ class BranchCoverage:
         """What the counts leave open; empty where nothing is."""
         where = f"{self.path}:{self.line}" + (" of the patched code" if self.side == "patched" else "")
         what = f" `{self.text}`" if self.text else ""
+        if self.kind == "scripted":
+            return f"{where}:{what} is compiled from its source, and what of it ran is not seen, so it is not verified"
         if not self.true and not self.false:
             word = "evaluated" if self.kind == "condition" else "run"
             return f"{where}: this {self.kind}{what} was never {word}, so it is not verified"

@@ -77,7 +77,10 @@ def _coverage() -> dict[str, Any]:
     found["properties"] |= {
         "column": {**_COUNT, "description": "From 1; 0 where it is not known."},
         "text": {**_TEXT, "description": "The condition or statement."},
-        "kind": {"enum": ["condition", "statement"], "description": "Of a statement `true` says how often it was run."},
+        "kind": {
+            "enum": ["condition", "statement", "scripted"],
+            "description": "Of a statement `true` says how often it was run. Of a scripted function nothing is seen.",
+        },
         "side": {"enum": ["original", "patched"], "description": "The code that it stands in."},
     }
     return found

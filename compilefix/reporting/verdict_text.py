@@ -214,6 +214,8 @@ def _coverage(verdict: Verdict, plain: bool) -> Table:
             if branch.true:
                 continue  # what was run is in the JSON
             hits = ["[yellow]never run[/]", ""]
+        elif branch.kind == "scripted":
+            hits = ["[yellow]not seen[/]", ""]
         place = f"{branch.path}:{branch.line}" + (" after" if branch.side == "patched" else "")
         table.add_row(place, escape(branch.text), *hits)
     return table

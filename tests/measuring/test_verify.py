@@ -110,6 +110,16 @@ def test_a_side_that_the_inputs_never_reach_is_not_verified(tmp_path: Path) -> N
     assert "never true" in found.reasons[0]
 
 
+def test_a_function_that_is_compiled_from_its_source_is_left_without_probes(tmp_path: Path) -> None:
+    scripted = "@torch.jit.script\ndef scaled(x: torch.Tensor):"
+    before, after = (text.replace("def scaled(x):", scripted) for text in (BEFORE, RIGHT))
+    found = verified(tmp_path / "model.py", before, after)
+    assert {branch.kind for branch in found.coverage} == {"scripted"}
+    assert found.verdict != "proved"
+    assert any("`@torch.jit.script scaled` is compiled from its source" in reason for reason in found.reasons)
+    assert set(found.parity.aspects().values()) == {"equal"}
+
+
 def test_inputs_are_varied_to_reach_the_other_side_and_the_difference_is_kept(tmp_path: Path) -> None:
     one_sided = [text.replace(", (-torch.ones(3),)]", "]") for text in (BEFORE, WRONG)]
     file = tmp_path / "model.py"
