@@ -100,3 +100,46 @@ def accuracy(device: str) -> tuple[Any, list[tuple[torch.Tensor, torch.Tensor]]]
     probabilities = torch.rand(256, generator=generator).to(device)
     logits = torch.randn(256, generator=generator).to(device)
     return score, [(probabilities, target), (logits, target)]
+
+
+def mixture(device: str) -> tuple[Any, list[tuple[torch.Tensor]]]:
+    """A mixture of experts: how many places an expert gets is read from a tensor."""
+    from mixture_of_experts import MoE
+
+    torch.manual_seed(0)
+    model = MoE(dim=64, num_experts=8, second_policy_train="all", second_policy_eval="all").to(device)
+    return model, [(torch.randn(4, 128, 64, device=device),), (torch.randn(4, 128, 64, device=device) * 4,)]
+
+
+def spline(device: str) -> tuple[Any, list[tuple[torch.Tensor]]]:
+    """A spline flow with linear tails: what is inside of the interval is selected, changed and put back."""
+    from nflows.transforms import MaskedPiecewiseRationalQuadraticAutoregressiveTransform
+
+    torch.manual_seed(0)
+    flow = MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
+        features=8, hidden_features=32, tails="linear", tail_bound=3.0, num_bins=8
+    ).to(device)
+    return flow, [(torch.randn(512, 8, device=device),), (torch.randn(512, 8, device=device) * 8,)]
+
+
+def ranks(device: str) -> tuple[Any, list[tuple[torch.Tensor, torch.Tensor]]]:
+    """torchmetrics' rank correlation: equal values share a rank, found with `unique`."""
+    from torchmetrics.functional.regression import spearman_corrcoef
+
+    generator = torch.Generator().manual_seed(0)
+    first, second = (torch.randn(512, generator=generator).to(device) for _ in range(2))
+    return spearman_corrcoef, [(first, second), (first.round(), second.round())]
+
+
+def determination(device: str) -> tuple[Any, list[tuple[torch.Tensor, torch.Tensor]]]:
+    """torchmetrics' coefficient of determination of several outputs, some of them constant."""
+    from torchmetrics.functional.regression import r2_score
+
+    def score(preds: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return r2_score(preds, target, multioutput="uniform_average")
+
+    generator = torch.Generator().manual_seed(0)
+    preds, target = (torch.randn(4096, 8, generator=generator).to(device) for _ in range(2))
+    constant = target.clone()
+    constant[:, 2] = 1.0
+    return score, [(preds, target), (preds, constant)]

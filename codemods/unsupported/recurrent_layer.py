@@ -1,0 +1,86 @@
+"""CF715: `nn.LSTM`, `nn.GRU` or `nn.RNN` in compiled code.
+
+## What it does
+Finds calls of recurrent layers in compiled code, also of classes derived from them.
+
+## Why is this bad
+Dynamo does not trace them (GB0014). Up to PyTorch 2.14 nothing of the function that calls one is compiled, only the
+modules that it calls besides; later the graph ends there.
+
+## Example
+```python
+def forward(self, x):
+    x = self.norm(self.project(x).relu())
+    y, _ = self.lstm(x)
+    return self.head(y) * self.scale
+```
+
+## Use instead
+```python
+@torch.compiler.disable
+def recur(self, x):
+    return self.lstm(x)
+
+def forward(self, x):
+    x = self.norm(self.project(x).relu())
+    y, _ = self.recur(x)
+    return self.head(y) * self.scale
+```
+
+## Fix safety
+There is no fix: what helps hangs on the sequence and the device. In a method under `torch.compiler.disable` the layer
+stays one call, on a GPU of cuDNN, and what stands before and behind it is compiled. With
+`torch._dynamo.config.allow_rnn = True` it is unrolled step by step in the graph: on an H200 (PyTorch 2.11, an LSTM of
+256 over 64 steps between small layers) that compiled for 29 seconds and took 2.67 ms, where the uncompiled code took
+1.57 ms, the code compiled as written 1.78, and with the method 1.71.
+
+Graph breaks: GB0014. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.index import Class
+from compilefix.source.snippets import snippet
+
+_LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
+_WORDS = ("LSTM", "GRU", "RNN")
+_FLAG = "allow_rnn"
+_ADVICE = (
+    "call it in a method under `torch.compiler.disable`, so that the rest is compiled; "
+    "`torch._dynamo.config.allow_rnn` unrolls the sequence, which is slow to compile"
+)
+
+
+class RecurrentLayer(Rule):
+    """Recurrent layer."""
+
+    code = "CF715"
+    name = "recurrent-layer"
+    summary = "a recurrent layer in compiled code"
+    gb = ("GB0014",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls of objects of the three classes."""
+        modules = scope.legality.inference.project.modules
+        if modules.mentioning(_FLAG) or not any(modules.mentioning(word) for word in _WORDS):
+            return
+        for node in scope.of(ast.Call):
+            value = scope.value(node.func)
+            if value.is_(Kind.OBJECT) and value.ref is not None and _is_recurrent(value.ref, scope):
+                message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
+                yield self.declined(scope, node, message, _ADVICE)
+
+
+def _is_recurrent(ref: str, scope: Scope) -> bool:
+    """Whether a class is one of the layers, or derived from one."""
+    if ref in _LAYERS:
+        return True
+    project = scope.legality.inference.project
+    cls = project.resolve(ref) if not ref.startswith("torch.") else None
+    return isinstance(cls, Class) and not _LAYERS.isdisjoint(b for b in project.ancestors(cls) if isinstance(b, str))
