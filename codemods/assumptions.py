@@ -33,7 +33,11 @@ ASSUMPTIONS: Mapping[str, str] = {
     "caller-place": "A warning or log line with `stacklevel` may name its own line as its place, not its caller's.",
     "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
     "progress-hidden": "A progress bar need not be shown.",
-    "exception-late": "An exception is raised, with the same type and text, after the compiled call has finished.",
+    "exception-late": (
+        "An exception is raised, with the same type and text, after the compiled call has finished. Where code behind "
+        "the check fails on what the check was to keep out, that failure comes instead, on a GPU perhaps as an error "
+        "of the device that ends the process."
+    ),
     "mask-for-none": (
         "A mask that hides nothing may be handed on where None was: who gets it applies it, and reads nothing else "
         "from its being None."

@@ -26,10 +26,11 @@ still.
 
 ## Fix safety
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
-stopped. Outside a boundary the check is made at once. A checked tensor that is used as an index later is zero where
-the check failed: as it is the index would fail first, and on a GPU take the CUDA context with it. Declined where that
-tensor has no local name, and where a handler in the function may catch the exception. The text of a tensor that
-requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
+stopped. Where that fails by itself, as `masked_scatter` with too few elements does, its error comes first, on a GPU
+perhaps as an error of the device. A checked tensor that is used as an index later is zero where the check failed, so
+that no index fails. Declined where that tensor has no local name, and where a handler in the function may catch the
+exception. Outside a boundary the check is made at once. The text of a tensor that requires a gradient would not say so
+(`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
