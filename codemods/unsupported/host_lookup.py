@@ -3,12 +3,13 @@
 ## What it does
 Finds questions for files (`os.path.exists`), modules (`importlib.import_module`), the allocator
 (`torch.cuda.memory_allocated`), the number of threads (`torch.get_num_threads`), the time of day, fresh identifiers,
-and what else Python does on the host (`pickle`, `torch.save`, `torch.jit.script`, `pack_padded_sequence`), in compiled
-code. The question for the default device is asked of a tensor instead, which Dynamo can trace. The same for filters of
-warnings.
+and what else Python does on the host (`pickle`, `heapq`, `dataclasses.asdict`, `copy.copy` of a list, `torch.save`,
+`torch.jit.script`, `pack_padded_sequence`), in compiled code. The question for the default device is asked of a tensor
+instead, which Dynamo can trace. The same for filters of warnings and for contexts as `torch.random.fork_rng()` and
+`torch.autograd.set_detect_anomaly(True)`, in which nothing of the function is compiled.
 
 ## Why is this bad
-Dynamo cannot trace them: the graph breaks (GB0007, GB0156, GB0208). The answer is the same in each call, or is of no
+Dynamo cannot trace them: the graph breaks (GB0007, GB0208 and others). The answer is the same in each call, or is of no
 use inside the model.
 
 ## Example
@@ -36,7 +37,8 @@ What torch 2.13 answers while it traces is not reported: versions (`torch.__vers
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
 
-Graph breaks: GB0007, GB0156, GB0208. torch: all supported versions.
+Graph breaks: GB0007, GB0008, GB0045, GB0046, GB0107, GB0126, GB0147, GB0156, GB0208, GB4198. torch: all
+supported versions.
 """
 
 from __future__ import annotations
@@ -44,54 +46,79 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 
-_FILES = ("exists", "isfile", "isdir", "getsize", "getmtime")
-_LOOK_UPS = {
-    **{f"os.path.{name}": "GB0007" for name in _FILES},
-    "importlib.import_module": "GB0007",
-    "gc.collect": "GB0007",
-    "uuid.uuid4": "GB0007",
-    "datetime.datetime.now": "GB0156",
-    "datetime.datetime.utcnow": "GB0156",
-    "torch.get_num_threads": "GB0208",
-    "torch.get_num_interop_threads": "GB0208",
-    "torch.cuda.memory_allocated": "GB0208",
-    "torch.cuda.max_memory_allocated": "GB0208",
-    "torch.cuda.memory_reserved": "GB0208",
-    "torch.cuda.max_memory_reserved": "GB0208",
-    "torch.initial_seed": "GB0208",
-    "json.dumps": "GB0156",
-    "pickle.dumps": "GB0007",
-    "pickle.loads": "GB0007",
-    "threading.get_ident": "GB0007",
-    "__import__": "GB0007",
-    "inspect.currentframe": "GB0007",
-    "inspect.stack": "GB0007",
-    "hashlib.md5": "GB0007",
-    "hashlib.sha256": "GB0007",
-    "glob.glob": "GB0007",
-    "os.makedirs": "GB0007",
-    "torch.save": "GB0007",
-    "torch.load": "GB0007",
-    "torch.jit.script": "GB0007",
-    "torch.jit.trace": "GB0007",
-    "torch.nn.utils.rnn.pack_padded_sequence": "GB0007",
-    "traceback.print_stack": "GB0007",
-    "traceback.print_exc": "GB0007",
-    "warnings.catch_warnings": "GB0007",
-    "warnings.simplefilter": "GB0007",
-    "warnings.filterwarnings": "GB0007",
-    "warnings.warn_explicit": "GB0007",
+_NOT_TRACED: dict[str, tuple[str, ...]] = {
+    "GB0007": (
+        *(f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime", "abspath")),
+        *(f"os.{name}" for name in ("getpid", "getcwd", "listdir", "cpu_count", "urandom", "makedirs")),
+        *(f"time.{name}" for name in ("sleep", "strftime", "ctime")),
+        *(f"heapq.{name}" for name in ("heappush", "heappop", "heapify")),
+        *(f"bisect.{name}" for name in ("bisect", "bisect_left", "bisect_right", "insort")),
+        *(f"inspect.{name}" for name in ("currentframe", "stack", "getsource")),
+        *(f"traceback.{name}" for name in ("print_stack", "print_exc", "format_stack")),
+        *(f"warnings.{name}" for name in ("catch_warnings", "simplefilter", "filterwarnings", "warn_explicit")),
+        *(f"threading.{name}" for name in ("get_ident", "current_thread", "Lock")),
+        *(f"hashlib.{name}" for name in ("md5", "sha256")),
+        *(f"torch.{name}" for name in ("save", "load", "jit.script", "jit.trace", "set_num_threads")),
+        *("pickle.dumps", "pickle.loads", "importlib.import_module", "__import__", "gc.collect", "uuid.uuid4"),
+        *("glob.glob", "shutil.which", "socket.gethostname", "base64.b64encode", "zlib.crc32", "copy.copy"),
+        *("sys._getframe", "sys.getsizeof", "sys.getrefcount", "tempfile.TemporaryDirectory"),
+        *("torch.nn.utils.rnn.pack_padded_sequence", "torch.utils.data.get_worker_info"),
+    ),
+    "GB0008": (
+        *(f"torch.autograd.{name}" for name in ("set_detect_anomaly", "detect_anomaly", "set_multithreading_enabled")),
+        *("torch.autograd.graph.save_on_cpu", "torch.utils.flop_counter.FlopCounterMode", "secrets.token_hex"),
+    ),
+    "GB0045": ("Tensor.is_inference",),
+    "GB0046": ("torch.is_inference_mode_enabled",),
+    "GB0107": ("Tensor.random_",),
+    "GB0126": ("Tensor.resize_",),
+    "GB0147": ("types.SimpleNamespace", "array.array"),
+    "GB0156": ("datetime.datetime.now", "datetime.datetime.utcnow", "json.dumps", "io.StringIO", "io.BytesIO"),
+    "GB0208": (
+        *("torch.get_num_threads", "torch.get_num_interop_threads", "torch.initial_seed", "torch.random.fork_rng"),
+        *(f"torch.cuda.{name}" for name in ("memory_allocated", "max_memory_allocated", "memory_reserved")),
+        *("torch.cuda.max_memory_reserved", "torch.cuda.device_count", "torch.result_type", "torch.can_cast"),
+        *("torch.get_float32_matmul_precision", "torch.is_deterministic_algorithms_warn_only_enabled"),
+        *("torch.backends.cudnn.is_available", "torch.backends.mps.is_available", "torch.backends.cudnn.flags"),
+        *("torch.backends.cuda.sdp_kernel", "Tensor.storage_offset", "Tensor.is_shared", "Tensor.is_pinned"),
+    ),
+    "GB4198": ("dataclasses.asdict", "dataclasses.astuple"),
 }
+_LOOK_UPS = {name: gb for gb, names in _NOT_TRACED.items() for name in names}
 _DEFAULT_DEVICE = "torch.get_default_device"
 _ONCE = "ask once, at the top of the module or in `__init__`, and keep the answer"
 _OUTSIDE = "do it where the compiled code is called"
+_FIXED = (
+    *(
+        "os.path.",
+        "importlib.",
+        "__import__",
+        "os.getcwd",
+        "os.cpu_count",
+        "socket.",
+        "shutil.which",
+        "inspect.getsource",
+    ),
+    *("torch.backends.", "torch.cuda.device_count", "torch.get_float32_matmul_precision"),
+)
+"""Questions whose answer stays as it is, by the beginnings of their names."""
 _ADVICE = {
     "torch.jit.script": "compile the function itself: what is scripted is not traced",
     "torch.jit.trace": "compile the function itself: what is traced by `torch.jit` is not traced again",
     "torch.nn.utils.rnn.pack_padded_sequence": "keep the padding and mask what stands in it, or run the RNN outside",
+    "torch.backends.cudnn.flags": _OUTSIDE,
+    "torch.backends.cuda.sdp_kernel": "use `torch.nn.attention.sdpa_kernel`, which is traced",
+    "torch.result_type": "use `torch.promote_types` of the dtypes, which is traced",
+    "copy.copy": "use the method `copy` of a list or a dictionary, which is traced",
+    "dataclasses.asdict": "name the fields: `asdict` copies tensors too",
+    "dataclasses.astuple": "name the fields: `astuple` copies tensors too",
+    "types.SimpleNamespace": "use a class or a dictionary",
+    "Tensor.random_": "use `torch.randint`, which is traced (another stream)",
+    "Tensor.resize_": "make a tensor of the new size",
 }
 
 
@@ -101,24 +128,8 @@ class HostLookup(Rule):
     code = "CF708"
     name = "host-lookup"
     summary = "a look-up on the host in compiled code"
-    gb = ("GB0007", "GB0156", "GB0208")
-    hints = (
-        *("os.path", "import_module", "gc.", "uuid", "datetime", "memory_", "exists", "isfile", "get_default_device"),
-        *("initial_seed", "dumps", "print_stack", "print_exc", "warnings", "filter", "pickle", "get_ident"),
-        *(
-            "__import__",
-            "currentframe",
-            "stack",
-            "hashlib",
-            "md5",
-            "sha256",
-            "glob",
-            "makedirs",
-            "save",
-            "load",
-        ),
-        *("jit.", "script", "pack_padded", "get_num_"),
-    )
+    gb = tuple(_NOT_TRACED)
+    hints = tuple({name.rpartition(".")[2]: None for name in (*_LOOK_UPS, _DEFAULT_DEVICE)})
     assumptions = ("plain-default-device",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -127,10 +138,9 @@ class HostLookup(Rule):
             name = scope.callee(node) or ""
             if name == _DEFAULT_DEVICE and isinstance(node.func, ast.Attribute):
                 yield self._default_device(node, node.func, scope)
-            if name not in _LOOK_UPS:
+            if name not in _LOOK_UPS or (name == "copy.copy" and not _holds_tensors(node, scope)):
                 continue
-            once = name.startswith(("os.path.", "importlib.", "__import__"))
-            advice = _ADVICE.get(name, _ONCE if once else _OUTSIDE)
+            advice = _ADVICE.get(name, _ONCE if name.startswith(_FIXED) else _OUTSIDE)
             yield self.declined(
                 scope, node, f"`{ast.unparse(node.func)}` breaks the graph", advice, gb=(_LOOK_UPS[name],)
             )
@@ -142,6 +152,11 @@ class HostLookup(Rule):
             return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0208",))
         reason = "the device is not only one that something is made on"
         return self.fixed(scope, node, message, Fix((edit,), (), ("plain-default-device",), (reason,)), gb=("GB0208",))
+
+
+def _holds_tensors(node: ast.Call, scope: Scope) -> bool:
+    """Whether a tensor or a container is copied: constants are copied while Dynamo traces."""
+    return bool(node.args) and scope.value(node.args[0]).is_(Kind.CONTAINER, Kind.TENSOR)
 
 
 def _only_a_place(node: ast.Call, scope: Scope) -> bool:
