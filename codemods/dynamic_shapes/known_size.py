@@ -70,7 +70,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
 from compilefix.codemods.dynamic_shapes.definitions import unused_then, uses_of
 from compilefix.codemods.dynamic_shapes.distinct_values import (
@@ -259,8 +259,24 @@ def _named_before(index: ast.expr, node: ast.Call, scope: Scope) -> Iterator[Obs
         if isinstance(part, ast.Subscript) and mask_of(part, scope) is not None:
             yield Obstacle(f"the size of `{snippet(part)}` depends on values: the graph breaks there all the same")
     does = scope.legality.effects.of(index, scope.facts)
-    if not takes_lines(node, scope) or (does.random or does.mutates or does.host or does.unknown) is not None:
+    moves = takes_lines(node, scope) and not (does.random or does.mutates or does.host or does.unknown)
+    if not moves or _changed_on_the_way(index, node, scope):
         yield Obstacle(f"give `{snippet(index)}` a name: it is needed three times")
+
+
+def _changed_on_the_way(index: ast.expr, node: ast.Call, scope: Scope) -> bool:
+    """Whether the statement gives a name a value, or writes in place, before it comes to what is counted."""
+    statement = scope.statement(node)
+    beside = {*ast.walk(statement)} - {*ast.walk(index), node, *scope.ancestors(node)}
+    if any(isinstance(part, ast.NamedExpr) for part in beside):
+        return True
+    read = [scope.value(n).storage for n in ast.walk(index) if isinstance(n, ast.Name | ast.Attribute)]
+    for part in beside:
+        if isinstance(part, ast.Call) and scope.legality.effects.of(part, scope.facts).mutates is not None:
+            written = scope.value(part.func.value).storage if isinstance(part.func, ast.Attribute) else None
+            if written is None or any(may_share(written, memory) for memory in read):
+                return True
+    return False
 
 
 def _masked(node: ast.Call, scope: Scope) -> bool:

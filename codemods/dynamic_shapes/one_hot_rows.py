@@ -93,7 +93,10 @@ def _dimensions(index: ast.expr, scope: Scope) -> str | None:
     dims = [*given, *(k.value for k in index.keywords if k.arg == "dim")]
     if name not in _EXTREMES or owner not in ("torch", "Tensor") or not isinstance(source, ast.Name):
         return None
-    return f"{source.id}.dim() - 1" if len(dims) == 1 == len(given) + len(index.keywords) else None
+    if len(dims) != 1 or len(given) + len(index.keywords) != 1:
+        return None
+    number = scope.value(dims[0]).const  # without one it may be None, and then all elements are one row
+    return f"{source.id}.dim() - 1" if number is not None and isinstance(number.value, int) else None
 
 
 def _is_full(part: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, 
 from compilefix.codemods.host_reads.number_sinks import (
     Fill,
     Picked,
+    Scaled,
     fill_of,
     in_log,
     index_of,
@@ -66,6 +67,10 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _pick(node, picked, scope, flow)
     elif (scaled := scaled_by(node, scope)) is not None:
         met(scaled.tensor, scope, flow)
+        if scaled.part is scaled.call and any(
+            scope.value(a).dtype in ("int", "bool") for a in _tensors_of(scaled, scope)
+        ):
+            flow.refuse(f"`{snippet(scaled.call)}` scales integers: the result's dtype would follow the number")
         reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
         flow.refuse(reason, "float32-rounding")
         flow.rewrites.append((scaled.part, scaled.build))
@@ -75,6 +80,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(made)}` raises for a number that the dtype does not hold, and for a tensor it does not",
             "math-errors",
         )
+        _put_into(node, made, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
         _subtracted(node, ast.Sub(), scope, flow)
         met(beside, scope, flow)
@@ -93,6 +99,31 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(*place)
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+
+
+def _tensors_of(scaled: Scaled, scope: Scope) -> list[ast.expr]:
+    return [argument for argument in scaled.call.args if scope.value(argument).is_tensor]
+
+
+def _put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
+    """Note what `torch.tensor([n], dtype=...)` asks of the number: a floating tensor goes into no dtype of integers."""
+    goal, number = scope.value(made).dtype, scope.value(node).dtype
+    told = next((k.value for k in made.keywords if k.arg == "dtype"), made.func)
+    if goal is None and isinstance(told, ast.Attribute):
+        goal = scope.value(told.value).dtype  # of x: dtype=x.dtype, and x.new_tensor([n])
+    if goal in ("float", "complex"):
+        return
+    if goal == "int" or number in ("int", "bool"):
+
+        def whole(render: Renderer) -> str:
+            plain = flow.read.dtype in ("int", "bool") and not flow.operations
+            return render(node) if plain else f"{render(node)}.long()"
+
+        flow.rewrites.append((node, whole))
+    elif goal == "bool":
+        flow.refuse(f"`{snippet(made)}` takes no floating tensor for a bool")
+    else:
+        flow.refuse(f"`{snippet(made)}` takes no floating tensor where its dtype is not floating", "number-to-tensor")
 
 
 def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
@@ -342,6 +373,12 @@ _ASKS = frozenset({"isnan", "isinf", "isfinite"})
 _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 
 
+def _repeatable(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression may be evaluated once more: the same value, and nothing else happens."""
+    does = scope.legality.effects.of(node, scope.facts)
+    return not (does.random or does.mutates or does.host or does.unknown)
+
+
 def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow) -> bool:
     """`max(number, constant)` and `min(number, constant)`.
 
@@ -359,6 +396,11 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
     bound = "min" if name == "max" else "max"
     constant = value.const
     number = constant.value if constant is not None and isinstance(constant.value, int | float) else None
+    if constant_for_nan and not _repeatable(other, scope):
+        flow.refuse(
+            f"`{snippet(call)}` gives `{snippet(other)}` for NaN, which would be computed twice: give it a name"
+        )
+        return True
     if constant_for_nan:
         # Two more arguments: infinities stay what they are.
         flow.rewrites.append(

@@ -23,8 +23,9 @@ def combine(features: list[torch.Tensor]):
 ```
 
 ## Fix safety
-Safe. A container is empty where its length is 0. Of a module, an object, and what may be None, the truth is asked by
-`if not ...: raise AssertionError(...)`, which Dynamo traces; under `python -O` asserts vanish, and the `if` does not.
+Safe. A list is empty where its length is 0. Of a module, an object, and what may be None or an iterator, the truth is
+asked by `if not ...: raise AssertionError(...)`, which Dynamo traces; under `python -O` asserts vanish, and the `if`
+does not.
 A condition that may be a tensor is left alone: Dynamo puts an assert on a tensor in the graph.
 
 Graph breaks: GB0055, GB0112. torch: all supported versions.
@@ -66,7 +67,8 @@ class AssertedObject(Rule):
             if not _breaks(value, scope):
                 continue
             message = f"`assert {snippet(node.test)}` asks an object for its truth: the function is not compiled"
-            if value.kinds == CONTAINER or (value.is_(Kind.OBJECT) and value.ref in _SIZED):
+            counted = value.kinds == CONTAINER and _has_length(asked, scope)
+            if counted or (value.is_(Kind.OBJECT) and value.ref in _SIZED):
                 edit = scope.edit(asked, "len({p0}) > 0", p0=asked)
             else:
                 text, parts = ("{p1}", {"p1": node.msg}) if node.msg is not None else ("", {})
@@ -74,6 +76,27 @@ class AssertedObject(Rule):
                 lines = f"if not {condition}:\n    raise AssertionError({text})"
                 edit = scope.edit(node, lines, p0=node.test, **parts)
             yield self.fixed(scope, node, message, Fix((edit,)))
+
+
+def _has_length(node: ast.expr, scope: Scope) -> bool:
+    """Whether a container is seen to be no iterator, which is true also where nothing comes of it."""
+    if isinstance(node, _DISPLAYS):
+        return True
+    if not isinstance(node, ast.Name):
+        return False
+    stores = [scope.statement(name) for name in scope.names(node.id, stores=True)]
+    if stores:
+        return all(isinstance(s, ast.Assign | ast.AnnAssign) and isinstance(s.value, _DISPLAYS) for s in stores)
+    given = scope.function.node.args
+    if node.id in (arg.arg for arg in (given.vararg, given.kwarg) if arg is not None):
+        return True
+    found = next((a.annotation for a in (*given.posonlyargs, *given.args, *given.kwonlyargs) if a.arg == node.id), None)
+    plain = found.value if isinstance(found, ast.Subscript) else found
+    return plain is not None and ast.unparse(plain).rpartition(".")[2] in _LISTS
+
+
+_DISPLAYS = ast.List | ast.Tuple | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp
+_LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence", "dict", "Dict", "Mapping", "set", "Set", "frozenset"})
 
 
 def _breaks(value: Value, scope: Scope) -> bool:

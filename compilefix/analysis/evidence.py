@@ -112,6 +112,15 @@ class _Given:
         for loop in self._function.of(ast.For):
             if any(isinstance(target, ast.Name) and target.id == name for target in _targets(loop.target)):
                 return (loop.iter.end_lineno or loop.lineno, loop.iter.end_col_offset or 0), False
+        for binding in self._function.of(ast.NamedExpr):
+            if binding.target.id == name:
+                return (binding.end_lineno or binding.lineno, binding.end_col_offset or 0), _made_of(
+                    name, binding.value
+                )
+        for annotated in self._function.of(ast.AnnAssign):
+            if isinstance(annotated.target, ast.Name) and annotated.target.id == name and annotated.value is not None:
+                end = annotated.end_lineno or annotated.lineno, annotated.end_col_offset or 0
+                return end, _made_of(name, annotated.value)
         for node in self._function.of(ast.Assign):
             bound = [t for target in node.targets for t in _targets(target) if isinstance(t, ast.Name) and t.id == name]
             if bound and not self._is_default(node, name):

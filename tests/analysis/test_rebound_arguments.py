@@ -23,6 +23,9 @@ CASES = {
     "rate, x = x\nx.unsqueeze(0)": None,
     "y = x\nx = y\nx.unsqueeze(0)": None,
     "x = torch.ones(2)\nx.unsqueeze(0)": None,
+    "x: torch.Tensor = torch.as_tensor(x)\nx.unsqueeze(0)": None,
+    "x: torch.Tensor\nx.unsqueeze(0)": "proved",
+    "(x := torch.from_numpy(x))\nx.unsqueeze(0)": None,
     "for x in x:\n    x.unsqueeze(0)": None,
 }
 

@@ -12,7 +12,7 @@ from tests.codemods.execution import after, rewritten  # noqa: E402
 
 HEAD = """
 from enum import Enum
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
 import torch
 from torch import nn
@@ -73,6 +73,9 @@ def _called(text: str, value: object) -> str:
         ("v: list[torch.Tensor]", "x.dim() == 1 and v", ["[]", "[torch.ones(1)]"]),
         ("v: list[torch.Tensor]", "x.dim() == 2 or v", ["[]", "[torch.ones(1)]"]),
         ("v: Empty | None", "x.dim() == 2 or v", ["Empty()", "None"]),
+        ("v: Iterable[torch.Tensor]", "v", ["[]", "iter([])", "(x for x in ())"]),
+        ("v: list[torch.Tensor]", "reversed(v)", ["[]", "[torch.ones(1)]"]),
+        ("v: list[torch.Tensor]", "x.dim() == 1 and (t for t in v)", ["[]", "[torch.ones(1)]"]),
     ],
 )
 def test_an_assert_that_fails_says_the_same(parameters: str, asked: str, given: list[str], message: str) -> None:
