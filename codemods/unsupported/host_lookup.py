@@ -54,7 +54,7 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
     "GB0007": (
         *(f"os.path.{name}" for name in ("exists", "isfile", "isdir", "getsize", "getmtime", "abspath")),
         *(f"os.{name}" for name in ("getpid", "getcwd", "listdir", "cpu_count", "urandom", "makedirs")),
-        *(f"time.{name}" for name in ("sleep", "strftime", "ctime")),
+        *(f"time.{name}" for name in ("strftime", "ctime")),
         *(f"heapq.{name}" for name in ("heappush", "heappop", "heapify")),
         *(f"bisect.{name}" for name in ("bisect", "bisect_left", "bisect_right", "insort")),
         *(f"inspect.{name}" for name in ("currentframe", "stack", "getsource")),

@@ -26,13 +26,12 @@ class Box:
 """
 ASKED = [
     *("os.getpid()", "os.getcwd()", "os.listdir('/')", "os.cpu_count()", "os.path.abspath('a')", "os.urandom(1)"),
-    *("time.sleep(0)", "time.strftime('%Y')", "time.ctime()", "heapq.heappop([1])", "heapq.heapify([2, 1])"),
+    *("time.strftime('%Y')", "time.ctime()", "heapq.heappop([1])", "heapq.heapify([2, 1])"),
     *("bisect.bisect_left([1, 2], 1)", "bisect.insort([1], 2)", "traceback.format_stack()", "sys._getframe()"),
     *(
         "inspect.getsource(torch.nn.Linear)",
         "dataclasses.asdict(Box(x))",
         "dataclasses.astuple(Box(x))",
-        "dataclasses.fields(Box)",
     ),
     *(
         "types.SimpleNamespace(a=1)",
