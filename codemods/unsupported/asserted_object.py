@@ -24,9 +24,8 @@ def combine(features: list[torch.Tensor]):
 
 ## Fix safety
 Safe. A list is empty where its length is 0. Of a module, an object, and what may be None or an iterator, the truth is
-asked by `if not ...: raise AssertionError(...)`, which Dynamo traces; under `python -O` asserts vanish, and the `if`
-does not.
-A condition that may be a tensor is left alone: Dynamo puts an assert on a tensor in the graph.
+asked by `if __debug__ and not ...: raise AssertionError(...)`, which is what an assert stands for, under `python -O`
+too, and is traced. A condition that may be a tensor is left alone: Dynamo puts an assert on a tensor in the graph.
 
 Graph breaks: GB0055, GB0112. torch: all supported versions.
 """
@@ -43,7 +42,8 @@ from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
 _SIZED = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "Sequential"))
-_BASES = ("object", "abc.", "torch.nn.", "torch.distributions.")
+_OF_TORCH = ("torch.nn.", "torch.distributions.")
+_BASES = ("object", "abc.", *_OF_TORCH)
 
 
 class AssertedObject(Rule):
@@ -73,7 +73,7 @@ class AssertedObject(Rule):
             else:
                 text, parts = ("{p1}", {"p1": node.msg}) if node.msg is not None else ("", {})
                 condition = "{p0}" if isinstance(node.test, ast.Name | ast.Attribute | ast.Subscript) else "({p0})"
-                lines = f"if not {condition}:\n    raise AssertionError({text})"
+                lines = f"if __debug__ and not {condition}:\n    raise AssertionError({text})"
                 edit = scope.edit(node, lines, p0=node.test, **parts)
             yield self.fixed(scope, node, message, Fix((edit,)))
 
@@ -115,7 +115,7 @@ def _is_traced_object(value: Value, scope: Scope) -> bool:
     """Whether it is an instance of a class that Dynamo looks into, and no constant like a member of an enumeration."""
     if value.ref is None:
         return False
-    if value.ref.startswith(_BASES[2:]):
+    if value.ref.startswith(_OF_TORCH):
         return True
     project = scope.legality.inference.project
     cls = project.resolve(value.ref)
