@@ -48,9 +48,9 @@ def _rewritten(parameters: str, asked: str, message: str = ', "no"') -> tuple[st
     return text, after(rewritten(Path("/nowhere/program.py"), text, frozenset()), text)
 
 
-def _called(text: str, value: object) -> str:
+def _called(text: str, value: object, optimize: int = 0) -> str:
     program: dict[str, object] = {"__name__": "program"}
-    exec(text, program)
+    exec(compile(text, "program.py", "exec", optimize=optimize), program)
     made = eval(value, program) if isinstance(value, str) else value
     try:
         program["checked"](torch.ones(2), made)  # type: ignore[operator]
@@ -112,3 +112,12 @@ def test_an_assert_that_dynamo_traces_stays(parameters: str, asked: str) -> None
 def test_a_message_with_values_is_no_constant() -> None:
     text, new = _rewritten("v: list[torch.Tensor]", "v", ', f"no {x.shape}"')
     assert new == text
+
+
+@pytest.mark.parametrize("parameters", ["v: list[torch.Tensor]", "v: list[torch.Tensor] | None", "v: Empty"])
+def test_nothing_is_asserted_where_python_leaves_asserts_out(parameters: str) -> None:
+    text, new = _rewritten(parameters, "v")
+    assert new != text
+    value = "Empty()" if "Empty" in parameters else "[]"
+    assert _called(text, value) != "returned"
+    assert _called(new, value, optimize=1) == _called(text, value, optimize=1) == "returned"
