@@ -140,7 +140,9 @@ class Calls(Binding):
             return summary
         hinted = self.inference.hinted(found)
         guessed = [v for name, v in arguments.items() if name in hinted]
-        from_them = summary.leaves & hinted or summary.storage & {f"param:{name}" for name in hinted}
+        from_them = hinted & {leaf.rpartition(" ")[2] for leaf in summary.leaves} or summary.storage & {
+            f"param:{name}" for name in hinted
+        }
         if not guessed or not from_them or any(Kind.TENSOR in v.kinds for v in guessed):
             return summary
         return replace(summary, kinds=values.UNKNOWN.kinds, elements=None, element=None)

@@ -242,11 +242,19 @@ def container(element: Value | None = None, elements: tuple[Value, ...] | None =
 
 
 def undecided(joined: Value, parts: Sequence[Value], leaf: str) -> Value:
-    """A join of values that hang on other tensors, or whose items do: `leaf` says that the run decides on which."""
+    """A join of values that hang on other tensors, or whose items do: `leaf` says that the run decides on which.
+
+    A tensor that only some of them hang on is no longer named by itself: beside a value that surely hangs on it, it
+    would look as if both did.
+    """
     if len(parts) == 1:
         return joined
     if any(part.leaves != joined.leaves for part in parts):
-        joined = replace(joined, leaves=joined.leaves | {leaf})
+        sure = joined.leaves.intersection(*(part.leaves for part in parts))
+        other = joined.leaves - sure
+        if leaf != ANY_LEAF:
+            other = frozenset(name if name.startswith(ANY_LEAF) else f"{leaf} {name}" for name in other)
+        joined = replace(joined, leaves=sure | other | {leaf})
     if joined.elements is not None:
         items = [[part.elements[i] for part in parts if part.elements] for i in range(len(joined.elements))]
         elements = tuple(undecided(v, of, leaf) for v, of in zip(joined.elements, items, strict=True))
