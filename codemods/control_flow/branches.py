@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import ANY_LEAF, UNKNOWN, Kind, Value, join, undecided
+from compilefix.analysis.values import UNKNOWN, Kind, Value, join, undecided
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
 from compilefix.codemods.control_flow.liveness import live_after

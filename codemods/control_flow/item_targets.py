@@ -13,6 +13,7 @@ import copy
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.in_place import written_always
+from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.rule import Scope
@@ -88,8 +89,9 @@ def judge_item(
     template.refuse(_fits(target, memory, [scope.value(side.node) for side in given], mixed=mixed or None not in sides))
     template.refuse(scope.legality.finite(steps, scope.facts))
     template.refuse(scope.legality.saved(steps, node, scope.facts))
-    known = {frozenset(scope.value(side.node).leaves) for side in given}
-    if (len(known) > 1 or len(given) < len(sides)) and any(known):
+    known = [scope.value(side.node).leaves for side in given]
+    alike = len(given) == len(sides) and all(are_same(known[0], other) for other in known)
+    if any(known) and not alike:
         reason = f"what is written into `{snippet(target)}` takes part on one side only"
         template.refuse([Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")])
 

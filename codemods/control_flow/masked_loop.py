@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis.leaves import are_sure, settled
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value, replace
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
@@ -53,7 +54,7 @@ def masked_loop(loop: ast.For, end: ast.If, scope: Scope, template: Template) ->
             return None
         if not before.certain:
             template.refuse([Obstacle(f"`{name.id}` is not proved to be a tensor", "branches-total")])
-        values = (scope.value(value), before)
+        values = (scope.value(value), _kept(scope.value(value), before, scope.facts.env_before[loop][name.id]))
         judge_selection([name.id], (Given(value), None), values, [], scope, statement, template)
         lines.append(f"{name.id} = {where(scope)}({done}, {name.id}, {template.use(value)})")
         selected.append(name.id)
@@ -64,6 +65,15 @@ def masked_loop(loop: ast.For, end: ast.If, scope: Scope, template: Template) ->
     head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
     start = f"{done} = {torch}.zeros((), dtype={torch}.bool, device={selected[0]}.device)"
     return "\n".join([start, head, *(f"    {line}" for line in lines)])
+
+
+def _kept(given: Value, before: Value, first: Value) -> Value:
+    """What a name keeps in a turn after the end: what an earlier turn gave it, and never what it had at first.
+
+    All turns have to hang on the same tensors, and on those of what it had at first, which would get zeros.
+    """
+    leaves = settled(given.leaves)
+    return replace(before, leaves=leaves) if are_sure(leaves) and first.leaves <= leaves else before
 
 
 def _not_plain(loop: ast.For, end: ast.If, scope: Scope) -> str | None:

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import ANY_LEAF, Kind, Value, join_all, may_share, undecided
+from compilefix.analysis.values import Kind, Value, join_all, may_share, undecided
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
+from compilefix.analysis.leaves import perhaps
 from compilefix.analysis.operators import element_of, elementwise, perhaps_read
-from compilefix.analysis.values import Kind, Value, join_all, number, replace
+from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, undecided
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
@@ -141,7 +142,7 @@ def _over_items(name: str, args: Sequence[Value], place: str) -> Value:
         return replace(
             values.UNKNOWN,
             storage=frozenset({place}).union(*(v.storage for v in args)),
-            leaves=frozenset({f"?{place}"}).union(*(v.leaves for v in args)),
+            leaves=perhaps(NOTHING.union(*(v.leaves for v in args)), f"?{place}") | {f"?{place}"},
         )
     item = element_of(first)
     if name != "sum":
@@ -164,12 +165,10 @@ def _over_items(name: str, args: Sequence[Value], place: str) -> Value:
 
 def _one_of(args: Sequence[Value], place: str) -> Value:
     """`min` or `max` of several values: one of them as it is, which one is decided at run time."""
-    result = join_all(args)
+    result = undecided(join_all(args), args, f"?{place}")
     if all(v.rank == 0 or (v.is_(Kind.STATIC) and v.dtype in ("int", "float")) for v in args):
         result = replace(result, rank=0 if any(v.rank == 0 for v in args) else None)  # if it is a tensor
-    return replace(
-        result, shape_id=None if result.rank != 0 else "()", origin=False, leaves=result.leaves | {f"?{place}"}
-    )
+    return replace(result, shape_id=None if result.rank != 0 else "()", origin=False)
 
 
 def math_result(name: str, args: Sequence[Value]) -> Value:

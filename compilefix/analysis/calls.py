@@ -17,6 +17,7 @@ from compilefix.analysis.builtin_calls import (
 )
 from compilefix.analysis.einops_calls import LAYERS, einops_result, layer_result
 from compilefix.analysis.function_facts import Env
+from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
@@ -140,7 +141,7 @@ class Calls(Binding):
             return summary
         hinted = self.inference.hinted(found)
         guessed = [v for name, v in arguments.items() if name in hinted]
-        from_them = hinted & {leaf.rpartition(" ")[2] for leaf in summary.leaves} or summary.storage & {
+        from_them = hinted & {leaf_of(name) for name in summary.leaves} or summary.storage & {
             f"param:{name}" for name in hinted
         }
         if not guessed or not from_them or any(Kind.TENSOR in v.kinds for v in guessed):

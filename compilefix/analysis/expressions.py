@@ -10,6 +10,7 @@ from functools import lru_cache
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.function_facts import Env, either, revisited
+from compilefix.analysis.leaves import ANY_LEAF, perhaps
 from compilefix.analysis.operators import (
     array_attribute,
     binary,
@@ -22,7 +23,6 @@ from compilefix.analysis.operators import (
 )
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import (
-    ANY_LEAF,
     CONTAINER,
     OWN,
     Kind,
@@ -55,7 +55,7 @@ class Expressions(Calls):
         if self.grad_modes:
             if value.leaves and self._computes(node):
                 # Whether gradients are recorded here is not the same as outside.
-                value = replace(value, leaves=value.leaves | {f"?{self.place(node)}"})
+                value = replace(value, leaves=perhaps(value.leaves, self.grad_modes[-1]))
             if isinstance(node, ast.Call) and value.kinds == CONTAINER:
                 value = _items_apart(value)  # some may be what came in, others made here
         if node.__class__ in _MAKES_CONTAINER and value.kinds == CONTAINER:

@@ -90,21 +90,21 @@ class ProjectFacts(Protocol):
 
 
 def either(place: str, a: Value, b: Value) -> Value:
-    """The join of two values of a name. Where they hang on other tensors, on which of them is decided at run time."""
+    """The join of two values. Where they hang on other tensors, on which of them is decided at run time."""
     result = join(a, b)
     if a.leaves == b.leaves and result.element is None and result.elements is None:
         return result
-    return undecided(result, (a, b), f"?either {place}")
+    return undecided(result, (a, b), f"?{place}")
 
 
-def join_env(a: Env | None, b: Env | None) -> Env | None:
-    """What holds where two ways meet; None for a way that does not get there."""
+def join_env(a: Env | None, b: Env | None, place: str) -> Env | None:
+    """What holds where two ways meet, at a place of its own; None for a way that does not get there."""
     if a is None or b is None:
         return b if a is None else a
     result: Env = {}
     for name in {**a, **b}:
         if name in a and name in b:
-            result[name] = a[name] if a[name] is b[name] else either(name, a[name], b[name])
+            result[name] = a[name] if a[name] is b[name] else either(place, a[name], b[name])
         else:
             # Bound on one way only: reading it may raise, so nothing that rests on it is certain.
             only = a[name] if name in a else b[name]
@@ -114,4 +114,17 @@ def join_env(a: Env | None, b: Env | None) -> Env | None:
 
 def revisited(old: Value, new: Value) -> Value:
     """The value of an expression that was walked before with other names."""
-    return new if old == new or (old.is_unknown and not new.is_unknown) else join(old, new)
+    if old == new or (old.is_unknown and not new.is_unknown):
+        return new
+    # The names of the later walk stand for those of the earlier one too.
+    return _hanging_as(join(old, new), new)
+
+
+def _hanging_as(value: Value, other: Value) -> Value:
+    """A value with what another one hangs on, and so its items."""
+    element, elements = value.element, value.elements
+    if element is not None and other.element is not None:
+        element = _hanging_as(element, other.element)
+    if elements is not None and other.elements is not None:
+        elements = tuple(map(_hanging_as, elements, other.elements))
+    return replace(value, leaves=other.leaves, element=element, elements=elements)

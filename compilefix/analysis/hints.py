@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
-from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, NONE, Kind, Value, join, replace
+from compilefix.analysis.leaves import ANY_LEAF
+from compilefix.analysis.values import ANY_MEMORY, NONE, Kind, Value, join, replace
 from compilefix.source.index import Class, Function, Project
 
 _TENSOR = values.tensor(certain=False)

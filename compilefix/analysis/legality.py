@@ -16,6 +16,7 @@ from functools import cached_property
 from compilefix.analysis import torch_api
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.leaves import are_same, leaf_of, settled
 from compilefix.analysis.regions import (
     Checkpoints,
     CompileSite,
@@ -25,7 +26,7 @@ from compilefix.analysis.regions import (
     modules_with_compile,
 )
 from compilefix.analysis.totality import Totality
-from compilefix.analysis.values import ANY_LEAF, Kind, Value, may_share
+from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.writes import WriteAnalysis, last_line, says
 from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
@@ -151,12 +152,13 @@ class Legality:
         first, second = values
         if first.dtype in ("bool", "int"):
             return
-        if first.leaves != second.leaves or ANY_LEAF in first.leaves:
-            only = sorted(n for n in first.leaves ^ second.leaves if not n.startswith("?"))
-            what = ", ".join(f"`{n}`" for n in only) or "a value of unknown origin"
-            yield Obstacle(
-                f"{what} takes part on one side only: its gradient would be zeros instead of None", "gradient-zeros"
-            )
+        if not are_same(first.leaves, second.leaves):
+            only = settled(first.leaves) ^ settled(second.leaves)
+            sure = {n for n in only if not n.startswith("?")}
+            names = sorted(sure or {leaf_of(n) for n in only if not leaf_of(n).startswith("?")})
+            what = ", ".join(f"`{n}`" for n in names) or "a value of unknown origin"
+            where = "on one side only" if sure or not names else "on one side only in some runs"
+            yield Obstacle(f"{what} takes part {where}: its gradient would be zeros instead of None", "gradient-zeros")
         sides = (then, orelse)
         for side, other in zip(sides, reversed(sides), strict=True):
             if side is not None:

@@ -10,7 +10,20 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.values import ANY_MEMORY, ANY_OWN, LEAKED, OWN, Kind, Value, join_all, number, replace, tensor
+from compilefix.analysis.leaves import perhaps
+from compilefix.analysis.values import (
+    ANY_MEMORY,
+    ANY_OWN,
+    LEAKED,
+    NOTHING,
+    OWN,
+    Kind,
+    Value,
+    join_all,
+    number,
+    replace,
+    tensor,
+)
 
 
 def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
@@ -201,7 +214,7 @@ def opaque(place: str, operands: Sequence[Value]) -> Value:
     return replace(
         values.UNKNOWN,
         storage=storage,
-        leaves=frozenset({f"?{place}"}).union(*[v.leaves for v in operands]),
+        leaves=perhaps(NOTHING.union(*[v.leaves for v in operands]), f"?{place}") | {f"?{place}"},
     )
 
 

@@ -118,7 +118,7 @@ class Interpreter(Expressions):
         after_else = self.block(node.orelse, else_env)
         if after_then is not None and after_else is not None and not node.orelse:
             self._defaulted(node.test, after_then, after_else)
-        after = join_env(after_then, after_else)
+        after = join_env(after_then, after_else, self.place(node))
         if after is not None and after_then is not None and after_else is not None:
             self._tell_apart(node, after, after_then)
         return after
@@ -165,6 +165,7 @@ class Interpreter(Expressions):
         return self._loop(node, env, enter)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Env, enter: Callable[[Env], None]) -> Env | None:
+        place = self.place(node)
         entry: Env = dict(env)
         state: Env = dict(env)
         self.loop_exits.append([])
@@ -173,8 +174,8 @@ class Interpreter(Expressions):
             enter(inside)
             self.next_turns.append([])
             end = self.block(node.body, inside)
-            for early in self.next_turns.pop():
-                end = join_env(end, early)
+            for turn, early in enumerate(self.next_turns.pop()):
+                end = join_env(end, early, f"{place}.next{turn}")
             merged = dict(state)
             if end is not None:
                 for name, value in end.items():
@@ -182,15 +183,15 @@ class Interpreter(Expressions):
                         # An attribute that the first turn finds as it was before.
                         merged[name] = value.stripped() if "." not in name else values.UNKNOWN
                     elif entry[name] is not value:
-                        merged[name] = either(name, state[name], value.stripped()) if state[name] != value else value
+                        merged[name] = either(place, state[name], value.stripped()) if state[name] != value else value
             if merged == state:
                 break
             state = merged
         exits = self.loop_exits.pop()
         # `else` runs where no `break` ended the loop.
         result = self.block(node.orelse, dict(state)) if node.orelse else state
-        for exit_env in exits:
-            result = join_env(result, exit_env)
+        for index, exit_env in enumerate(exits):
+            result = join_env(result, exit_env, f"{place}.exit{index}")
         return result
 
     def _break(self, _node: ast.stmt, env: Env) -> Env | None:
@@ -209,7 +210,7 @@ class Interpreter(Expressions):
             value = self.eval(item.context_expr, env)
             called = self.facts.refs.get(item.context_expr, "")
             if called.rpartition(".")[2] in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
-                self.grad_modes += 1
+                self.grad_modes = (*self.grad_modes, f"?{self.place(item.context_expr)}")
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
         after = self.block(node.body, env)
@@ -228,7 +229,7 @@ class Interpreter(Expressions):
             state = left | dict.fromkeys(_touched(node.body), replace(values.UNKNOWN, certain=False))
             if handler.name:
                 state[handler.name] = values.UNKNOWN
-            result = join_env(result, self.block(handler.body, state))
+            result = join_env(result, self.block(handler.body, state), self.place(handler))
         if node.finalbody:
             end = self.block(node.finalbody, dict(result)) if result is not None else None
             # It also runs on the way out of an exception, from anywhere in what comes before.
@@ -284,7 +285,7 @@ class Interpreter(Expressions):
                     state[name] = values.UNKNOWN
             if case.guard is not None:
                 self.eval(case.guard, state)
-            result = join_env(result, self.block(case.body, state))
+            result = join_env(result, self.block(case.body, state), self.place(case.pattern))
         return result
 
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
-from compilefix.analysis.values import ANY_LEAF, ANY_MEMORY, ANY_OTHER, ANY_OWN, LEAKED, OWN, Kind, Value, replace
+from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
+from compilefix.analysis.values import ANY_MEMORY, ANY_OTHER, ANY_OWN, LEAKED, NOTHING, OWN, Kind, Value, replace
 from compilefix.source.index import Function
 
 
@@ -46,24 +47,33 @@ def from_summary(
             held |= {ANY_OWN} if owner is None or owner.storage == OWN else {ANY_OTHER} | owner.storage
         return frozenset(held.union(*[v.storage for v in shared]))
 
-    leaves = extra.union(*[v.leaves for v in operands])
-    return _adopted(summary, place, storage_of, leaves)
+    def leaves_of(leaves: frozenset[str]) -> frozenset[str]:
+        given = [arguments[name] for name in leaves if name in arguments] if arguments else []
+        single = [parts[0] for parts in given if len(parts) == 1 and not parts[0].is_(Kind.CONTAINER)]
+        sure = extra.union(*[v.leaves for v in single])
+        # Of two results one may hand its gradient on and the other not.
+        return settled(sure | perhaps(NOTHING.union(*[v.leaves for v in operands]), f"?{place}") | {f"?{place}"})
+
+    return _adopted(summary, place, storage_of, leaves_of)
 
 
 _ANYTHING = frozenset({ANY_MEMORY, LEAKED})
 
 
 def _adopted(
-    value: Value, place: str, storage_of: Callable[[frozenset[str]], frozenset[str]], leaves: frozenset[str]
+    value: Value,
+    place: str,
+    storage_of: Callable[[frozenset[str]], frozenset[str]],
+    leaves_of: Callable[[frozenset[str]], frozenset[str]],
 ) -> Value:
     """A value of the callee under a place in the caller, with what it hangs on there."""
     elements = (
         None
         if value.elements is None
-        else tuple(_adopted(v, f"{place}.{i}", storage_of, leaves) for i, v in enumerate(value.elements))
+        else tuple(_adopted(v, f"{place}.{i}", storage_of, leaves_of) for i, v in enumerate(value.elements))
     )
     # The items of a list of unknown length need not be alike.
-    element = None if value.element is None else _apart(_adopted(value.element, f"{place}[]", storage_of, leaves))
+    element = None if value.element is None else _apart(_adopted(value.element, f"{place}[]", storage_of, leaves_of))
     number_only = value.dtype in ("bool", "int")
     plain = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
     return replace(
@@ -71,8 +81,7 @@ def _adopted(
         dtype_id=f"{place} dtype" if value.dtype_id or value.is_tensor else None,
         shape_id="()" if value.rank == 0 else place if value.may_be(Kind.TENSOR) else None,
         storage=storage_of(memory_of(value)) if not plain else frozenset(),
-        # Of two results one may hand its gradient on and the other not.
-        leaves=frozenset() if number_only else leaves | {f"?{place}"},
+        leaves=NOTHING if number_only else leaves_of(value.leaves),
         elements=elements,
         element=element,
         const=None if value.const is not None and value.const.value is not None else value.const,

@@ -8,6 +8,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from compilefix.analysis.leaves import ANY_LEAF, one_of
+
 
 class Kind(Enum):
     """What an expression can be at run time, as far as `torch.compile` cares."""
@@ -159,8 +161,6 @@ OWN = frozenset({ANY_OWN})
 """The memory of the object itself that a method belongs to."""
 LEAKED = "leaked"
 """Among the memory of a value: it may be any that was handed to other code, or stored, before."""
-ANY_LEAF = "?"
-"""Among the leaves of a value: the gradient may go to any tensor."""
 
 UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 CLASSES = frozenset({Kind.CALLABLE, Kind.UNKNOWN})
@@ -241,27 +241,20 @@ def container(element: Value | None = None, elements: tuple[Value, ...] | None =
     return replace(_CONTAINER, element=element, elements=elements, ref=ref)
 
 
-def undecided(joined: Value, parts: Sequence[Value], leaf: str) -> Value:
-    """A join of values that hang on other tensors, or whose items do: `leaf` says that the run decides on which.
-
-    A tensor that only some of them hang on is no longer named by itself: beside a value that surely hangs on it, it
-    would look as if both did.
-    """
-    if len(parts) == 1:
+def undecided(joined: Value, parts: Sequence[Value], decision: str) -> Value:
+    """A join of values that hang on other tensors, or whose items do, as `decision` turns out in a run."""
+    parts = [part for part in parts if part.kinds != _NONE]
+    if len(parts) < 2:
         return joined
-    if any(part.leaves != joined.leaves for part in parts):
-        sure = joined.leaves.intersection(*(part.leaves for part in parts))
-        other = joined.leaves - sure
-        if leaf != ANY_LEAF:
-            other = frozenset(name if name.startswith(ANY_LEAF) else f"{leaf} {name}" for name in other)
-        joined = replace(joined, leaves=sure | other | {leaf})
+    if any(part.leaves != parts[0].leaves for part in parts):
+        joined = replace(joined, leaves=one_of([part.leaves for part in parts], decision))
     if joined.elements is not None:
         items = [[part.elements[i] for part in parts if part.elements] for i in range(len(joined.elements))]
-        elements = tuple(undecided(v, of, leaf) for v, of in zip(joined.elements, items, strict=True))
+        elements = tuple(undecided(v, of, decision) for v, of in zip(joined.elements, items, strict=True))
         joined = replace(joined, elements=elements)
     if joined.element is not None:
         held = [part.element for part in parts if part.element is not None]
-        joined = replace(joined, element=undecided(joined.element, held, leaf))
+        joined = replace(joined, element=undecided(joined.element, held, decision))
     return joined
 
 
@@ -334,7 +327,7 @@ def join(a: Value, b: Value) -> Value:
         "inplace": x["inplace"] or y["inplace"],
         "origin": x["origin"] and y["origin"],
         "storage": x["storage"] | y["storage"],
-        "leaves": x["leaves"] | y["leaves"],
+        "leaves": x["leaves"] if x["leaves"] == y["leaves"] else one_of((x["leaves"], y["leaves"]), ANY_LEAF),
     }
     _set(new, "__dict__", x | fields)
     return new

@@ -33,7 +33,7 @@ class Walk(ABC):
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
         self.next_turns: list[list[Env]] = []
-        self.grad_modes = 0
+        self.grad_modes: tuple[str, ...] = ()
         self.dropped: ast.expr | None = None
         self.assigned_storage: set[str] = set()
         self._assigned_before = 0

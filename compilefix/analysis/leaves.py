@@ -1,0 +1,60 @@
+"""The tensors that a value hangs on: those to which its gradient may go.
+
+A leaf is named by the argument or attribute that it is. A name that starts with `?` stands for something that each run
+decides: alone for tensors that are not known, before the name of a leaf for whether the value hangs on that leaf. What
+decides is named by its place and, where other decisions came before, by a checksum of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+ANY_LEAF = "?"
+"""Among the leaves of a value: the gradient may go to any tensor. As a decision: it is not known what decides."""
+
+
+def perhaps(leaves: frozenset[str], decision: str) -> frozenset[str]:
+    """The leaves of a value that hangs on these tensors or not, as `decision` (`?` and a place) turns out."""
+    if decision == ANY_LEAF:
+        return frozenset([ANY_LEAF, *(f"{ANY_LEAF} {leaf}" for leaf in map(leaf_of, leaves) if leaf != ANY_LEAF)])
+    kept = {name for name in leaves if name == ANY_LEAF or name.startswith((f"{decision} ", f"{decision}~"))}
+    earlier: dict[str, list[str]] = {}
+    for name in leaves - kept:
+        earlier.setdefault(leaf_of(name), []).append(name)
+    for leaf, names in earlier.items():
+        # One name for a leaf, or they would double where two ways meet.
+        before = f"~{crc32(' '.join(sorted(names)).encode()):08x}" if names != [leaf] else ""
+        kept.add(f"{decision}{before} {leaf}")
+    return frozenset(kept)
+
+
+def one_of(parts: Sequence[frozenset[str]], decision: str) -> frozenset[str]:
+    """The leaves of a value that is one of several: it hangs perhaps on those that not all of them have."""
+    found = sure = parts[0].intersection(*parts[1:])
+    for index, part in enumerate(parts):
+        if part != sure:
+            # To hang on a tensor where the first is taken is not the same as to do so where the second is.
+            found |= perhaps(part - sure, decision if decision == ANY_LEAF else f"{decision}/{index}")
+    return settled(found)
+
+
+def settled(leaves: frozenset[str]) -> frozenset[str]:
+    """The leaves without the decisions on those that the value hangs on in any case."""
+    done = [name for name in leaves if name[0] == ANY_LEAF and leaf_of(name) != name and leaf_of(name) in leaves]
+    return leaves.difference(done) if done else leaves
+
+
+def are_same(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Whether two values are proved to hang on the same tensors in every run."""
+    return ANY_LEAF not in first and settled(first) == settled(second)
+
+
+def are_sure(leaves: frozenset[str]) -> bool:
+    """Whether no run decides anything about them."""
+    return not any(name[0] == ANY_LEAF for name in leaves)
+
+
+def leaf_of(name: str) -> str:
+    """The leaf that a name speaks of, without the decision before it."""
+    return name.partition(" ")[2] if name[0] == ANY_LEAF and " " in name else name
