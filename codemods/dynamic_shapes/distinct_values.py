@@ -1,7 +1,8 @@
 """`torch.unique` where only the number of different values is asked for, or only what belongs to each element.
 
 Sorted values tell where a new value begins. With that, the number of each element's value is known (`return_inverse`),
-and how often it occurs (`return_counts`), in tensors with room for as many values as there are elements.
+and how often it occurs (`return_counts`), in tensors with room for as many values as there are elements. The number of
+runs of equal values (`torch.unique_consecutive`) needs no sorting.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ _CASTS = frozenset({"float", "double", "long", "int", "half", "to", "cumsum"})
 class Number:
     """How many different values a tensor has: `n = len(torch.unique(x))`, or that in another expression, or of a name.
 
-    statement: where the tensor is sorted, or before which it is. asked: the expressions for the number.
+    statement: where the tensor is sorted, or before which it is. asked: the expressions for the number. runs: whether
+    values count again where another one came between.
     """
 
     statement: ast.stmt
     asked: tuple[ast.expr, ...]
     tensor: ast.expr
+    runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class Groups:
 
 def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
     """The places that ask how many different values there are, where nothing else is asked."""
-    tensor = _tensor_of(node, {"sorted", "dim"}, scope)
+    runs = _short(node, scope) == "unique_consecutive"
+    tensor = _tensor_of(node, {"dim"} if runs else {"sorted", "dim"}, scope, "unique_consecutive" if runs else "unique")
     if tensor is None:
         return None
     statement = scope.statement(node)
@@ -62,7 +66,7 @@ def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
         uses = reads_of(statement, scope) if len(statement.targets) == 1 else None
         found = [length_of(use, scope) for use in uses or ()]
         asked = tuple(one for one in found if one is not None)
-        return Number(statement, asked, tensor) if asked and len(asked) == len(found) else None
+        return Number(statement, asked, tensor, runs) if asked and len(asked) == len(found) else None
     one = length_of(node, scope)
     if one is None:
         return None
@@ -71,16 +75,21 @@ def number_of_values(node: ast.Call, scope: Scope) -> Number | None:
         return None  # who calls it counts on a Python number
     named = isinstance(statement, ast.Assign) and statement.value is one
     needed = any(obstacle.assumption is None for obstacle in count_uses(one, scope, raised=True))
-    return Number(statement, (one,), tensor) if named or not needed else None
+    return Number(statement, (one,), tensor, runs) if named or not needed else None
 
 
 def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     """The values sorted, and the places counted where a new one begins."""
     for asked in found.asked:
         template.refuse(count_uses(asked, scope, raised=True))
-    template.refuse(_sortable(found.tensor, scope))
-    ordered = free_name("ordered", scope)
-    first = f"{ordered} = {torch_name(scope)}.sort({template.use(found.tensor, operand=True)}.flatten())[0]"
+    flat = f"{template.use(found.tensor, operand=True)}.flatten()"
+    if found.runs:
+        ordered = free_name("flat", scope)
+        first = f"{ordered} = {flat}"
+    else:
+        template.refuse(_sortable(found.tensor, scope))
+        ordered = free_name("ordered", scope)
+        first = f"{ordered} = {torch_name(scope)}.sort({flat})[0]"
     count = f"({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)"
     statement = found.statement
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
@@ -201,8 +210,8 @@ def groups_edits(found: Groups, template: Template, scope: Scope) -> list[Edit]:
     return edits
 
 
-def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope) -> ast.expr | None:
-    """What `unique` is called on, with options that change nothing but what is returned."""
+def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope, function: str = "unique") -> ast.expr | None:
+    """What `unique`, or another function, is called on, with options that change nothing but what is returned."""
     name = scope.callee(node) or ""
     for keyword in node.keywords:
         if keyword.arg not in allowed or not isinstance(keyword.value, ast.Constant):
@@ -211,9 +220,9 @@ def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope) -> ast.expr | No
             return None
         if keyword.arg == "sorted" and keyword.value.value is not True:
             return None
-    if name == "torch.unique" and len(node.args) == 1:
+    if name == f"torch.{function}" and len(node.args) == 1:
         tensor = node.args[0]
-    elif name == "Tensor.unique" and not node.args and isinstance(node.func, ast.Attribute):
+    elif name == f"Tensor.{function}" and not node.args and isinstance(node.func, ast.Attribute):
         tensor = node.func.value
     else:
         return None

@@ -3,9 +3,10 @@
 ## What it does
 Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places as the largest index asks for, of which
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
-test, or for the largest and smallest, or how many there are, or which of them an element has; the list of the true
-places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`, `x[torch.where(mask)]`) that the code writes to,
-reduces or counts; and the rows that a one-hot mask selects, of which there is one for each index.
+test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
+element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
+`x[torch.where(mask)]`) that the code writes to, reduces or counts; and the rows that a one-hot mask selects, of which
+there is one for each index.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -53,13 +54,14 @@ safe where nothing else uses them and the tensor does not change in between. `bi
 made int64, and gets a name before the statement where it has none. With `weights=` there is no fix. `one_hot` raises
 where an index is negative, and the rewritten code does not (`index-in-range`).
 
-The number of different values is that of the places where a new value begins in sorted order, NaN and no elements
-included; it was a Python number and becomes a tensor (`number-to-tensor`). The numbering of `return_inverse` is the
-same, and its counts stand in front of zeros, one for each element: that is safe where what is made of them, number by
-number, is in the end only indexed with the numbering. A mask as an index means the same as the list of its places,
-where it is as long as the tensor (`same-shape-dtype`) and has a dimension (`enough-dimensions`). Complex numbers cannot
-be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and the mask raise where an index or the number of
-classes does not fit, and the rewritten code may not (`index-in-range`, `same-shape-dtype`).
+The number of different values is that of the places where a new value begins in sorted order (as it is for
+`unique_consecutive`), NaN and no elements included; it was a Python number and becomes a tensor (`number-to-tensor`).
+The numbering of `return_inverse` is the same, and its counts stand in front of zeros, one for each element: that is safe
+where what is made of them, number by number, is in the end only indexed with the numbering. A mask as an index means the
+same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
+(`enough-dimensions`). Complex numbers cannot be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and the
+mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
+`same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
