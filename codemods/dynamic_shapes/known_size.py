@@ -56,11 +56,11 @@ where an index is negative, and the rewritten code does not (`index-in-range`).
 
 The number of different values is that of the places where a new value begins in sorted order (as it is for
 `unique_consecutive`), NaN and no elements included; it was a Python number and becomes a tensor (`number-to-tensor`).
-The numbering of `return_inverse` is the same, and its counts stand in front of zeros, one for each element: that is safe
-where what is made of them, number by number, is in the end only indexed with the numbering. A mask as an index means the
-same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
-(`enough-dimensions`). Complex numbers cannot be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and the
-mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
+The numbering of `return_inverse` is the same, and its counts stand in front of zeros, one for each element: that is
+safe where what is made of them, number by number, is in the end only indexed with the numbering. A mask as an index
+means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
+(`enough-dimensions`). Complex numbers cannot be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
+the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
 `same-shape-dtype`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
