@@ -166,13 +166,18 @@ def _is_buffer(node: ast.expr, scope: Scope) -> bool:
         return False
     if not any(token.startswith(OUTSIDE) for token in scope.value(node).storage):
         return False
-    return any(
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr == "register_buffer"
-        and _names(call.args[:1]) == [node.attr]
-        for call in ast.walk(cls.node)
+    return any(_makes_buffer(n, node.attr) for n in ast.walk(cls.node))
+
+
+def _makes_buffer(node: ast.AST, name: str) -> bool:
+    """Whether code is `self.register_buffer("name", ...)` or `self.name = nn.Buffer(...)`."""
+    if isinstance(node, ast.Assign):
+        made = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).rpartition(".")[2] == "Buffer"
+        return made and any(isinstance(t, ast.Attribute) and t.attr == name for t in node.targets)
+    registers = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "register_buffer"
     )
+    return registers and isinstance(node, ast.Call) and _names(node.args[:1]) == [name]
 
 
 def _names(nodes: Sequence[ast.expr]) -> list[object]:

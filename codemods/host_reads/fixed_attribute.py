@@ -48,6 +48,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -155,8 +156,9 @@ def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
         return None
     value = made[0].value if isinstance(made[0], ast.Assign | ast.AnnAssign) else None
     source = value if value is not None else made[0].value.args[1]  # type: ignore[attr-defined]
-    known = scope.legality.inference.facts(init).value(source)
-    if not known.is_tensor or not known.certain or known.leaves:
+    facts = scope.legality.inference.facts(init)
+    known = facts.value(source)
+    if not known.is_tensor or not known.certain or known.leaves or _is_trained_or_loaded(source, facts):
         return None
     project = scope.legality.inference.project
     for module in project.modules.mentioning(name):
@@ -164,6 +166,19 @@ def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
             if _changes(function, name, made[0], others=not _concerns(function, scope)):
                 return None
     return made[0]
+
+
+def _is_trained_or_loaded(source: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether an expression makes a parameter, a buffer of the state dict, or a tensor that asks for a gradient."""
+    for call in (n for n in ast.walk(source) if isinstance(n, ast.Call)):
+        fixed = {k.arg for k in call.keywords if isinstance(k.value, ast.Constant) and k.value.value is False}
+        called = (facts.refs.get(call) or ast.unparse(call.func)).rpartition(".")[2]
+        asks = called == "requires_grad_" or any(k.arg == "requires_grad" for k in call.keywords)
+        if called.endswith("Parameter") or (asks and "requires_grad" not in fixed):
+            return True
+        if called.endswith("Buffer") and "persistent" not in fixed:
+            return True
+    return False
 
 
 def _concerns(function: Function, scope: Scope) -> bool:

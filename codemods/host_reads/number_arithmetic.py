@@ -40,13 +40,14 @@ zero, `**` and functions of `math` raise where a tensor becomes inf or NaN, `int
 for NaN, and a fill value that the dtype does not hold raises (`math-errors`); `**` and functions of `math` may differ
 in the last bit of double precision. A rounded number stays a float, whose zero may be -0.0. As a factor (`alpha=`,
 `value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`).
-A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide
-it, compared in double where the constant asks for it: CF101 and CF102 look at that `if` then. A number that is
-returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under
-`mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a matter
-for the `if` that it decides. A reduced slice is added in another order (`summation-order`), its maximum is infinite
-where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with
-fewer dimensions another error is raised (`enough-dimensions`).
+A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where
+the constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads
+it for itself, and is carried to the boundary by its own fix (`log-late`). A number that is returned or stored becomes
+a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep
+it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides. A reduced
+slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
+(`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
+raised (`enough-dimensions`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -93,6 +94,7 @@ class NumberArithmetic(Rule):
         "summation-order",
         "mask-not-empty",
         "same-shape-dtype",
+        "log-late",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

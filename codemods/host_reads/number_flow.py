@@ -25,6 +25,7 @@ class Flow:
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
     narrow: it meets a tensor without dimensions, whose dtype a wider one would change.
     meets: a name that holds the number is used for more than deciding.
+    shown: it also stands in a line that is printed or logged, where it is read again.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
@@ -40,6 +41,7 @@ class Flow:
     handed_out: bool = False
     picks: bool = False
     meets: bool = False
+    shown: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from functools import partial
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
@@ -19,6 +20,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     index_of,
     kept_in,
     scaled_by,
+    shown_by,
     tensor_beside,
     tensor_of_items,
 )
@@ -168,13 +170,26 @@ def _follow_name(
     flow.following.add(followed)
     before = len(flow.rewrites)
     met_before = flow.meets
-    flow.meets = any(not decides(load, scope) for load in loads)
+    shown = {} if parameter or flow.calls else shown_by(loads, scope)
+    if any(load not in shown for load in loads):
+        loads = [load for load in loads if load not in shown]
+        flow.shown = flow.shown or bool(shown)
+        for load, places in shown.items():
+            kind = scope.value(load).dtype
+            flow.rewrites += [(place, partial(_read_again, place, kind, flow)) for place in places]
+    flow.meets = bool(shown) or any(not decides(load, scope) for load in loads)
     for load in loads:
         follow(load, scope, flow)
     flow.meets = met_before
     flow.following.discard(followed)
     if either and len(flow.rewrites) > before:
         flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
+
+
+def _read_again(place: ast.Name, kind: str | None, flow: Flow, _: Renderer) -> str:
+    """The number in a line that is printed or logged, read from what stands for it: the line's fix moves the read."""
+    same = kind == flow.read.dtype and not flow.operations
+    return f"{place.id}.item()" if same or kind not in ("int", "float", "bool") else f"{kind}({place.id})"
 
 
 def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) -> None:
@@ -193,8 +208,6 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
             flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
         elif value.const is None or not fits_all(value.const.value):
             flow.compute(whole=value.dtype == "int")
-    elif flow.boolean:
-        flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
 
 
 def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt] | None:

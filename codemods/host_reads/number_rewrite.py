@@ -25,6 +25,10 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
     template.refuse(scope.legality.recomputed(source, scope.facts))
+    if flow.shown:
+        template.refuse([Obstacle("a line that is printed or logged reads the number where it is made", "log-late")])
+    if flow.shown and flow.operations and read.dtype is None:
+        template.refuse([Obstacle("the number is printed or logged, and would show as a float if it is an integer")])
     code = _as_tensor(source, cast, flow, scope, template)
     if template.broken is not None:
         return template.broken

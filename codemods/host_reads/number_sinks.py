@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
@@ -207,6 +207,43 @@ def in_log(node: ast.AST, scope: Scope) -> bool:
         if name == "print" or name.startswith(("logging.", "warnings.")):
             return True
     return False
+
+
+def shown_by(loads: Sequence[ast.Name], scope: Scope) -> dict[ast.Name, list[ast.Name]]:
+    """The uses of a name that are printed or logged as Python numbers, with the places where that happens.
+
+    These are the uses themselves, or the names in the lambda of `emit(lambda n: print(n), n)`, in which they stand too
+    if they have the same name.
+    """
+    found: dict[ast.Name, list[ast.Name]] = {}
+    for load in loads:
+        call = scope.parents.get(load)
+        noted = call.args[0] if isinstance(call, ast.Call) and call.args and _is_emit(call) else None
+        if isinstance(noted, ast.Lambda) and isinstance(call, ast.Call) and load in call.args[1:]:
+            places = _given_to(noted, call.args.index(load) - 1, scope)
+            if scope.value(load).is_(Kind.NUMBER) and places is not None:
+                found[load] = places
+        elif in_log(load, scope) and scope.value(load).is_(Kind.NUMBER) and scope.file.segment(load) == load.id:
+            found[load] = [load]
+    inside = {place for places in found.values() for place in places}
+    return found | {load: [] for load in loads if load in inside and load not in found}
+
+
+def _is_emit(call: ast.Call) -> bool:
+    """Whether a call notes an effect for the compile boundary."""
+    return isinstance(call.func, ast.Name) and call.func.id == "emit"
+
+
+def _given_to(noted: ast.Lambda, position: int, scope: Scope) -> list[ast.Name] | None:
+    """The uses of a parameter in a lambda; None where they cannot be told, or the text has them at another place."""
+    given = noted.args
+    if given.posonlyargs or given.vararg or position >= len(given.args):
+        return None
+    name = given.args[position].arg
+    if any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(noted.body)):
+        return None
+    places = [n for n in ast.walk(noted.body) if isinstance(n, ast.Name) and n.id == name]
+    return places if all(scope.file.segment(place) == name for place in places) else None
 
 
 def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:

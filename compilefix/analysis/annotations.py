@@ -84,6 +84,8 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return values.tensor(dtype=_TENSOR_SUBCLASSES[last])
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
         return values.tensor(dtype="float")
+    if name in ("torch.nn.Buffer", "torch.nn.parameter.Buffer"):
+        return values.tensor()
     if name in _STATIC_TYPES:
         return replace(values.STATIC, dtype=_STATIC_TYPES[name])
     if name in _STATIC_NAMES:

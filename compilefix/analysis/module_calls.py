@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.torch_calls import shaped
-from compilefix.analysis.values import Kind, Value, join_all, tensor
+from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 
 _NEW_RESULT = (
     "Linear",
@@ -71,7 +71,7 @@ def makes_module(name: str) -> bool:
 
 
 def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) -> Value:
-    """A new module, or a new parameter."""
+    """A new module, or a new parameter or buffer."""
     element = None
     if name.endswith((".Sequential", ".ModuleList", ".ModuleDict")):
         element = _module_elements(args)
@@ -79,6 +79,10 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
         source = args[0] if args else values.UNKNOWN
         rank = source.rank if source.is_tensor else None
         return tensor(dtype="float", rank=rank, storage=source.storage | {place})
+    elif name.endswith(".Buffer"):
+        source = args[0] if args and args[0].is_tensor else tensor()
+        given = args[0].storage if args else values.NOTHING
+        return replace(source, storage=given | {place}, leaves=values.NOTHING, origin=False, certain=True)
     hidden = any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential")
     inplace = any(
         k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords
