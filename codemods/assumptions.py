@@ -72,7 +72,9 @@ ASSUMPTIONS: Mapping[str, str] = {
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": "A number that bounds a slice is not below zero: it does not count from the end.",
-    "index-in-range": "An index lies below the number of classes that is given.",
+    "index-in-range": (
+        "An index lies below the number of classes that is given, or within the positions that there are."
+    ),
     "enough-dimensions": (
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "
         "result is another."

@@ -46,7 +46,7 @@ from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of
+from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of, window_of
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
@@ -89,6 +89,7 @@ class ImplicitRead(Rule):
         "enough-dimensions",
         "summation-order",
         "mask-not-empty",
+        "index-in-range",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -160,6 +161,12 @@ class ImplicitRead(Rule):
                 yield self._item(node, scope)
         elif reduced_slice(node, scope) is not None:
             yield self._number(node, "a slice bound", ("GB0124",), scope)
+        elif isinstance(parent, ast.Slice) and (first := _window_start(parent, scope)) is not None:
+            if node is first:
+                yield self._number(node, "a slice bound", ("GB0124",), scope)
+            elif not isinstance(number_fix(first, first, "item", scope), str):
+                reason = f"goes with the fix of `{snippet(first)}`"
+                yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
         elif (place := integer_place(node, scope)) is not None:
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):
@@ -222,6 +229,11 @@ def _written_at(node: ast.expr, scope: Scope) -> ast.Subscript | None:
         node, parent = parent, scope.parents.get(parent)
     written = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Store)
     return parent if written and isinstance(parent, ast.Subscript) else None
+
+
+def _window_start(part: ast.Slice, scope: Scope) -> ast.expr | None:
+    """The first bound of a slice of fixed length that begins at a tensor."""
+    return part.lower if part.lower is not None and window_of(part.lower, scope) is not None else None
 
 
 def _may_be_shape(node: ast.expr, scope: Scope) -> bool:

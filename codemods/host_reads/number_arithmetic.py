@@ -47,7 +47,8 @@ a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `m
 it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides. A reduced
 slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
 (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
-raised (`enough-dimensions`).
+raised (`enough-dimensions`). A slice of fixed length is cut off at the end, and the index raises there
+(`index-in-range`); it is a copy (`no-aliasing`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -95,6 +96,8 @@ class NumberArithmetic(Rule):
         "mask-not-empty",
         "same-shape-dtype",
         "log-late",
+        "index-in-range",
+        "no-aliasing",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

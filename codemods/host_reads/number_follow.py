@@ -15,6 +15,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     Fill,
     Picked,
     Scaled,
+    Window,
     fill_of,
     in_log,
     index_of,
@@ -23,6 +24,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     shown_by,
     tensor_beside,
     tensor_of_items,
+    window_of,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
@@ -50,7 +52,9 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             if isinstance(parent, ast.AnnAssign):
                 flow.rewrites.append((parent.annotation, lambda _: f"{torch_name(scope)}.Tensor"))
             return
-    if decides(node, scope):
+    if (window := window_of(node, scope)) is not None:
+        _move_window(node, window, scope, flow)
+    elif decides(node, scope):
         _decide(node, parent, scope, flow)
     elif isinstance(parent, ast.Compare):
         _compare(node, parent, scope, flow)
@@ -470,17 +474,11 @@ def _fill(filled: Fill, scope: Scope, flow: Flow) -> None:
 def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     """An index becomes an index tensor of one element, and what it picks a copy."""
     item = picked.item
-    flow.picks = True
-    if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    _as_index(node, item, scope, flow)
     flow.refuse(
         f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
         "number-to-tensor",
     )
-    if not isinstance(scope.parents.get(item), ast.BinOp | ast.UnaryOp | ast.Compare):
-        flow.refuse(
-            f"`{snippet(item)}` becomes a copy: who writes into it does not write into the whole", "no-aliasing"
-        )
     if picked.listed:
         _pick_listed(item, scope, flow)
     dim = picked.dim
@@ -497,6 +495,39 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
         flow.refuse(f"`{snippet(item)}` slices another dimension first")
     flow.rewrites.append((item, build))
+
+
+def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> None:
+    """A slice of fixed length becomes an index of that many places, and what it picks a copy."""
+    item = window.item
+    _as_index(node, item, scope, flow)
+    flow.refuse(
+        f"`{snippet(item)}` is cut off at the end, or counts from it, where the rewritten code raises or goes round",
+        "index-in-range",
+    )
+    if any(changed is item for changed, _ in flow.rewrites):
+        return  # the other bound
+
+    def build(render: Renderer) -> str:
+        base = render.template.use(item.value, operand=True)
+        length = render.template.use(window.length)
+        if not Sizes(scope).never_negative(window.length):
+            length = f"max({length}, 0)"  # such a slice is empty
+        places = f"{torch_name(scope)}.arange({length}, device={base}.device)"
+        return f"{base}[{':, ' * window.dim}{render(window.first)} + {places}]"
+
+    flow.rewrites.append((item, build))
+
+
+def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
+    """Note that the number is an index, and what stands against what it picks being a copy."""
+    flow.picks = True
+    if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    if not isinstance(scope.parents.get(item), ast.BinOp | ast.UnaryOp | ast.Compare):
+        flow.refuse(
+            f"`{snippet(item)}` becomes a copy: who writes into it does not write into the whole", "no-aliasing"
+        )
 
 
 def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:
