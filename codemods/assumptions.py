@@ -24,7 +24,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "no-aliasing": "Nobody writes into the result in place and expects another tensor to change with it.",
     "number-to-tensor": "What was a Python number may be a tensor without dimensions where it is used.",
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
-    "math-errors": "A domain or overflow error of `math` may become NaN or inf.",
+    "math-errors": "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf.",
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
     ),
@@ -73,7 +73,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": "A number that bounds a slice is not below zero: it does not count from the end.",
     "index-in-range": (
-        "An index lies below the number of classes that is given, or within the positions that there are."
+        "An index is one that the function takes, and lies below the number of classes that is given, or within the "
+        "positions that there are; for others no error is raised as before."
     ),
     "enough-dimensions": (
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "
@@ -94,6 +95,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A value that was computed once and kept may be computed at each read: what it is made of does not change, and "
         "nobody writes into it."
     ),
-    "plain-default-device": "Where a default device was set, it has no number that tensors do not show (`cpu:0`).",
+    "plain-default-device": (
+        "New tensors are made on the default device as it was set: it has no number that they do not show (`cpu:0`), "
+        "and no default tensor type of another device is set."
+    ),
     "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
 }

@@ -24,9 +24,10 @@ in_range = (x >= 0).all() & (x <= 1).all()
 ## Fix safety
 `a and b` is `a & b` where both are proved to be boolean tensors without dimensions and computing `b` always cannot
 fail; `0 < t < 2` likewise. What is known while tracing stays in front (`flag and a and b` is `flag and (a & b)`), and
-what stands behind it is evaluated only where it was. `not a` gave a Python bool: as a tensor it needs the assumption
-`number-to-tensor`. An assert needs `exception-late`, as in CF103; one that stood in the graph would raise RuntimeError.
-Under `python -O` asserts vanish, and the check at the boundary does not.
+what stands behind it is evaluated only where it was. `not a` gave a Python bool, and so did a chain of numbers that are
+read from tensors (`0 < t.item() < 2`): as a tensor it needs the assumption `number-to-tensor`, and where its text is
+made (in a print, a log line, by `str`) there is no fix. An assert needs `exception-late`, as in CF103; one that stood
+in the graph would raise RuntimeError. Under `python -O` asserts vanish, and the check at the boundary does not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -35,7 +36,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -43,6 +44,7 @@ from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_t
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
@@ -142,9 +144,10 @@ class TensorTruth(Rule):
                 number = value.is_(Kind.STATIC) and value.dtype == "bool" and value.certain
                 reason = f"`{snippet(operand)}` is not proved to be a boolean tensor without dimensions"
                 template.refuse([Obstacle(reason, "number-to-tensor" if number else None)])
-        if isinstance(node, ast.UnaryOp):
+        was_bool = isinstance(node, ast.UnaryOp) or (isinstance(node, ast.Compare) and not _is_of_tensors(node, scope))
+        if was_bool:
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
-        if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
+        if _in_text(node, scope) or (was_bool and _is_shown(node, scope)):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
         if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
             template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
@@ -178,6 +181,22 @@ class TensorTruth(Rule):
                 return False
             child = parent
         return False
+
+
+def _is_of_tensors(node: ast.Compare, scope: Scope) -> bool:
+    """Whether each comparison of a chain gives a tensor; one of numbers read from tensors gives a Python bool."""
+    sides = [scope.value(side) for side in (node.left, *node.comparators)]
+    return all(any(side.is_tensor and side.certain for side in pair) for pair in pairwise(sides))
+
+
+def _is_shown(node: ast.expr, scope: Scope) -> bool:
+    """Whether a call round an expression makes text of it: `str`, a print, a log line."""
+    calls = (parent for parent in scope.ancestors(node) if isinstance(parent, ast.Call))
+    return any(kind_of(c, scope) is not None or scope.callee(c) in ("str", "repr", "format") for c in calls)
+
+
+def _in_text(node: ast.expr, scope: Scope) -> bool:
+    return any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node))
 
 
 def _asserted_call(node: ast.Expr, scope: Scope) -> ast.Assert | None:

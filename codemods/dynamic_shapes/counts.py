@@ -90,8 +90,12 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
         parent, ast.Assert | ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp
     ):
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
-    elif isinstance(parent, ast.FormattedValue) and any(isinstance(a, ast.Raise) for a in scope.ancestors(node)):
-        return  # a tensor without dimensions is shown as the number
+    elif (
+        isinstance(parent, ast.FormattedValue)
+        and parent.conversion == -1
+        and any(isinstance(a, ast.Raise) for a in scope.ancestors(node))
+    ):
+        return  # a tensor without dimensions is shown as the number, but not by `str` and `repr`
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")
 

@@ -83,11 +83,11 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     for asked in found.asked:
         template.refuse(count_uses(asked, scope, raised=True))
     flat = f"{template.use(found.tensor, operand=True)}.flatten()"
+    template.refuse(_sortable(found.tensor, scope))
     if found.runs:
         ordered = free_name("flat", scope)
         first = f"{ordered} = {flat}"
     else:
-        template.refuse(_sortable(found.tensor, scope))
         ordered = free_name("ordered", scope)
         first = f"{ordered} = {torch_name(scope)}.sort({flat})[0]"
     count = f"({ordered}[1:] != {ordered}[:-1]).sum() + min({ordered}.numel(), 1)"
@@ -232,7 +232,7 @@ def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope, function: str = 
 def _sortable(tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     dtype = scope.value(tensor).dtype
     if dtype == "complex":
-        yield Obstacle("complex numbers have no order")
+        yield Obstacle("`unique` raises for complex numbers")
     elif dtype is None:
         yield Obstacle(f"`{snippet(tensor)}` is not proved to hold no complex numbers", "same-shape-dtype")
 
@@ -292,6 +292,8 @@ def _passed_on(use: ast.Name, inverse: str, padded: list[str], scope: Scope) -> 
             number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor
             if not number and not (isinstance(other, ast.Name) and other.id in padded):
                 return None
+            if value.is_scalar_tensor and value.leaves and not isinstance(parent.op, ast.Add | ast.Sub):
+                return None  # where nothing is counted there may be infinities: times zero a gradient of NaN
             node = parent
         elif isinstance(parent, ast.UnaryOp):
             node = parent

@@ -37,7 +37,7 @@ for each choice, and `out[token] += rows` would keep only one of them), `gradien
 a gradient of zeros instead of None) and `finite-derivative` (no token makes an expert overflow that it was not sent
 to). Counts by which the turns of experts without tokens are skipped (`bincount`) go too, where nothing else reads them
 (`index-in-range`: a negative number raises there). A layer that draws random numbers, and anything that mixes the
-rows, declines it.
+rows, declines it. So does what a turn without tokens would show: a print, a count of the experts that were used.
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """

@@ -17,6 +17,7 @@ from compilefix.codemods.dynamic_shapes.expert_forms import (
     tests,
 )
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing, is_rows
+from compilefix.codemods.dynamic_shapes.expert_turns import changed_by_more_turns
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -39,6 +40,7 @@ class Rewrite:
         self.weights: ast.expr | None = None
         self.fresh: set[str] = set()
         self.counted: ast.Assign | None = None
+        self.skips: list[ast.stmt] = []
 
     def run(self) -> None:
         """Collect the edits; `routing.refusal` is set where the loop stays."""
@@ -60,6 +62,9 @@ class Rewrite:
             routing.refuse(f"`{later[0].id}` is used outside the loop")
         if not routing.selections:
             routing.refuse("no rows are picked")
+        changed = changed_by_more_turns(self.loop, self.skips, routing, scope)
+        if changed is not None:
+            routing.refuse(changed)
 
     def _range(self) -> None:
         """A loop over the experts that were hit becomes one over all."""
@@ -100,6 +105,7 @@ class Rewrite:
         if name not in ("Tensor.nonzero", "torch.nonzero") or mask is None or not tests(source, mask):
             self.routing.refuse(f"`{snippet(loop.iter)}` is not known to list the experts that got tokens")
             return
+        self.skips.append(loop)
         experts = f"range({mask}.shape[0])"
         if definition is not None and scope.function.module.lines[definition.lineno - 2].lstrip().startswith("#"):
             # The comment before it would be left alone.
@@ -153,6 +159,7 @@ class Rewrite:
         counted = count_behind(statement, self.loop, routing, scope) if isinstance(statement, ast.If) else None
         if counted is not None:
             self.counted = counted
+            self.skips.append(statement)
             self.edits += [scope.edit(statement, ""), scope.edit(counted, "")]
         elif statement is routing.statement:
             template = Template()
@@ -194,6 +201,7 @@ class Rewrite:
             self._block(statement.orelse)
             return
         empty = asks_whether_empty(statement.test, self.routing)
+        self.skips.append(statement)
         if empty is True and not statement.orelse and [type(s) for s in statement.body] == [ast.Continue]:
             self.edits.append(self.scope.edit(statement, ""))
         elif empty is False and not statement.orelse:

@@ -51,15 +51,16 @@ best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, cho
 A test of each value holds for any or all of the different values exactly when it does for any or all of the values:
 safe where nothing else uses them and the tensor does not change in between. `bincount` gives more numbers than
 `minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
-made int64, and gets a name before the statement where it has none. With `weights=` there is no fix. `one_hot` raises
-where an index is negative, and the rewritten code does not (`index-in-range`).
+made int64, and gets a name before the statement where it has none. With `weights=` there is no fix. `bincount` raises
+for floats and one number, `one_hot` where an index is negative, and the rewritten code does not (`index-in-range`).
 
 The number of different values is that of the places where a new value begins in sorted order (as it is for
 `unique_consecutive`), NaN and no elements included; it was a Python number and becomes a tensor (`number-to-tensor`).
 The numbering of `return_inverse` is the same, and its counts stand in front of zeros, one for each element: that is
-safe where what is made of them, number by number, is in the end only indexed with the numbering. A mask as an index
+safe where what is made of them, number by number, is in the end only indexed with the numbering; a factor that may
+require a gradient declines it, since the zeros may be divided by. A mask as an index
 means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
-(`enough-dimensions`). Complex numbers cannot be sorted (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
+(`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
 `same-shape-dtype`).
 
@@ -89,7 +90,7 @@ from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tu
 from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
-from compilefix.codemods.dynamic_shapes.reductions import counted_classes, first_mask
+from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
@@ -143,7 +144,7 @@ class KnownSize(Rule):
         gone = _gone_with(node, scope)
         if gone is not None:
             return self.declined(scope, node, message, f"goes with the fix of CF504 on line {gone.span.line}")
-        template.refuse([Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range")])
+        template.refuse(countable(index, length, value))
         name = template.use(index)
         before: list[Edit] = []
         if not isinstance(index, ast.Name | ast.Attribute):
@@ -202,7 +203,7 @@ class KnownSize(Rule):
         if not isinstance(found.index, ast.Name | ast.Attribute):
             return self.declined(scope, found.node, message, f"give `{index}` a name: it is needed twice")
         template = Template()
-        reason = f"an index in `{index}` may be negative, or have a dtype that `one_hot` refuses"
+        reason = f"`{index}` may be empty, hold a negative index, or have a dtype that `one_hot` refuses"
         template.refuse([Obstacle(reason, "index-in-range")])
         torch, tensor = torch_name(scope), template.use(found.index)
         places = f"{torch}.arange({template.use(found.places)}, device={tensor}.device)"
@@ -326,7 +327,11 @@ def _asks_any(use: ast.expr, scope: Scope) -> bool:
             others = [p for p in parts if p is not node]
             if not all(_made_of(other, use, scope) for other in others):
                 return False
-        elif not isinstance(parent, ast.UnaryOp | ast.Attribute):
+        elif isinstance(parent, ast.Attribute):
+            call = scope.parents.get(parent)
+            if not isinstance(call, ast.Call) or call.func is not parent:
+                return False  # `.T` of one dimension is another thing than of several
+        elif not isinstance(parent, ast.UnaryOp):
             return False
         assert isinstance(parent, ast.expr)
         node = parent

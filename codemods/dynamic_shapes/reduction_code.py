@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
@@ -12,7 +13,7 @@ from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
-from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, spread_of
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, countable, spread_of
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -139,7 +140,7 @@ def _histogram(found: Reduction, tree: ast.expr, value: Value, elements: Element
         if shape is None or shape != scope.value(mask.node).shape_id:
             reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{text}`"
             elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
-    elements.obstacles.append(Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range"))
+    elements.obstacles.extend(countable(found.source, length, replace(value, rank=1)))
     torch, kept = torch_name(scope), template.use(mask.node, operand=True)
     index = f"{where(scope)}({template.use(mask.node)}, {elements.code(tree, template, {})}, 0)"
     index += ".flatten()" if value.dtype_id == "int64" else ".flatten().long()"

@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compilefix.analysis.values import Kind
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.counts import indices_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
 from compilefix.codemods.dynamic_shapes.masks import Mask, mask_of, masked_select_of, whole_mask
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"})
 _ROW_REDUCTIONS = frozenset({"sum", "mean"})
@@ -149,6 +151,16 @@ def counted_classes(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] |
     if name == "Tensor.bincount" and not node.args and isinstance(node.func, ast.Attribute):
         return node.func.value, keywords["minlength"]
     return None
+
+
+def countable(index: ast.expr, length: ast.expr, value: Value) -> Iterator[Obstacle]:
+    """Whether `bincount` takes a tensor, of which `value` is known: the code in its place takes others too."""
+    yield Obstacle(f"an index may be as large as `{snippet(length)}`", "index-in-range")
+    if value.dtype not in ("int", None):
+        yield Obstacle(f"`bincount` raises for `{snippet(index)}`, which holds no integers")
+    elif value.dtype is None or value.rank != 1:
+        reason = f"`{snippet(index)}` is not proved to hold integers in one dimension: `bincount` raises for others"
+        yield Obstacle(reason, "index-in-range")
 
 
 def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Mask | None:

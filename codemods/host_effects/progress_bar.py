@@ -21,7 +21,8 @@ for layer in self.layers:
 
 ## Fix safety
 Under `progress-hidden`: the loop is the same, and the bar does not appear. Safe where it is switched off
-(`disable=True`). Declined where the bar has a name (`bar.set_postfix(...)`): drop it with what is done to it.
+(`disable=True`). Declined where the bar has a name (`bar.set_postfix(...)`): drop it with what is done to it; where an
+option of it prints or changes something; and in `reversed(tqdm(...))`, which goes forward (tqdm 4.70).
 
 Graph breaks: GB0008, GB0007. torch: all supported versions.
 """
@@ -33,10 +34,11 @@ from collections.abc import Iterator
 
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.snippets import snippet
 
 _RANGES = frozenset({"trange", "tnrange"})
 _BARS = frozenset({"tqdm", "tqdm_notebook"})
-_PASSED_ON = frozenset({"enumerate", "zip", "list", "tuple", "reversed", "iter"})
+_PASSED_ON = frozenset({"enumerate", "zip", "list", "tuple", "iter"})
 
 
 class ProgressBar(Rule):
@@ -56,10 +58,17 @@ class ProgressBar(Rule):
                 continue
             message = f"`{ast.unparse(node.func)}` breaks the graph"
             items = _items(node, is_range)
-            if not _is_gone_over(node, scope):
+            options = [a for a in (*node.args, *(k.value for k in node.keywords)) if a is not items]
+            seen = next((reason for option in options if (reason := _does(option, scope)) is not None), None)
+            if _is_reversed(node, scope):
+                reason = "`reversed` of a bar goes forward all the same: put it round what the bar goes over"
+                yield self.declined(scope, node, message, reason)
+            elif not _is_gone_over(node, scope):
                 yield self.declined(scope, node, message, "the bar has a name: drop it with what is done to it")
             elif items is None:
                 yield self.declined(scope, node, message, "what the bar goes over is not given by itself")
+            elif seen is not None:
+                yield self.declined(scope, node, message, seen)
             else:
                 off = any(k.arg == "disable" and _is_true(k.value) for k in node.keywords)
                 edit = scope.edit(node, "range({items})" if is_range else "{items}", items=items)
@@ -82,6 +91,18 @@ def _items(node: ast.Call, is_range: bool) -> ast.expr | None:
         one = not is_range or len(node.args) == 1
         return node.args[0] if one and not isinstance(node.args[0], ast.Starred) else None
     return next((k.value for k in node.keywords if k.arg in ("iterable", "sequence")), None)
+
+
+def _does(option: ast.expr, scope: Scope) -> str | None:
+    """What an option of the bar does besides having a value."""
+    does = scope.legality.effects.of(option, scope.facts)
+    effect = does.mutates or does.host or does.random
+    return None if effect is None else f"`{snippet(option)}` would go with the bar: {effect}"
+
+
+def _is_reversed(node: ast.expr, scope: Scope) -> bool:
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.Call) and scope.callee(parent) == "reversed" and parent.args == [node]
 
 
 def _is_gone_over(node: ast.AST, scope: Scope) -> bool:

@@ -32,6 +32,8 @@ POINTWISE = frozenset(
     }
 )
 KEEPS_INTEGERS = frozenset({"abs", "square", "sign", "negative"})
+QUIET = frozenset({"abs", "floor", "ceil", "trunc", "negative", "sign", "tanh"})
+"""Those of which NumPy gives no warning: no domain error, no overflow."""
 UNSUPPORTED = frozenset(
     {
         "apply_over_axes",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.numpy_calls.number_origins import function_of, is_integral, origin_of, sequence_origin
-from compilefix.codemods.numpy_calls.number_signs import sign_of
+from compilefix.codemods.numpy_calls.number_signs import is_finite, sign_of
 from compilefix.codemods.numpy_calls.number_uses import Use, cast_of, division
 from compilefix.codemods.numpy_calls.numpy_functions import Function
 from compilefix.codemods.rule import Scope
@@ -39,6 +39,8 @@ def rewritten(node: ast.Call, function: Function, scope: Scope, template: Templa
         if call is not None:
             return call, code if function.result != "whole" else _typed(node, function, code, scope, template)
         return node, _typed(node, function, code, scope, template)
+    if isinstance(cast.func, ast.Attribute) and not is_finite(node.args[0], scope):
+        template.refuse([Obstacle(f"`{snippet(node.args[0])}` may be NaN or infinite", "math-errors")])
     cast = _item_of(cast, scope) or cast
     if function.result == "float" or (function.result == "same" and not is_integral(node, function, scope)):
         return cast, f"int({code})"
@@ -57,6 +59,7 @@ def _item_of(node: ast.expr, scope: Scope) -> ast.Call | None:
 def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template: Template) -> str:
     """Code for a number of the type that NumPy gives, where nothing else fixes the type."""
     if function.result == "whole":
+        template.refuse(_float_kept(node, function, scope))
         value = scope.value(node.args[0])
         if value.dtype == "float" or (isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div)):
             return f"float({code})"
@@ -73,6 +76,15 @@ def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template
             [Obstacle(f"`{snippet(node.args[0])}` may be empty, and NumPy then gives a float", "static-shape-values")]
         )
     return code
+
+
+def _float_kept(node: ast.Call, function: Function, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a float goes through an integer unharmed: NaN and infinities raise, and minus zero loses its sign."""
+    argument = node.args[0]
+    if not is_finite(argument, scope):
+        yield Obstacle(f"`{snippet(argument)}` may be NaN or infinite: `{snippet(node)}` raises then", "math-errors")
+    elif not function.python.startswith("{m}.floor") and sign_of(argument, scope) is None:
+        yield Obstacle(f"`{snippet(node)}` may be minus zero, which no integer is", "static-shape-values")
 
 
 def _may_be_empty(node: ast.expr, scope: Scope) -> bool:
@@ -128,6 +140,9 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
         template.refuse(
             [Obstacle(f"`{snippet(argument)}` is not proved to hold Python numbers", "static-shape-values")]
         )
+    elif origin == "constant" and function.python in _GROW and not _are_constants(argument, scope):
+        reason = f"the numbers in `{snippet(argument)}` may make one that NumPy's integers do not hold: they wrap round"
+        template.refuse([Obstacle(reason, "static-shape-values")])
     sign = None if function.sequence else sign_of(argument, scope)
     if function.domain == "bounded":
         const = scope.value(argument).const
@@ -147,6 +162,14 @@ def _domain(argument: ast.expr, function: Function, scope: Scope, template: Temp
                 )
             ]
         )
+
+
+_GROW = ("{m}.prod({0})", "sum({0})")
+
+
+def _are_constants(node: ast.expr, scope: Scope) -> bool:
+    items = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    return all(scope.value(item).const is not None for item in items)
 
 
 def _stable(node: ast.Call, function: Function, scope: Scope) -> bool:

@@ -1,8 +1,9 @@
-"""What is proved of a number's sign."""
+"""What is proved of a number's sign, and of its being finite."""
 
 from __future__ import annotations
 
 import ast
+import math
 from typing import Literal
 
 from compilefix.analysis.values import Kind
@@ -41,6 +42,22 @@ def sign_of(node: ast.expr, scope: Scope, depth: int = 0) -> Literal["positive",
         measures = name.rpartition(".")[2] in ("size", "numel", "dim") and name.startswith("Tensor.")
         return "nonnegative" if (name == "len" or measures) and scope.value(node).is_(Kind.SIZE) else None
     return None
+
+
+def is_finite(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number is proved to be neither NaN nor infinite: integers, and what arithmetic makes of them."""
+    value = scope.value(node)
+    if value.const is not None:
+        return isinstance(value.const.value, int | float) and math.isfinite(value.const.value)
+    if value.is_(Kind.SIZE, Kind.STATIC) and value.dtype in ("int", "bool"):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return is_finite(node.operand, scope)
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Pow):
+        return is_finite(node.left, scope) and is_finite(node.right, scope)  # a division by zero raises
+    if isinstance(node, ast.Call) and (scope.callee(node) or "").startswith("numpy."):
+        return all(is_finite(argument, scope) for argument in node.args)
+    return False
 
 
 def _is_shape(node: ast.expr, scope: Scope) -> bool:

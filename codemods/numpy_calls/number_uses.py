@@ -64,7 +64,10 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         return
     elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
         use.integer = True
-        if parent.attr == "astype" and cast_of(node, scope) is None:
+        cast = cast_of(node, scope) if parent.attr == "astype" else None
+        if cast is not None:
+            follow(cast, scope, use, True)  # still a NumPy number
+        elif parent.attr == "astype":
             use.refuse(f"`{snippet(scope.parents.get(parent))}` needs a NumPy number")
     elif isinstance(parent, ast.Tuple | ast.List) and isinstance(scope.parents.get(parent), ast.Call):
         _argument(scope.parents[parent], scope, use, integral)

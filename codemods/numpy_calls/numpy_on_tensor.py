@@ -22,10 +22,12 @@ weights = torch.exp(scores.detach()).to(scores.device)
 ```
 
 ## Fix safety
-Safe for functions of one element where the tensor is proved to be floating, up to the last bit of the dtype. NumPy
-gives float64 for the square root of integers and torch gives float32 (`float32-result`). The way back to a device
-must stand in the same expression, else the result would change its device. Reads of numbers from an ndarray are
-declined: the finding says which torch form to write.
+For functions of one element, up to the last bit of the dtype. NumPy gives float64 for the square root of integers and
+torch gives float32 (`float32-result`). NumPy warns of a logarithm of zero, an overflow and the like (`math-errors`),
+and raises for a tensor that requires a gradient (`no-gradient`), for bfloat16 (`same-shape-dtype`) and, in
+`from_numpy`, for one number (`enough-dimensions`). `sign` is declined: that of NaN is NaN in NumPy and zero in torch.
+Safe where none of that can be. The way back to a device must stand in the same expression, else the result would change
+its device. Reads of numbers from an ndarray are declined: the finding says which torch form to write.
 
 Graph breaks: GB0033, GB0036, GB0055, GB0157, GB0170, GB0294. torch: all supported versions.
 """
@@ -41,6 +43,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.array_values import (
     KEEPS_INTEGERS,
     POINTWISE,
+    QUIET,
     UNSUPPORTED,
     from_tensor,
     numpy_operand,
@@ -63,7 +66,7 @@ class NumpyOnTensor(Rule):
     name = "numpy-on-tensor"
     summary = "NumPy computation on a tensor's values"
     gb = ("GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0294")
-    assumptions = ("float32-result",)
+    assumptions = ("float32-result", "math-errors", "no-gradient", "same-shape-dtype", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of an ndarray made of a tensor, functions that torch does not know, round trips through the host."""
@@ -150,6 +153,7 @@ class NumpyOnTensor(Rule):
         template = Template()
         if not value.certain:
             template.refuse([Obstacle(f"`{snippet(argument)}` is not proved to be a tensor")])
+        template.refuse(_taken(argument, argument, scope))
         template.refuse(_dtype_kept(argument, short, scope))
         code = f"{torch_name(scope)}.{short}({template.use(argument)})"
         if template.broken is not None:
@@ -203,8 +207,12 @@ class NumpyOnTensor(Rule):
                 gb=(),
             )
             return
+        template.refuse(_taken(source, node.func.value, scope))
         for short in chain:
             template.refuse(_dtype_kept(source, short, scope))
+        if scope.callee(wrapper) == "torch.from_numpy" and not scope.value(source).dimensioned:
+            reason = f"`{snippet(source)}` is not proved to have a dimension, without which `from_numpy` raises"
+            template.refuse([Obstacle(reason, "enough-dimensions")])
         if not scope.value(source).certain or not scope.value(source).is_tensor:
             template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor")])
         code = template.use(source, operand=True) + ("" if _detached(source) else ".detach()")
@@ -254,8 +262,21 @@ def _detached(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
 
 
+def _taken(source: ast.expr, read: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether NumPy takes a tensor: it raises for one that requires a gradient, and for bfloat16."""
+    value = scope.value(source)
+    if value.leaves and scope.value(read).leaves:
+        yield Obstacle(f"NumPy raises where `{snippet(source)}` requires a gradient", "no-gradient")
+    if value.dtype_id not in ("float16", "float32", "float64") and value.dtype not in ("bool", "int"):
+        yield Obstacle(f"`{snippet(source)}` is not proved not to be bfloat16, which NumPy has not", "same-shape-dtype")
+
+
 def _dtype_kept(source: ast.expr, short: str, scope: Scope) -> Iterator[Obstacle]:
     value = scope.value(source)
+    if short == "sign" and value.dtype not in ("bool", "int"):
+        yield Obstacle("the sign of NaN is NaN in NumPy, and zero in torch")
+    if short not in QUIET:
+        yield Obstacle(f"NumPy warns where `{short}` has no value or one that is too large", "math-errors")
     if value.dtype == "float" or (value.dtype == "int" and short in KEEPS_INTEGERS):
         return
     yield Obstacle(

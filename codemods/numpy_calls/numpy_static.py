@@ -31,8 +31,10 @@ and the functions on integers give the same bits; `exp`, `log` and the trigonome
 of double precision, and are declined where an integer or a branch is made of them (`log`, `log1p`, `log2` and `log10`
 of an integer were compared for all integers up to 2 million, and are not). NumPy gives NaN or inf where `math` raises:
 the argument must be proved to be in the domain, else the fix needs `math-errors`. Where the result leaves the
-arithmetic of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`.
-`np.array` of a shape is declined.
+arithmetic of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`; so
+does a product or sum of integers that are no sizes, which NumPy cuts off at 64 bits, and what may be minus zero
+(`np.ceil(-n / 2)`). `np.ceil` of NaN or infinity is what it was, and `math.ceil` raises (`math-errors`), unless `int`
+raises there anyway. `np.array` of a shape is declined.
 
 Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """

@@ -25,7 +25,8 @@ x = F.pad(x, (0, rest))
 ## Fix safety
 Safe where the test is for zero of just the amounts that are padded: a pad of zero gives an equal copy. It is declined
 for `rest > 0` where `rest` may be negative, since a negative pad cuts off, and needs `no-aliasing` where somebody may
-see that the result is a copy.
+see that the result is a copy, and `enough-dimensions` where it is not proved that the tensor has the dimensions that
+are padded: without them `pad` raises.
 
 Graph breaks: none (recompiles). torch: all supported versions.
 """
@@ -55,7 +56,7 @@ class ShapeBranch(Rule):
     summary = "if statement on the size of a tensor"
     effect = "recompile"
     hints = ("if ",)
-    assumptions = ("no-aliasing",)
+    assumptions = ("no-aliasing", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`if` statements whose test orders sizes, or looks at a remainder."""
@@ -97,22 +98,73 @@ class ShapeBranch(Rule):
             template.refuse([Obstacle("a pad of another mode than `constant` may fail where the amount is zero")])
             return statement
         tested = {name for part in _tests(node.test) if (name := _tested_amount(part, scope, template)) is not None}
-        if (isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)) or len(tested) != len(
-            list(_tests(node.test))
-        ):
+        negated = any(isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) for part in ast.walk(node.test))
+        both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+        if negated or both or len(tested) != len(list(_tests(node.test))):
             template.refuse([Obstacle("the test does not ask whether the padded amounts are zero")])
             return statement
         for amount in amounts.elts:
             zero = isinstance(amount, ast.Constant) and amount.value == 0
             if not zero and not (isinstance(amount, ast.Name) and amount.id in tested):
                 template.refuse([Obstacle(f"`{snippet(amount)}` is padded and is not what the test asks for")])
+        for given in (*call.args[2:], *(keyword.value for keyword in call.keywords)):
+            if not scope.value(given).is_static or any(isinstance(n, ast.BinOp | ast.Call) for n in ast.walk(given)):
+                template.refuse([Obstacle(f"`{snippet(given)}` would be evaluated where nothing is padded")])
         value = scope.value(tensor)
         if not value.is_tensor or not value.certain:
             template.refuse([Obstacle(f"`{tensor.id}` is not proved to be a tensor")])
+        if not _has_dimensions(tensor, (len(amounts.elts) + 1) // 2, node, scope):
+            reason = f"`{tensor.id}` is not proved to have the dimensions that are padded"
+            template.refuse([Obstacle(reason, "enough-dimensions")])
         before = scope.facts.env_before.get(node, {}).get(tensor.id)
         if before is not None:
             template.refuse(scope.legality.aliasing([tensor.id], [before], node, scope.facts))
         return statement
+
+
+def _has_dimensions(tensor: ast.Name, count: int, node: ast.If, scope: Scope) -> bool:
+    """Whether a tensor has so many dimensions, by its rank or by the sizes that were asked of it before."""
+    value = scope.value(tensor)
+    if value.rank is not None:
+        return value.rank >= count
+    if count == 1 and value.dimensioned:
+        return True
+    return any(asked >= count for asked in _asked_before(tensor, node, scope))
+
+
+def _asked_before(tensor: ast.Name, node: ast.If, scope: Scope) -> Iterator[int]:
+    """How many dimensions a tensor has at least, by each size that was asked of it, or of one of the same shape."""
+    shape = scope.value(tensor).shape_id
+    stores = [(n.lineno, n.col_offset) for n in scope.names(tensor.id, stores=True)]
+    before = (node.lineno, node.col_offset)
+    for use in scope.of(ast.Attribute):
+        place = (use.lineno, use.col_offset)
+        if use.attr not in ("shape", "size") or place >= before or not isinstance(use.value, ast.Name):
+            continue
+        block = scope.block(scope.statement(use))
+        if not any(around in block for around in (node, *scope.ancestors(node))):
+            continue  # not always asked
+        same = use.value.id == tensor.id and not any(place < store < before for store in stores)
+        if same or (shape is not None and scope.value(use.value).shape_id == shape):
+            yield _at_least(use, scope)
+
+
+def _at_least(use: ast.Attribute, scope: Scope) -> int:
+    """The number of dimensions that `x.shape[1]`, `x.size(1)` or `height, width = x.shape[-2:]` counts on."""
+    node: ast.AST | None = scope.parents.get(use)
+    if use.attr == "size" and isinstance(node, ast.Call):
+        asked = node.args[0] if len(node.args) == 1 else None
+    elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        asked = node.slice
+    else:
+        asked = None
+    const = scope.value(asked).const if asked is not None else None
+    if const is not None and isinstance(const.value, int):
+        return const.value + 1 if const.value >= 0 else -const.value
+    outer = scope.parents.get(node) if isinstance(node, ast.Subscript | ast.Call) else node
+    target = outer.targets[0] if isinstance(outer, ast.Assign) else None
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    return sum(not isinstance(name, ast.Starred) for name in names)
 
 
 def _tests(test: ast.expr) -> Iterator[ast.expr]:

@@ -31,6 +31,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
@@ -95,6 +96,9 @@ def _is_known(call: ast.Call, scope: Scope) -> bool:
     """Whether a call makes tensors in a way that `device=` can be added to, or makes none."""
     name = scope.callee(call) or ""
     if _is_maker(call, scope):
+        given = next((k.value for k in call.keywords if k.arg == "device"), None)
+        if given is not None and (scope.value(given).is_unknown or Kind.NONE in scope.value(given).kinds):
+            return False  # None stands for the device of the context
         return not any(isinstance(a, ast.Starred) for a in call.args) and all(k.arg for k in call.keywords)
     if name in _PLAIN or name.startswith("math."):
         return True

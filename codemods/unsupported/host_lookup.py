@@ -30,8 +30,9 @@ def forward(self, x):
 ```
 
 ## Fix safety
-Only the default device has a fix. `torch.empty(0).device` is the same device; where the default was set as `cpu:0`, it
-says `cpu`, which is seen only where the device is kept, compared or shown (`plain-default-device`). The other questions
+Only the default device has a fix. `torch.empty(0).device` is the same device, unless the default was set as `cpu:0`
+(it says `cpu`, and `x.to(...)` is then `x` itself), or by `torch.set_default_tensor_type`, of which
+`torch.get_default_device()` knows nothing (`plain-default-device`). The other questions
 have none: at the top of the module the question is asked once, when it is imported, and the answer may change later.
 What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
@@ -148,21 +149,10 @@ class HostLookup(Rule):
     def _default_device(self, node: ast.Call, function: ast.Attribute, scope: Scope) -> Finding:
         message = f"`{ast.unparse(node)}` is not traced and breaks the graph"
         edit = scope.edit(node, "{torch}.empty(0).device", torch=function.value)
-        if _only_a_place(node, scope):
-            return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0208",))
-        reason = "the device is not only one that something is made on"
+        reason = "a default tensor type may be set that has another device, and `cpu:0` has no number on a tensor"
         return self.fixed(scope, node, message, Fix((edit,), (), ("plain-default-device",), (reason,)), gb=("GB0208",))
 
 
 def _holds_tensors(node: ast.Call, scope: Scope) -> bool:
     """Whether a tensor or a container is copied: constants are copied while Dynamo traces."""
     return bool(node.args) and scope.value(node.args[0]).is_(Kind.CONTAINER, Kind.TENSOR)
-
-
-def _only_a_place(node: ast.Call, scope: Scope) -> bool:
-    """Whether a device is only given to what torch makes on it or moves there."""
-    parent = scope.parents.get(node)
-    if isinstance(parent, ast.keyword):
-        call = scope.parents.get(parent)
-        return parent.arg == "device" and isinstance(call, ast.Call) and (scope.callee(call) or "").startswith("torch.")
-    return isinstance(parent, ast.Call) and parent.args == [node] and scope.callee(parent) == "Tensor.to"

@@ -21,7 +21,7 @@ kept = mask.clone()
 Safe where the tensor cannot require a gradient (integers, booleans, detached tensors, results computed without
 parameters). Else under `no-gradient`: the deep copy of a leaf is a leaf of its own that requires a gradient; of any
 other tensor with a gradient, `deepcopy` raises an error, which is then gone. The clone of an expanded tensor has memory
-for each element.
+for each element: one that the function expands is declined.
 
 No fix for `copy.copy`, whose result shares the memory, for a module, and where it is not known that a tensor is copied.
 
@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -71,6 +72,9 @@ class TensorDeepcopy(Rule):
                 yield self.declined(scope, node, message, reason, gb=("GB0208",))
             elif not value.certain:
                 reason = f"`{snippet(node.args[0])}` is not proved to be a tensor; of one, use `.clone()`"
+                yield self.declined(scope, node, message, reason, gb=("GB4198",))
+            elif overlaps(node.args[0], scope):
+                reason = f"elements of `{snippet(node.args[0])}` share memory, also in a deep copy and not in a clone"
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
             else:
                 yield self.fixed(scope, node, message, _clone(node, scope), gb=("GB4198",))
