@@ -29,7 +29,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
     ),
     "text-order": "A line that cannot be carried to the boundary may come before lines that are.",
-    "log-dropped": "A printed or logged line may be missing where the code runs compiled.",
+    "log-dropped": (
+        "A printed or logged line may be missing where the code runs compiled, and the error of one that cannot be "
+        "made."
+    ),
     "caller-place": "A warning or log line with `stacklevel` may name its own line as its place, not its caller's.",
     "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
     "progress-hidden": "A progress bar need not be shown.",

@@ -49,10 +49,13 @@ best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, cho
 
 ## Fix safety
 A test of each value holds for any or all of the different values exactly when it does for any or all of the values:
-safe where nothing else uses them and the tensor does not change in between. `bincount` gives more numbers than
-`minlength` where an index is as large or larger, and then the rewritten code raises (`index-in-range`); the index is
-made int64, and gets a name before the statement where it has none. With `weights=` there is no fix. `bincount` raises
-for floats and one number, `one_hot` where an index is negative, and the rewritten code does not (`index-in-range`).
+safe where nothing else uses them and the tensor does not change in between. Of zeros of both signs `unique` keeps one:
+the largest value itself, and what is divided by the values, has a fix for integers alone.
+
+`bincount` gives more numbers than `minlength` where an index is as large or larger, and then the rewritten code raises
+(`index-in-range`); the index is made int64, and gets a name before the statement where it has none. With `weights=`
+there is no fix. `bincount` raises for floats and one number, `one_hot` where an index is negative, and the rewritten
+code does not (`index-in-range`).
 
 The number of different values is that of the places where a new value begins in sorted order (as it is for
 `unique_consecutive`), NaN and no elements included; it was a Python number and becomes a tensor (`number-to-tensor`).
@@ -236,6 +239,10 @@ class KnownSize(Rule):
         names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
         if any(_differentiable(use, tensor, scope) for use in asked):
             template.refuse([Obstacle(f"a gradient may flow to `{snippet(tensor)}`, and the backward pass raises now")])
+        dtype = scope.value(tensor).dtype
+        if dtype not in ("int", "bool") and any(_tells_zeros(use, scope) for use in asked):
+            reason = f"`{snippet(tensor)}` may hold zeros of both signs, of which `unique` keeps one"
+            template.refuse([Obstacle(reason, "same-shape-dtype" if dtype is None else None)])
         template.refuse(_unchanged(statement, last, names, scope))
         if template.broken is not None:
             yield self.declined(scope, node, message, template.broken)
@@ -341,6 +348,21 @@ def _asks_any(use: ast.expr, scope: Scope) -> bool:
 def _differentiable(use: ast.expr, tensor: ast.expr, scope: Scope) -> bool:
     """Whether a gradient may flow through the use: `unique` has no derivative, and the backward pass raises."""
     return bool(scope.value(tensor).leaves) and not any(isinstance(p, ast.Compare) for p in scope.ancestors(use))
+
+
+def _tells_zeros(use: ast.expr, scope: Scope) -> bool:
+    """Whether a use tells 0.0 from -0.0: it divides by the values, or hands on the largest or smallest itself."""
+    compared = False
+    for parent in scope.ancestors(use):
+        if isinstance(parent, ast.BinOp):
+            if not compared and not isinstance(parent.op, ast.Add | ast.Sub | ast.Mult):
+                return True
+        elif isinstance(parent, ast.Compare):
+            compared = True
+        elif isinstance(parent, ast.Call):
+            extreme = (scope.callee(parent) or "").rpartition(".")[2] not in ("any", "all")
+            return extreme and not compared and not isinstance(scope.parents.get(parent), ast.Compare)
+    return False
 
 
 def _made_of(node: ast.expr, use: ast.expr, scope: Scope) -> bool:

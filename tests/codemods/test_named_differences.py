@@ -58,6 +58,16 @@ CASES = {
         """,
         "[(torch.ones(2, dtype=torch.complex64), torch.ones(2))]",
     ),
+    "minus zero among different values": (
+        "CF505",
+        "x: torch.FloatTensor",
+        """
+        y = x.detach()
+        values = torch.unique(y)
+        return values.max(), (1 / values > 0).any()
+        """,
+        "[(torch.tensor([0.0, -0.0]),), (torch.tensor([-0.0, 0.0]),)]",
+    ),
     "the transpose of different values": (
         "CF505",
         "x: torch.LongTensor",
@@ -284,6 +294,7 @@ CASES = {
     ),
 }
 DECLINED = {
+    "minus zero among different values",
     *("a gradient over padding", "runs of complex numbers", "the transpose of different values"),
     *("the repr of a count", "a count of experts", "experts in a list", "the last expert", "the sign of nan"),
     *("a bar backwards", "an option that prints", "a pad where nothing is left", "a pad with what fails"),
