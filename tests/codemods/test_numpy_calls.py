@@ -213,7 +213,7 @@ def test_tensors_are_left_to_the_other_rule() -> None:
 
 
 def test_a_method_of_a_tensor_on_a_numpy_result_is_rewritten() -> None:
-    body = _function("z = x.float()\nreturn np.abs(z).unsqueeze(0)\n")
+    body = _function("z = x.detach().float()\nreturn np.abs(z).unsqueeze(0)\n")
     findings, after = _findings(NumpyOnTensor, body)
     assert findings[0].fix is not None
     assert "torch.abs(z).unsqueeze(0)" in after
