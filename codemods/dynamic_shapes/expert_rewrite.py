@@ -62,7 +62,7 @@ class Rewrite:
             routing.refuse(f"`{later[0].id}` is used outside the loop")
         if not routing.selections:
             routing.refuse("no rows are picked")
-        changed = changed_by_more_turns(self.loop, self.skips, routing, scope)
+        changed = changed_by_more_turns(self.loop, self.skips, self.replaced, routing, scope)
         if changed is not None:
             routing.refuse(changed)
 

@@ -10,7 +10,7 @@ for expert in range(n):
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.dynamic_shapes.expert_forms import holds, inside, sum_of
@@ -21,16 +21,19 @@ from compilefix.source.snippets import snippet
 _LEAVES = ast.Return | ast.Break | ast.Raise | ast.Assert
 
 
-def changed_by_more_turns(loop: ast.For, skips: Sequence[ast.stmt], routing: Routing, scope: Scope) -> str | None:
+def changed_by_more_turns(
+    loop: ast.For, skips: Sequence[ast.stmt], replaced: Collection[ast.AST], routing: Routing, scope: Scope
+) -> str | None:
     """Why a turn for an expert without tokens would be seen, where `skips` are what keeps such turns away now.
 
     A skip is an `if` that asks for the tokens, or the loop itself where it goes over the experts that got some.
+    `replaced`: reads of the expert's number, which go.
     """
     if loop in skips and isinstance(loop.target, ast.Name) and live_after(loop.target.id, loop, scope):
         return f"`{loop.target.id}` is read after the loop, and would be the last expert"
     for statement in _skipped(loop, skips):
         if sum_of(statement, routing) is None and not holds(statement, routing) and not routing.mentions(statement):
-            seen = _seen(statement, loop, scope)
+            seen = _seen(statement, loop, replaced, scope)
             if seen is not None:
                 return f"`{snippet(statement)}` would be carried out for experts without tokens too: {seen}"
     return None
@@ -54,10 +57,11 @@ def _parts(body: Sequence[ast.stmt], skips: Sequence[ast.stmt], skipped: bool) -
             yield statement
 
 
-def _seen(statement: ast.stmt, loop: ast.For, scope: Scope) -> str | None:
+def _seen(statement: ast.stmt, loop: ast.For, replaced: Collection[ast.AST], scope: Scope) -> str | None:
     """What tells afterwards that a statement was carried out; None where nothing does."""
     does = scope.legality.effects.of(statement, scope.facts)
-    found = does.mutates or does.host or does.random
+    reads = any(part in replaced for part in ast.walk(statement))
+    found = does.mutates or does.random or (None if reads and not isinstance(statement, ast.Expr) else does.host)
     if found is None and isinstance(statement, ast.Expr):
         found = does.unknown  # nothing is made of it: it is there for what it does
     if found is not None:

@@ -345,6 +345,29 @@ def test_every_case_has_an_outcome() -> None:
     assert not DECLINED & set(NAMED)
 
 
+NUMBERED = """
+        out = torch.zeros_like(h)
+        mask = F.one_hot(chosen, 3).permute(2, 1, 0)
+        hit = (mask.sum(dim=(-1, -2)) > 0).nonzero()
+        for e in hit:
+            e = e.item()
+            layer = self.experts[e]
+            position, token = torch.where(mask[e])
+            out.index_add_(0, token, layer(h[token]) * w[token, position, None])
+        return out
+"""
+
+
+def test_the_number_of_an_expert_is_no_effect() -> None:
+    signature = "h: torch.FloatTensor, chosen: torch.LongTensor, w: torch.FloatTensor"
+    inputs = "[(torch.ones(2, 2), torch.tensor([[0], [1]]), torch.ones(2, 1))]"
+    text = HEAD.format(signature=signature, body=NUMBERED, inputs=inputs)
+    outcome = rewritten(PATH, text, None)
+    assert "CF504" in {fix.code for fix in outcome.patchset.fixes}
+    left, right = (observe(execute(t, "program")["workload"]) for t in (text, after(outcome, text)))
+    assert differences(left, right, frozenset({"gradients"})) == []
+
+
 SURELY = {
     "a float that NumPy takes": (
         "CF402",
