@@ -9,7 +9,7 @@ import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
@@ -394,7 +394,7 @@ def _selected(
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
-    used = {n.id for step in steps if scope.value(step).leaves for n in ast.walk(step) if isinstance(n, ast.Name)}
+    used = {n.id for step in steps for n in reached(step, scope.facts) if isinstance(n, ast.Name)}
     for side, value in zip(sides, values, strict=True):
         if side is None:
             for name in names:

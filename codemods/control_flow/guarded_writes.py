@@ -12,7 +12,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.in_place import written_always
+from compilefix.analysis.in_place import keeps_no_operand, written_always
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
@@ -60,11 +61,13 @@ class GuardedWrite:
         if value.is_(Kind.STATIC, Kind.SIZE) or not value.leaves or value.dtype in ("int", "bool"):
             return
         reason = f"`{snippet(self.put)}` takes part only where the mask selects something"
-        yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
+        if ANY_LEAF in value.leaves or not value.leaves <= memory.leaves:
+            yield Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")
         # A gradient of zero flows back through what is put there, also through what was computed before.
         found = scope.legality.gradients(self.put, None, (value, memory), facts)
         yield from (obstacle for obstacle in found if obstacle.assumption != "gradient-zeros")
-        if self.whole and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
+        kept = self.whole and not keeps_no_operand(self.put, facts)
+        if kept and any(may_share(scope.value(n).storage, memory.storage) for n in _uncopied(self.put)):
             reason = f"`{snippet(self.statement)}` writes into what the backward pass of `{snippet(self.put)}` may need"
             yield Obstacle(reason, "no-aliasing")
 

@@ -36,7 +36,8 @@ class OneHotRows:
 def one_hot_rows(node: ast.Subscript, scope: Scope) -> OneHotRows | None:
     """The selection by a one-hot mask that an index begins with, from a tensor that has a name."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if not isinstance(node.ctx, ast.Load) or not isinstance(node.value, ast.Name) or not all(map(_is_full, parts[1:])):
+    named = isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
+    if not parts or not named or not all(map(_is_full, parts[1:])):
         return None
     index = _classes(parts[0], scope)
     dims = _dimensions(index, scope) if index is not None else None

@@ -7,6 +7,7 @@ a large library has hundreds of methods, and few of its attributes matter to a m
 from __future__ import annotations
 
 import ast
+import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,8 +15,9 @@ from typing import Protocol, TypeVar
 
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.values import Kind, Value, join, replace, static
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.index import Class, Function, Module, Project
 
 _T = TypeVar("_T")
 
@@ -40,6 +42,7 @@ class Walker(Protocol):
 
 
 _ANY = "*"
+_REPLACED = frozenset({Kind.TENSOR, Kind.OBJECT})
 _Item = tuple[Class, str] | Function
 
 
@@ -60,9 +63,50 @@ class Attributes:
         self._doubtful: set[_Item] = set()
         self._assigners: dict[Class, Sequence[tuple[Function, frozenset[str]]]] = {}
         self._declared: dict[Class, Mapping[str, Value]] = {}
+        self._heirs: dict[Module, Mapping[Class, Sequence[Class]]] = {}
+        self._elsewhere: dict[tuple[Module, str], bool] = {}
 
     def of(self, cls: Class, name: str) -> Value | None:
-        """The attribute that instances of the class have; None where nothing gives them one."""
+        """The attribute that instances of the class have; None where nothing gives them one.
+
+        The methods of a class run for the classes of its module that inherit it, too, and other code of the module
+        may have put something else there.
+        """
+        found = self._of_class(cls, name)
+        if found is None or found.is_unknown:
+            return found
+        for other in self._inheriting(cls):
+            if self._methods(other, name) or name in self._declarations(other):
+                value = self._of_class(other, name)
+                found = values.UNKNOWN if value is None else _owned(join(found, value), name)
+        if found.kinds & _REPLACED and self._set_elsewhere(cls.module, name):
+            if not found.is_tensor:
+                return replace(values.UNKNOWN, storage=found.storage)
+            return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
+        return found
+
+    def _inheriting(self, cls: Class) -> Sequence[Class]:
+        """The classes of its module that inherit a class."""
+        if cls.module not in self._heirs:
+            heirs: dict[Class, list[Class]] = {}
+            for other in cls.module.classes.values():
+                for base in self._walker.project.ancestors(other)[1:]:
+                    if isinstance(base, Class):
+                        heirs.setdefault(base, []).append(other)
+            self._heirs[cls.module] = heirs
+        return self._heirs[cls.module].get(cls, ())
+
+    def _set_elsewhere(self, module: Module, name: str) -> bool:
+        """Whether a module seems to assign an attribute of this name to something else than `self`."""
+        key = module, name
+        if key not in self._elsewhere:
+            stored = re.compile(rf"\b(?!self\.)(\w+|[\])])\.{name} *=(?!=)") if module.mentions(name) else None
+            found = stored.finditer(module.file.text) if stored is not None else ()
+            self._elsewhere[key] = any(match[1] != "self" for match in found)
+        return self._elsewhere[key]
+
+    def _of_class(self, cls: Class, name: str) -> Value | None:
+        """What a class and its bases give their instances."""
         item = cls, name
         for known in (self._kept, self._passing):
             if item in known:
@@ -94,7 +138,7 @@ class Attributes:
     def _find(self, cls: Class, name: str) -> Value | None:
         found: Value | None = None
         for base in self._walker.project.ancestors(cls)[1:]:
-            if isinstance(base, Class) and (found := self.of(base, name)) is not None:
+            if isinstance(base, Class) and (found := self._of_class(base, name)) is not None:
                 break
         found = self._declarations(cls).get(name, found)
         for method in self._methods(cls, name):
@@ -181,4 +225,13 @@ def _owned(value: Value, name: str) -> Value:
         shape_id=None if value.rank != 0 else "()",
         storage=frozenset({f"self.{name}"}),
         leaves=leaves,
+        element=value.element and _held(value.element),
+        elements=value.elements and tuple(map(_held, value.elements)),
     )
+
+
+def _held(item: Value) -> Value:
+    """An item of a list or dict that is an attribute: which tensor it is, and whose gradient it gets, is not known."""
+    if not item.may_be(Kind.TENSOR) or item.dtype in ("bool", "int"):
+        return item
+    return replace(item, leaves=item.leaves | {ANY_LEAF})

@@ -122,6 +122,9 @@ class Binding(Narrowing):
                     dtype_id=None,
                     storage=owner.storage | value.storage,
                 )
+            if target.attr == "requires_grad" and owner.may_be(Kind.TENSOR):
+                made = frozenset({f"?{self.place(target)}"})
+                self.hangs_on(owner, made, env, self.place(target), self.key(target.value))
             if isinstance(target.value, ast.Name) and target.value.id == self.self_name:
                 env[f"{self.self_name}.{target.attr}"] = value
                 self.assigned_storage |= value.storage
@@ -137,8 +140,8 @@ class Binding(Narrowing):
                 self.escapes([value])
             if base.is_(Kind.CONTAINER):
                 self.changed(base, None if isinstance(target.slice, ast.Slice) else value, env)
-            elif isinstance(target.value, ast.Name) and base.is_tensor:
-                env[target.value.id] = replace(base, leaves=base.leaves | value.leaves)
+            elif base.may_be(Kind.TENSOR) and not value.leaves <= base.leaves:
+                self.hangs_on(base, value.leaves, env, self.place(target), self.key(target.value))
 
     def put_into(self, place: ast.expr, holder: Value, item: Value, env: Env) -> None:
         """A module was put into a `ModuleList`, `Sequential` or `ModuleDict`, by a method or an assignment."""

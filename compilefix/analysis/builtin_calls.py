@@ -8,7 +8,7 @@ from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
 from compilefix.analysis.leaves import perhaps
 from compilefix.analysis.operators import element_of, elementwise, perhaps_read
-from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, undecided
+from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, static, undecided
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
 
@@ -58,6 +58,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
     tensors = [v for v in args if v.may_be(Kind.TENSOR) and not v.is_unknown]
     certain = all(v.certain for v in tensors)
     if name in _CASTS:
+        if name == "float" and first.const is not None and first.const.value in ("inf", "-inf", "nan"):
+            return static(float(first.const.value))
         if first.is_tensor or first.is_(Kind.NUMBER) or (tensors and first is tensors[0]):
             return number(_CASTS[name], certain)
         if first.is_(Kind.SIZE):

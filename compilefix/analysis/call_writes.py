@@ -99,7 +99,8 @@ class CallWrites(ABC):
         if called.may_be(Kind.OBJECT) and not called.is_unknown:
             return unknown_call([*operands, called])
         if name == "setattr":
-            return Writes(keeps=memory_of_all(operands))
+            into = written_memory(args[0]) if args and Kind.TENSOR in args[0].kinds else NOTHING
+            return Writes(into, memory_of_all(operands))
         out = [facts.value(k.value) for k in node.keywords if k.arg == "out"]
         out += args[2:] if array_result_given(name) else []
         if makes_module(name) or _is_exception(name) or (name and only_reads(name)):

@@ -17,6 +17,8 @@ from compilefix.analysis.builtin_calls import (
 )
 from compilefix.analysis.einops_calls import LAYERS, einops_result, layer_result
 from compilefix.analysis.function_facts import Env
+from compilefix.analysis.in_place_functions import translated
+from compilefix.analysis.known_calls import method_only_keeps, method_only_reads, only_reads
 from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
@@ -72,7 +74,7 @@ class Calls(Binding):
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
             return self._into_unknown(node, operands, env)
         if name.startswith("Tensor.") and receiver is not None:
-            return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords)
+            return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords, env)
         found = self._nested(name) if "<locals>" in name else self.project.resolve(name)
         if isinstance(found, Function):
             return self._call_function(node, found, operands, env)
@@ -91,6 +93,10 @@ class Calls(Binding):
     def _into_unknown(self, node: ast.Call, operands: Sequence[Value], env: Env) -> Value:
         """A call of which nothing is known: it may change the lists that it is given, and keep the tensors."""
         self._handed_over(operands, env)
+        noted = isinstance(node.func, ast.Name) and node.func.id == "emit"  # a line that goes to the boundary
+        if not noted and not only_reads(self.facts.refs.get(node, "")):
+            callee = self.facts.value(node.func)  # a bound method has its object
+            self.perhaps_written(memory_of(callee).union(*map(memory_of, operands)), env, self.place(node))
         return opaque(self.place(node), operands)
 
     def _handed_over(self, operands: Sequence[Value], env: Env) -> None:
@@ -111,6 +117,7 @@ class Calls(Binding):
     def _call_function(self, node: ast.Call, found: Function, operands: Sequence[Value], env: Env) -> Value:
         self.facts.calls[node] = found
         self._handed_over(operands, env)
+        self._written_by(found, node, operands, env)
         if found.cls is not None and self.self_name is not None:
             # A method may assign any attribute.
             own = f"{self.self_name}."
@@ -166,6 +173,7 @@ class Calls(Binding):
                         self.inference.called_with(method, arguments)
                     summary = self.inference.summary(method)
                     self._float_arguments(node, method, args)
+                    self._written_by(method, node, operands, env)
                     given = given_to(node, method, operands, self.facts)
                     return from_summary(self.place(node), summary, operands, extra, given, owner=callee)
             return opaque(self.place(node), operands)
@@ -243,7 +251,7 @@ class Calls(Binding):
             api = torch_api.method(attr)
             if api is not None and api.returns == "Tensor":
                 return self._call_method(
-                    node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}
+                    node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}, env
                 )
         if attr in ("append", "insert", "extend") and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
             for item in operands[-1:]:
@@ -271,10 +279,23 @@ class Calls(Binding):
             return values.STATIC
         if receiver.is_unknown or receiver.may_be(Kind.OBJECT):
             self._handed_over(operands, env)
+            if not method_only_reads(attr) and not method_only_keeps(attr):
+                self.perhaps_written(memory_of(receiver).union(*map(memory_of, operands)), env, self.place(node))
         return opaque(self.place(node), [receiver, *operands])
 
+    def _written_by(self, found: Function, node: ast.Call, operands: Sequence[Value], env: Env) -> None:
+        """A function of the project was called: what it writes into in place may hang on other tensors now."""
+        into = translated(self.inference.written_in_place(found), node, found, operands, self.facts)
+        self.perhaps_written(into, env, self.place(node))
+
     def _call_method(
-        self, node: ast.Call, attr: str, receiver: Value, args: Sequence[Value], keywords: Mapping[str | None, Value]
+        self,
+        node: ast.Call,
+        attr: str,
+        receiver: Value,
+        args: Sequence[Value],
+        keywords: Mapping[str | None, Value],
+        env: Env,
     ) -> Value:
         if attr == "size":
             return values.SIZE if args or keywords else tensor_attribute("shape", receiver, self.place(node))
@@ -292,7 +313,15 @@ class Calls(Binding):
         api = torch_api.method(attr)
         if api is None or attr in ("storage", "untyped_storage"):
             return opaque(self.place(node), [receiver, *args])
-        return self._apply(node, api, [receiver, *args], keywords, attr)
+        result = self._apply(node, api, [receiver, *args], keywords, attr)
+        if api.mutates and isinstance(node.func, ast.Attribute):
+            self._now_hangs_on(node, node.func.value, receiver, result, env)
+        return result
+
+    def _now_hangs_on(self, node: ast.Call, written: ast.expr, value: Value, result: Value, env: Env) -> None:
+        """A function of torch has written into a tensor: its gradient goes where that of the result does."""
+        if not result.leaves <= value.leaves:
+            self.hangs_on(value, result.leaves - value.leaves, env, self.place(node), self.key(written))
 
     def _call_named(
         self, node: ast.Call, name: str, args: Sequence[Value], keywords: Mapping[str | None, Value], env: Env
@@ -304,6 +333,10 @@ class Calls(Binding):
             parts = [*hidden, *(value for key, value in keywords.items() if key is not None)]
             made = values.container(join_all(parts) if parts else None, ref="dict")
             return replace(made, storage=unknown.storage, leaves=unknown.leaves)
+        if name in ("eval", "exec", "globals", "locals", "vars"):
+            return values.UNKNOWN
+        if name == "setattr":
+            self.escapes(operands)
         if name in BUILTINS:
             return builtin_result(name, args, self.place(node))
         if name.startswith("math."):
@@ -331,9 +364,11 @@ class Calls(Binding):
                     args = [env[node.args[0].id], *args[1:]]
             result = self._apply(node, api, args, keywords, name)
             self._written(node, env)
+            if api.mutates and node.args and args:
+                self._now_hangs_on(node, node.args[0], args[0], result, env)
             return result
         if name.startswith("Tensor."):
-            return opaque(self.place(node), operands)
+            return self._into_unknown(node, operands, env)
         if makes_module(name):
             return made_module(name, node, args, self.place(node))
         moved = einops_result(name, args, keywords, self.place(node))

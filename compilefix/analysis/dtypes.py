@@ -58,6 +58,10 @@ def pointwise_dtype(
     ids = {v.dtype_id for v in group if rule == "same" or v.dtype not in lower}
     same_id = next(iter(ids)) if len(ids) == 1 else None
     others = [v.dtype for v in (*scalars, *small)]
+    # A tensor without dimensions widens another one that has none either.
+    widens = any(v.dtype not in lower and v.dtype_id != same_id for v in small)
+    if widens and not any(v.dimensioned for v in big):
+        same_id = None
     if rule == "same":
         return dtype, same_id if dtype is not None else None  # `abs` of a complex tensor is real
     if dtype == "float":

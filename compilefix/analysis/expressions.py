@@ -302,7 +302,9 @@ class Expressions(Calls):
                 return values.UNKNOWN
             return perhaps_read("bool") if value.may_be(Kind.NUMBER) else values.BOOL
         if value.is_tensor:
-            return replace(value, storage=frozenset({self.place(node)}))
+            # `+x` is x.
+            same = value.storage if isinstance(node.op, ast.UAdd) else values.NOTHING
+            return replace(value, storage=same | {self.place(node)})
         if value.const is not None and isinstance(value.const.value, int | float) and isinstance(node.op, ast.USub):
             return static(-value.const.value)
         if value.dtype == "bool":
@@ -315,6 +317,7 @@ class Expressions(Calls):
         state = dict(env)
         for index, part in enumerate(node.values):
             value = self.eval(part, state)
+            self.written_within(state, env, self.place(node))
             state = self.narrow(part, state, isinstance(node.op, ast.And))
             result = value if result is None else join(result, value)
             if self.compile_time(part) is isinstance(node.op, ast.Or):
@@ -323,7 +326,11 @@ class Expressions(Calls):
         return result
 
     def _compare(self, node: ast.Compare, env: Env) -> Value:
-        operands = [self.eval(part, env) for part in (node.left, *node.comparators)]
+        operands = [self.eval(part, env) for part in (node.left, node.comparators[0])]
+        for part in node.comparators[1:]:  # perhaps not evaluated
+            later = dict(env)
+            operands.append(self.eval(part, later))
+            self.written_within(later, env, self.place(node))
         kinds = {op.__class__ for op in node.ops}
         if not kinds.isdisjoint((ast.Is, ast.IsNot)):
             return values.BOOL
@@ -357,8 +364,10 @@ class Expressions(Calls):
     def _if_exp(self, node: ast.IfExp, env: Env) -> Value:
         self.facts.env_before[node] = dict(env)
         self.eval(node.test, env)
-        body = self.eval(node.body, self.narrow(node.test, env, True))
-        orelse = self.eval(node.orelse, self.narrow(node.test, env, False))
+        there, elsewhere = self.narrow(node.test, env, True), self.narrow(node.test, env, False)
+        body, orelse = self.eval(node.body, there), self.eval(node.orelse, elsewhere)
+        for way in (there, elsewhere):
+            self.written_within(way, env, self.place(node))
         decided = self.compile_time(node.test)
         if decided is not None:
             self.facts.dead.add(node.orelse if decided else node.body)
@@ -413,8 +422,10 @@ class Expressions(Calls):
         if isinstance(node, ast.DictComp):
             self.eval(node.key, inner)
             item = self.eval(node.value, inner).stripped()
+            self.written_within(inner, env, self.place(node))
             return _holding(values.container(item, ref="dict"), [item])
         item = self.eval(node.elt, inner).stripped()
+        self.written_within(inner, env, self.place(node))
         return _holding(values.container(item), [item])
 
     def _lambda(self, node: ast.Lambda, env: Env) -> Value:

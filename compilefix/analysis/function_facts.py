@@ -73,6 +73,9 @@ class ProjectFacts(Protocol):
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
 
+    def written_in_place(self, function: Function) -> frozenset[str]:
+        """The memory that a call of the function writes into in place, by its own names: `param:x` is that of `x`."""
+
     def module_global(self, module: Module, name: str) -> Value | None:
         """The value of a name that a module assigns at its top level."""
 

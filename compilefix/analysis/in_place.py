@@ -113,6 +113,11 @@ def _operands(node: ast.BinOp | ast.Call, name: str) -> list[ast.expr]:
     return [*own, *node.args, *(k.value for k in node.keywords)]
 
 
+def keeps_no_operand(node: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether nothing that an expression computes keeps its operands for the backward pass."""
+    return all(_is_linear(part, facts) for part in ast.walk(node) if isinstance(part, ast.BinOp | ast.Call))
+
+
 def _is_linear(node: ast.BinOp | ast.Call, facts: FunctionFacts) -> bool:
     """Whether an operation keeps neither its operands nor its result for the backward pass."""
     if isinstance(node, ast.BinOp):

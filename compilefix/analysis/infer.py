@@ -16,6 +16,8 @@ from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
+from compilefix.analysis.in_place_functions import ALL, translated, written_in_place
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, join_all, replace, static, tensor
@@ -44,6 +46,7 @@ class Inference:
         # Nested functions that were called while the function round them was still being walked.
         self._early: dict[Function, FunctionFacts] = {}
         self._hints = Hints(project)
+        self._written: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
         # Functions whose facts were forgotten because a caller says more of them, each once, in that order.
         self.outdated: dict[Function, None] = {}
@@ -104,6 +107,25 @@ class Inference:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
         known = self._facts.get(function) or self._partial.get(function)
         return known.float_parameters if known is not None else frozenset()
+
+    def written_in_place(self, function: Function) -> frozenset[str]:
+        """The memory that a call of the function writes into in place, by its own names: `param:x` is that of `x`."""
+        known = self._written.get(function)
+        if known is not None:
+            return known
+        if function in self._active or len(self._active) > _MAX_DEPTH:
+            return ALL
+        self._written[function] = values.NOTHING  # for a recursive call
+        facts = self.facts(function)
+        found = written_in_place(function, facts)
+        for call, callee in facts.calls.items():
+            into = self.written_in_place(callee)
+            if into and isinstance(call, ast.Call):
+                given = [*call.args, *(k.value for k in call.keywords)]
+                operands = [facts.value(a.value if isinstance(a, ast.Starred) else a) for a in given]
+                found |= translated(into, call, callee, operands, facts)
+        self._written[function] = found
+        return found
 
     def annotated(self, node: ast.expr | None, module: Module) -> Value:
         """The value that an annotation in a module promises."""
@@ -238,7 +260,9 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
         if isinstance(found, str):
             api = torch_api.function(found)
             if api is not None and api.returns == "Tensor":
-                return tensor(storage=frozenset({f"global.{module.name}"}))
+                asks = any(k.arg in ("requires_grad", None) for k in node.keywords)
+                memory = frozenset({f"global.{module.name}"})
+                return tensor(storage=memory, leaves=frozenset({ANY_LEAF}) if asks else values.NOTHING)
         return values.UNKNOWN
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         owner = inference.module_global(module, node.value.id)

@@ -164,7 +164,7 @@ class Legality:
             if side is not None:
                 if side not in finite:
                     yield from self._finite_derivative(side, facts)
-                shared = {ast.unparse(a) for a in _atoms(other)} if other is not None else kept
+                shared = {ast.unparse(a) for a in reached(other, facts)} if other is not None else kept
                 for atom in _atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
@@ -280,6 +280,8 @@ class Legality:
             or not value.may_be(Kind.TENSOR)
         ):
             return
+        if isinstance(node, ast.Call) and any(k.arg == "requires_grad" for k in node.keywords):
+            return  # a new leaf: no gradient flows on from there
         children: Sequence[ast.expr]
         ok: bool
         if isinstance(node, ast.BinOp):
@@ -293,11 +295,7 @@ class Legality:
                 )
             elif isinstance(node.op, ast.Div):
                 divisor = facts.value(node.right)
-                ok = (
-                    not divisor.may_be(Kind.TENSOR)
-                    and divisor.const is not None
-                    and divisor.const.value not in (0, 0.0)
-                )
+                ok = not divisor.may_be(Kind.TENSOR) and _divides(divisor)
             else:
                 ok = False
         elif isinstance(node, ast.UnaryOp):
@@ -317,10 +315,15 @@ class Legality:
             ]
             tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
             numbers = [c for c in children if c not in tensors]
-            ok = api is not None and (
-                (api.linear and self._constant_factors(name, numbers, tensors, facts))
-                or (api.zero_grad_safe and len(tensors) == 1)
-                or (api.zero_grad_safe_tensors and len(tensors) > 1)
+            factors = self._constant_factors(name, numbers, tensors, facts)
+            ok = (
+                api is not None
+                and factors
+                and (
+                    api.linear
+                    or (api.zero_grad_safe and len(tensors) == 1)
+                    or (api.zero_grad_safe_tensors and len(tensors) > 1)
+                )
             )
         else:
             children, ok = (
@@ -335,16 +338,18 @@ class Legality:
     def _constant_factors(
         self, name: str, numbers: Sequence[ast.expr], tensors: Sequence[ast.expr], facts: FunctionFacts
     ) -> bool:
-        if name.rpartition(".")[2] in ("mul", "div", "multiply", "divide", "true_divide"):
-            constants = [facts.value(n).const for n in numbers]
-            return len(tensors) == 1 and all(c is not None and c.value not in (0, 0.0) for c in constants)
+        bare = name.rpartition(".")[2]
+        if bare in ("mul", "multiply"):
+            known = [facts.value(n) for n in numbers]
+            return len(tensors) == 1 and all(v.const is not None and self._finite_number(v) for v in known)
+        if bare in ("div", "divide", "true_divide"):
+            return len(tensors) == 1 and all(_divides(facts.value(n)) for n in numbers)
         return True
 
     def _finite_number(self, value: Value) -> bool:
         # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
         return value.is_(Kind.STATIC, Kind.SIZE) and (
-            value.const is None
-            or (isinstance(value.const.value, int | float) and abs(value.const.value) < float("inf"))
+            value.const is None or (isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST)
         )
 
     def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
@@ -417,8 +422,8 @@ class Legality:
                 n
                 for n, v in env.items()
                 if n not in names
-                and may_share(v.storage, value.storage)
-                and v.may_be(Kind.TENSOR)
+                and may_share(_storage(v), value.storage)
+                and (v.may_be(Kind.TENSOR) or v.may_be(Kind.CONTAINER))
                 and _read_later(n, statement, facts)
             )
             if not outside and not others:
@@ -485,11 +490,37 @@ class Legality:
         return None
 
 
+# Of torch's floating dtypes, that compute in float32 at least.
+_LARGEST = 3e38
+
+
+def _divides(value: Value) -> bool:
+    """Whether zero divided by this is zero."""
+    number = value.const.value if value.const is not None else None
+    return isinstance(number, int | float) and 1 / _LARGEST <= abs(number) <= _LARGEST
+
+
 def _given(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What an assignment gives each of its targets, where it says so."""
     yield target, value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         yield from zip(target.elts, value.elts, strict=True)
+
+
+def reached(node: ast.AST, facts: FunctionFacts) -> Iterator[ast.expr]:
+    """The names and attributes in an expression through which its gradient flows back: not those in `x.detach()`."""
+    if isinstance(node, ast.expr):
+        value = facts.value(node)
+        if value.is_tensor and not value.leaves:
+            return
+    if isinstance(node, ast.Call) and any(k.arg == "requires_grad" for k in node.keywords):
+        return  # a new leaf
+    if isinstance(node, ast.Name | ast.Attribute) and not facts.value(node).is_(Kind.CALLABLE):
+        yield node
+        if isinstance(node, ast.Name):
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from reached(child, facts)
 
 
 def _targets(node: ast.expr) -> Iterator[ast.expr]:

@@ -102,6 +102,8 @@ class Interpreter(Expressions):
                 leaves=values.UNKNOWN.leaves,
             )
         self.bind(node.target, value, env)
+        if not right.leaves <= old.leaves and not old.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.CONTAINER):
+            self.hangs_on(old, right.leaves, env, self.place(node), self.key(node.target))
         return env
 
     def _if(self, node: ast.If, env: Env) -> Env | None:
@@ -251,7 +253,7 @@ class Interpreter(Expressions):
     def _assert(self, node: ast.Assert, env: Env) -> Env | None:
         self.eval(node.test, env)
         if node.msg is not None:
-            self.eval(node.msg, env)
+            self.eval(node.msg, self.narrow(node.test, env, False))
         env.update(self.narrow(node.test, env, True))
         return env
 

@@ -64,7 +64,9 @@ _KEEPS_SHAPE = frozenset(
     }
 )
 _SHAPE_OF_SECOND = frozenset({"expand_as", "view_as", "reshape_as"})
-_MOVES_DIMENSIONS = frozenset({"movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"})
+_MOVES_DIMENSIONS = frozenset(
+    {"sum_to_size", "movedim", "moveaxis", "transpose", "swapaxes", "swapdims", "t", "permute"}
+)
 RESHAPES_IN_PLACE = frozenset(
     {
         "unsqueeze_",
@@ -106,6 +108,8 @@ _DIM_SECOND = frozenset(
         "count_nonzero",
     }
 )
+# What comes first is added, or may have fewer dimensions than what comes second.
+_RANKS = {"addmm": 2, "baddbmm": 3, "addmv": 1, "addbmm": 2, "addr": 2, "cross": None, "kron": None}
 FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
     for name in (
@@ -190,7 +194,9 @@ def torch_result(call: TorchCall) -> Value:
     storage = frozenset({call.place})
     if api.view or api.mutates:
         storage = first.storage
-    elif api.maybe_view or call.may_write_first:
+    elif api.maybe_view:
+        storage = storage.union(*(v.storage for v in (*args, *call.keywords.values())))
+    elif call.may_write_first:
         storage = storage | first.storage
     if bare == "set_":
         storage = storage.union(*(v.storage for v in args))
@@ -256,12 +262,20 @@ def _broadcasts(call: TorchCall) -> bool:
     api, args = call.api, call.args
     if api.rank == "broadcast" or (api.pointwise and api.dtype in ("promote", "promote_float", "bool")):
         return True
-    return api.returns_with_dim is not None and len(args) > 1 and args[1].may_be(Kind.TENSOR) and not args[1].is_unknown
+    other = call.keywords.get("other", args[1] if len(args) > 1 else None)
+    return api.returns_with_dim is not None and other is not None and other.may_be(Kind.TENSOR) and not other.is_unknown
 
 
 def _leaves(call: TorchCall) -> frozenset[str]:
     """The tensors that may receive a gradient through the result."""
     bare = call.bare
+    asked = call.keywords.get("requires_grad", call.keywords.get("mode") if bare == "requires_grad_" else None)
+    if asked is not None or bare == "requires_grad_":
+        asked = asked or (call.args[1] if len(call.args) > 1 else static(True))
+        own = (
+            values.NOTHING if asked.const is not None and asked.const.value is False else frozenset({f"?{call.place}"})
+        )
+        return own | (call.first.leaves if bare in ("requires_grad_", "asarray") else values.NOTHING)
     if (
         not call.api.differentiable
         or bare in ("detach", "detach_")
@@ -303,12 +317,18 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     """The number of dimensions of the result, where it is known."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
     rank = first.rank if first.is_tensor else None
+    if None in keywords and api.rank not in ("arg", "same"):
+        return None  # `x.any(**options)`
     if call.bare in ("take", "searchsorted"):
         return None  # they have the rank of the index, of the second argument
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
     if call.bare == "gather" and rank in (0, 1):
         return None  # a tensor without dimensions takes an index with one, and the other way round
+    if call.bare in _RANKS:
+        return _RANKS[call.bare]
+    if call.bare == "linear":
+        return rank if len(args) > 1 and args[1].rank == 2 else None  # a weight without rows gives no last dimension
     if api.rank == "same":
         return rank
     if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
@@ -318,7 +338,7 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     if api.rank in ("0", "1", "2"):
         return int(api.rank)
     if api.rank == "loss":
-        return None if "reduction" in keywords else 0
+        return None if _reduces_otherwise(call) else 0
     if api.rank in ("reduce", "reduce_or_broadcast"):
         if not dim_given:
             return 0
@@ -367,6 +387,14 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     return None
 
 
+def _reduces_otherwise(call: TorchCall) -> bool:
+    """Whether a loss is perhaps told not to give the mean: by `reduction`, or by what was there before it."""
+    if not call.keywords.keys().isdisjoint(("reduction", "reduce", "size_average", None)):
+        return True
+    told = any(v.is_unknown or not (v.may_be(Kind.TENSOR) or v.dtype in ("int", "float")) for v in call.args[2:])
+    return told or any(isinstance(node, ast.Starred) for node in call.nodes)
+
+
 def _einsum_rank(equation: Value) -> int | None:
     """The number of letters behind the arrow of an equation that is written out."""
     text = equation.const.value if equation.const is not None else None
@@ -379,6 +407,8 @@ def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     """Class and id of the result's dtype."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
     given = keywords.get("dtype")
+    if None in keywords and (name == "to" or api.dtype in ("arg", "arg_or_same", "float", "numeric", "sum")):
+        return ("float" if api.dtype == "float" else None), None
     if given is None and name in ("to", "type") and len(args) > 1:
         given = next((v for v in args[1:] if v.ref is not None and torch_api.is_dtype(v.ref)), None)
         if given is None and name == "to" and any(v.is_unknown or v.is_tensor or v.is_(Kind.STATIC) for v in args[1:]):

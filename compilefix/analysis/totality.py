@@ -100,6 +100,18 @@ _TENSOR_SECOND = frozenset(
     }
 )
 """These take no number in the place of their second tensor."""
+_FLOATS_ONLY = frozenset(
+    {
+        *("addcdiv", "celu", "elu", "frac", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside"),
+        *("hypot", "igamma", "igammac", "leaky_relu", "lerp", "logaddexp", "logaddexp2", "mish", "nextafter", "relu6"),
+        *("round", "selu", "silu", "softplus", "softshrink", "logsigmoid", "tanhshrink", "rrelu"),
+    }
+)
+"""These refuse integers, or some of their dtypes (measured on torch 2.13)."""
+_INTEGER_MODULES = frozenset({"Identity", "ReLU", "Threshold"})
+"""These take what is not floating."""
+_FILLS = {"full_like": 1, "masked_fill": 2, "index_fill": 3, "new_full": 2, "fill": 1, "nan_to_num": 1}
+"""The place of the number that is to fit into the dtype of what comes first."""
 _SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
 _UNORDERED = frozenset({Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE})
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
@@ -160,6 +172,8 @@ class Totality:
             module = torch_api.module(name)
             if module is not None and not module.pointwise:
                 yield f"`{snippet(part)}` may not fit the other side's shapes"
+            elif bare not in _INTEGER_MODULES and any(facts.value(o).dtype != "float" for o in operands[:1]):
+                yield _dtype_doubt(part)
             return
         if name in ("sum", "min", "max") and any(facts.value(o).is_(Kind.CONTAINER) for o in operands):
             yield f"`{snippet(part)}` may have no items, or such that do not fit"
@@ -198,6 +212,11 @@ class Totality:
                 or (value.may_be(Kind.NONE) and not isinstance(operand, ast.Constant))
             ):
                 yield f"`{snippet(operand)}` is not proved to be a tensor or a number"
+        yield from _fills(bare, part, operands, facts)
+        if bare == "where":
+            condition = operands[1 if name.startswith("Tensor.") else 0] if len(operands) > 1 else None
+            if condition is not None and facts.value(condition).dtype != "bool":
+                yield f"`{snippet(condition)}` is not proved to be of dtype bool"
         if api.pointwise:
             yield from _dtype_allowed(part, operands, facts)
             yield from _agree(part, operands, facts)
@@ -237,10 +256,46 @@ def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:
     return name.startswith("torch.") and api.dtype != "arg" and name not in torch_api.NO_TENSOR_FIRST
 
 
+def _fills(name: str, part: ast.Call, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[str]:
+    """torch raises where a number does not fit into the dtype of the tensor that it is put into."""
+    place = _FILLS.get(name)
+    if place is None or not operands:
+        return
+    into = facts.value(operands[0])
+    numbers = [k.value for k in part.keywords if k.arg in ("fill_value", "value", "nan", "posinf", "neginf")]
+    if not numbers:
+        numbers = list(operands[place:] if name == "nan_to_num" else operands[place : place + 1])
+    for node in numbers:
+        if into.dtype != "bool" and not _holds(into, node, facts):
+            yield f"`{snippet(node)}` may not fit into the dtype of `{snippet(operands[0])}`"
+
+
+def _holds(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
+    value = facts.value(node)
+    if value.is_(Kind.NONE) or value.dtype == "bool":
+        return True
+    if value.is_tensor:
+        return value.dtype_id is not None and value.dtype_id == into.dtype_id
+    number = value.const.value if value.const is not None else None
+    if isinstance(number, int | float):
+        if into.dtype == "float":
+            return number != number or abs(number) in (float("inf"), 0) or abs(number) <= _LARGEST_HALF
+        return 0 <= number <= 127
+    # The smallest number of a dtype fits into it.
+    limit = isinstance(node, ast.Attribute) and facts.value(node.value).ref in ("torch.finfo", "torch.iinfo")
+    return into.dtype == "float" and (limit or value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER))
+
+
+_LARGEST_HALF = 65504
+
+
 def _unary(part: ast.UnaryOp, facts: FunctionFacts) -> Iterator[str]:
     value = facts.value(part.operand)
     if isinstance(part.op, ast.Not):
         yield from _decides([part.operand], facts)
+    elif isinstance(part.op, ast.UAdd):
+        if value.may_be(Kind.TENSOR) and value.dtype not in ("float", "int"):
+            yield _dtype_doubt(part)
     elif isinstance(part.op, ast.USub | ast.Invert):
         if value.is_tensor and value.dtype != ("float" if isinstance(part.op, ast.USub) else "bool"):
             yield _dtype_doubt(part)
@@ -261,7 +316,19 @@ def _binary(part: ast.BinOp, facts: FunctionFacts) -> Iterator[str]:
             yield _dtype_doubt(part)
     elif not isinstance(part.op, ast.Add | ast.Mult):
         yield from _dtype_allowed(part, operands, facts)
+    if isinstance(part.op, ast.Pow):
+        yield from _negative_power(part.left, part.right, facts)
     yield from _agree(part, operands, facts)
+
+
+def _negative_power(base: ast.expr, exponent: ast.expr, facts: FunctionFacts) -> Iterator[str]:
+    """torch raises for an integer tensor and a Python integer below zero."""
+    if facts.value(base).dtype == "float" or not facts.value(base).may_be(Kind.TENSOR):
+        return
+    value = facts.value(exponent)
+    known = value.const is not None and isinstance(value.const.value, int | float) and value.const.value >= 0
+    if not value.is_tensor and value.dtype != "float" and not known:
+        yield f"`{snippet(exponent)}` may be below zero, which torch refuses for integers"
 
 
 def _goes_with_list(operand: ast.expr, other: ast.expr, op: ast.operator, facts: FunctionFacts) -> bool:
@@ -327,6 +394,12 @@ def _dtype_allowed(part: ast.expr, operands: Sequence[ast.expr], facts: Function
     if name.rpartition(".")[2] in _ANY_DTYPE:
         return
     bare = name.rpartition(".")[2]
+    if bare in ("pow", "float_power") and len(operands) == 2:
+        yield from _negative_power(operands[0], operands[1], facts)
+    if bare in _FLOATS_ONLY and any(
+        facts.value(o).kinds & {Kind.TENSOR} and facts.value(o).dtype != "float" for o in operands
+    ):
+        yield _dtype_doubt(part)
     if any(_refusable(facts.value(o), bare) for o in operands):
         yield _dtype_doubt(part)
     if bare in _SUBTRACTIONS or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub)):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from zlib import crc32
 
-from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts
-from compilefix.analysis.values import CONTAINER, UNKNOWN, Value, join, may_share, replace
+from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts, either
+from compilefix.analysis.leaves import perhaps, settled
+from compilefix.analysis.summaries import memory_of
+from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, may_share, replace
 from compilefix.source.index import Function
 from compilefix.source.tree import walk
 
@@ -40,6 +43,7 @@ class Walk(ABC):
         self.escaped: frozenset[str] = frozenset()
         self.reshaped: set[str] = set()
         self.unstable, self.locals = _bindings(function)
+        self.walruses = frozenset(node.target.id for node in function.of(ast.NamedExpr))
 
     def _self_name(self) -> str | None:
         owner: Function | None = self.function
@@ -124,11 +128,69 @@ class Walk(ABC):
                     storage=value.storage | storage,
                 )
 
+    def hangs_on(self, written: Value, leaves: frozenset[str], env: Env, place: str, key: str | None = None) -> None:
+        """A tensor was written in place: it hangs on what was written, and so does what shares its memory, perhaps.
+
+        key: the name under which it was written, if it was under one.
+        """
+        if not leaves or written.dtype in ("bool", "int"):
+            return
+        if self.grad_modes:
+            leaves = perhaps(leaves, self.grad_modes[-1])
+        memory = memory_of(written)
+        if key is not None and not leaves <= written.leaves:
+            env[key] = replace(env.get(key, written), leaves=settled(written.leaves | leaves))
+        for name, value in env.items():
+            if name != key and may_share(memory_of(value), memory):
+                env[name] = _hanging(value, memory, leaves, place)
+
+    def perhaps_written(self, memory: frozenset[str], env: Env, place: str) -> None:
+        """A call may have written into memory: it is not known what gets a gradient through what shares it."""
+        if not memory:
+            return
+        for name, value in env.items():
+            if may_share(memory_of(value), memory):
+                env[name] = _hanging(value, memory, None, place)
+
+    def written_within(self, inner: Env, env: Env, place: str) -> None:
+        """Part of an expression was perhaps evaluated, and may have written into tensors, or given names values."""
+        for name, value in inner.items():
+            old = env.get(name)
+            if old is None or old is value:
+                continue
+            if name in self.walruses:
+                env[name] = either(place, old, value)
+            elif not value.leaves <= old.leaves and value.storage == old.storage:
+                env[name] = replace(old, leaves=settled(old.leaves | perhaps(value.leaves - old.leaves, f"?{place}")))
+
     def parameter_names(self) -> set[str]:
         """The names of the function's parameters, without starred ones."""
         return {a.arg for a in self.function.parameters}
 
 
+def _hanging(value: Value, memory: frozenset[str], leaves: frozenset[str] | None, place: str) -> Value:
+    """A value that hangs perhaps on these tensors, or on unknown ones, and so those of its items that share the memory.
+
+    Which memory was written is decided for each memory by itself.
+    """
+    if value.is_(*_PLAIN) or value.dtype in ("bool", "int"):
+        return value
+    items = value.elements
+    if items is not None:
+        items = tuple(_hanging(v, memory, leaves, place) if _meets(v, memory) else v for v in items)
+    item = value.element
+    if item is not None and _meets(item, memory):
+        item = _hanging(item, memory, leaves, place)
+    decision = f"?{place}.{crc32(' '.join(sorted(value.storage)).encode()):08x}"
+    added = frozenset({decision}) if leaves is None else perhaps(leaves, decision)
+    return replace(value, leaves=settled(value.leaves | added), element=item, elements=items)
+
+
+def _meets(value: Value, memory: frozenset[str]) -> bool:
+    return may_share(memory_of(value), memory)
+
+
+_PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
 CHANGES = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "reverse", "sort"})
 
 

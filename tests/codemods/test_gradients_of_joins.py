@@ -103,6 +103,7 @@ SURELY = {
         return out
 """,
     "on both sides of an earlier branch": """
+        out = out.view(-1)
         if flag:
             out = out + self.p
         else:
