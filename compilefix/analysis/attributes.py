@@ -43,6 +43,8 @@ class Walker(Protocol):
 
 _ANY = "*"
 _REPLACED = frozenset({Kind.TENSOR, Kind.OBJECT})
+_STORED = re.compile(r"(?<=[\w\])])\.(\w+) *=(?!=)")
+"""Assignments to attributes, as they stand in a text. A search that begins at the dots is a fast one."""
 _Item = tuple[Class, str] | Function
 
 
@@ -64,7 +66,7 @@ class Attributes:
         self._assigners: dict[Class, Sequence[tuple[Function, frozenset[str]]]] = {}
         self._declared: dict[Class, Mapping[str, Value]] = {}
         self._heirs: dict[Module, Mapping[Class, Sequence[Class]]] = {}
-        self._elsewhere: dict[tuple[Module, str], bool] = {}
+        self._elsewhere: dict[Module, frozenset[str]] = {}
 
     def of(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one.
@@ -98,12 +100,10 @@ class Attributes:
 
     def _set_elsewhere(self, module: Module, name: str) -> bool:
         """Whether a module seems to assign an attribute of this name to something else than `self`."""
-        key = module, name
-        if key not in self._elsewhere:
-            stored = re.compile(rf"\b(?!self\.)(\w+|[\])])\.{name} *=(?!=)") if module.mentions(name) else None
-            found = stored.finditer(module.file.text) if stored is not None else ()
-            self._elsewhere[key] = any(match[1] != "self" for match in found)
-        return self._elsewhere[key]
+        if module not in self._elsewhere:
+            stored = _STORED.finditer(module.file.text)
+            self._elsewhere[module] = frozenset(match[1] for match in stored if not _is_own(match))
+        return name in self._elsewhere[module]
 
     def _of_class(self, cls: Class, name: str) -> Value | None:
         """What a class and its bases give their instances."""
@@ -227,6 +227,14 @@ def _owned(value: Value, name: str) -> Value:
         leaves=leaves,
         element=value.element and _held(value.element),
         elements=value.elements and tuple(map(_held, value.elements)),
+    )
+
+
+def _is_own(stored: re.Match[str]) -> bool:
+    """Whether a text assigns to an attribute of `self`."""
+    return (
+        re.fullmatch(r"(.*[^\w.])?self", stored.string[max(stored.start() - 5, 0) : stored.start()], re.DOTALL)
+        is not None
     )
 
 

@@ -12,6 +12,7 @@ from zlib import crc32
 
 ANY_LEAF = "?"
 """Among the leaves of a value: the gradient may go to any tensor. As a decision: it is not known what decides."""
+_MANY = 24
 
 
 def perhaps(leaves: frozenset[str], decision: str) -> frozenset[str]:
@@ -40,9 +41,20 @@ def one_of(parts: Sequence[frozenset[str]], decision: str) -> frozenset[str]:
 
 
 def settled(leaves: frozenset[str]) -> frozenset[str]:
-    """The leaves without the decisions on those that the value hangs on in any case."""
-    done = [name for name in leaves if name[0] == ANY_LEAF and leaf_of(name) != name and leaf_of(name) in leaves]
-    return leaves.difference(done) if done else leaves
+    """The leaves without the decisions on those that the value hangs on in any case, and few in number.
+
+    Where many decisions have come together, one name stands for those on tensors that are not known; with still too
+    many names the value may hang on anything.
+    """
+    open_ones = [name for name in leaves if name[0] == ANY_LEAF and " " in name]
+    done = [name for name in open_ones if leaf_of(name) in leaves]
+    left = leaves.difference(done) if done else leaves
+    if len(left) <= _MANY:
+        return left
+    unknown = {name for name in left if name[0] == ANY_LEAF and " " not in name and name != ANY_LEAF}
+    if len(unknown) > 1:
+        left = left - unknown | {f"{ANY_LEAF}~{crc32(' '.join(sorted(unknown)).encode()):08x}"}
+    return left if len(left) <= _MANY else frozenset(name for name in left if name[0] != ANY_LEAF) | {ANY_LEAF}
 
 
 def are_same(first: frozenset[str], second: frozenset[str]) -> bool:
