@@ -232,6 +232,8 @@ def window_of(node: ast.expr, scope: Scope) -> Window | None:
         item = scope.parents.get(item)
     if not isinstance(item, ast.Subscript) or not isinstance(item.ctx, ast.Load):
         return None
+    if not isinstance(item.value, ast.Name | ast.Attribute):
+        return None  # its device is asked for, too: it would be computed twice
     base = scope.value(item.value)
     return Window(item, dim, first, length) if base.is_tensor and base.certain else None
 
