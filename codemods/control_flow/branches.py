@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
-from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import UNKNOWN, Kind, Value, join, undecided
+from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
 from compilefix.codemods.control_flow.liveness import live_after
@@ -204,7 +203,7 @@ def _bind_fixed(statement: ast.If, branch: Branch, around: ast.stmt, scope: Scop
             sides.append(given)
         node = ast.IfExp(statement.test, sides[0].node, sides[1].node)
         values = tuple(scope.value(side.node) for side in sides)
-        scope.facts.values[node] = undecided(join(*values), values, ANY_LEAF)
+        scope.facts.values[node] = join_all(values)
         reason = _bind(name, Given(node, (*sides[0].inlined, *sides[1].inlined), built=True), branch)
         if reason is not None:
             return reason

@@ -18,9 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
-from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value, join_all, may_share, undecided
+from compilefix.analysis.values import Kind, Value, join_all, may_share
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type
@@ -218,7 +217,7 @@ def _given(name: str, arm: _Arm, before: Value | None, scope: Scope) -> Given | 
         return arm.last[name]
     found = [scope.value(n) for n in _all(arm.body) if isinstance(n, ast.Name) and n.id == name and _is_store(n)]
     found += [before] if before is not None else []
-    value = undecided(join_all(found), found, ANY_LEAF)
+    value = join_all(found)
     made = ast.copy_location(ast.Name(arm.names.get(name, name), ast.Load()), arm.body[0])
     scope.facts.values[made] = value
     return Given(made, built=True)

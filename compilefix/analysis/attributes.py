@@ -7,7 +7,6 @@ a large library has hundreds of methods, and few of its attributes matter to a m
 from __future__ import annotations
 
 import ast
-import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -43,8 +42,6 @@ class Walker(Protocol):
 
 _ANY = "*"
 _REPLACED = frozenset({Kind.TENSOR, Kind.OBJECT})
-_STORED = re.compile(r"(?<=[\w\])])\.(\w+) *=(?!=)")
-"""Assignments to attributes, as they stand in a text. A search that begins at the dots is a fast one."""
 _Item = tuple[Class, str] | Function
 
 
@@ -66,12 +63,11 @@ class Attributes:
         self._assigners: dict[Class, Sequence[tuple[Function, frozenset[str]]]] = {}
         self._declared: dict[Class, Mapping[str, Value]] = {}
         self._heirs: dict[Module, Mapping[Class, Sequence[Class]]] = {}
-        self._elsewhere: dict[Module, frozenset[str]] = {}
 
     def of(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one.
 
-        The methods of a class run for the classes of its module that inherit it, too, and other code of the module
+        The methods of a class run for the classes of its module that inherit it, too, and other code of the project
         may have put something else there.
         """
         found = self._of_class(cls, name)
@@ -81,7 +77,7 @@ class Attributes:
             if self._methods(other, name) or name in self._declarations(other):
                 value = self._of_class(other, name)
                 found = values.UNKNOWN if value is None else _owned(join(found, value), name)
-        if found.kinds & _REPLACED and self._set_elsewhere(cls.module, name):
+        if found.kinds & _REPLACED and self._walker.project.modules.setting(name, cls.node.name, cls.module.name):
             if not found.is_tensor:
                 return replace(values.UNKNOWN, storage=found.storage)
             return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
@@ -97,13 +93,6 @@ class Attributes:
                         heirs.setdefault(base, []).append(other)
             self._heirs[cls.module] = heirs
         return self._heirs[cls.module].get(cls, ())
-
-    def _set_elsewhere(self, module: Module, name: str) -> bool:
-        """Whether a module seems to assign an attribute of this name to something else than `self`."""
-        if module not in self._elsewhere:
-            stored = _STORED.finditer(module.file.text)
-            self._elsewhere[module] = frozenset(match[1] for match in stored if not _is_own(match))
-        return name in self._elsewhere[module]
 
     def _of_class(self, cls: Class, name: str) -> Value | None:
         """What a class and its bases give their instances."""
@@ -227,14 +216,6 @@ def _owned(value: Value, name: str) -> Value:
         leaves=leaves,
         element=value.element and _held(value.element),
         elements=value.elements and tuple(map(_held, value.elements)),
-    )
-
-
-def _is_own(stored: re.Match[str]) -> bool:
-    """Whether a text assigns to an attribute of `self`."""
-    return (
-        re.fullmatch(r"(.*[^\w.])?self", stored.string[max(stored.start() - 5, 0) : stored.start()], re.DOTALL)
-        is not None
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from compilefix.analysis import values
-from compilefix.analysis.values import NONE, Value, join, replace, undecided
+from compilefix.analysis.values import NONE, Value, join, replace
 from compilefix.source.index import Class, Function, Module, Project
 
 Env = dict[str, Value]
@@ -94,10 +94,7 @@ class ProjectFacts(Protocol):
 
 def either(place: str, a: Value, b: Value) -> Value:
     """The join of two values. Where they hang on other tensors, on which of them is decided at run time."""
-    result = join(a, b)
-    if a.leaves == b.leaves and result.element is None and result.elements is None:
-        return result
-    return undecided(result, (a, b), f"?{place}")
+    return join(a, b, f"?{place}")
 
 
 def join_env(a: Env | None, b: Env | None, place: str) -> Env | None:

@@ -7,7 +7,7 @@ decides is named by its place and, where other decisions came before, by a check
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from zlib import crc32
 
 ANY_LEAF = "?"
@@ -15,14 +15,19 @@ ANY_LEAF = "?"
 _MANY = 24
 
 
+@lru_cache(maxsize=4096)
 def perhaps(leaves: frozenset[str], decision: str) -> frozenset[str]:
     """The leaves of a value that hangs on these tensors or not, as `decision` (`?` and a place) turns out."""
-    if decision == ANY_LEAF:
-        return frozenset([ANY_LEAF, *(f"{ANY_LEAF} {leaf}" for leaf in map(leaf_of, leaves) if leaf != ANY_LEAF)])
-    kept = {name for name in leaves if name == ANY_LEAF or name.startswith((f"{decision} ", f"{decision}~"))}
+    if decision == ANY_LEAF or ANY_LEAF in leaves:
+        return _anything(leaves, frozenset())
+    kept: set[str] = set()
     earlier: dict[str, list[str]] = {}
-    for name in leaves - kept:
-        earlier.setdefault(leaf_of(name), []).append(name)
+    own = f"{decision} ", f"{decision}~"
+    for name in leaves:
+        if name.startswith(own):
+            kept.add(name)
+        else:
+            earlier.setdefault(leaf_of(name), []).append(name)
     for leaf, names in earlier.items():
         # One name for a leaf, or they would double where two ways meet.
         before = f"~{crc32(' '.join(sorted(names)).encode()):08x}" if names != [leaf] else ""
@@ -30,14 +35,28 @@ def perhaps(leaves: frozenset[str], decision: str) -> frozenset[str]:
     return frozenset(kept)
 
 
-def one_of(parts: Sequence[frozenset[str]], decision: str) -> frozenset[str]:
+@lru_cache(maxsize=4096)
+def one_of(parts: tuple[frozenset[str], ...], decision: str) -> frozenset[str]:
     """The leaves of a value that is one of several: it hangs perhaps on those that not all of them have."""
     found = sure = parts[0].intersection(*parts[1:])
+    if decision == ANY_LEAF or any(ANY_LEAF in part for part in parts):
+        return settled(_anything(sure.union(*parts), sure))
     for index, part in enumerate(parts):
         if part != sure:
             # To hang on a tensor where the first is taken is not the same as to do so where the second is.
-            found |= perhaps(part - sure, decision if decision == ANY_LEAF else f"{decision}/{index}")
+            found |= perhaps(part - sure, f"{decision}/{index}")
     return settled(found)
+
+
+def _anything(leaves: frozenset[str], sure: frozenset[str]) -> frozenset[str]:
+    """The leaves of a value that may hang on any tensor, and perhaps on these, besides those of which that is sure.
+
+    What decides would tell nothing any more, nor would tensors that are not known: without them, sets that say the
+    same are equal.
+    """
+    named = {leaf for leaf in map(leaf_of, leaves) if leaf[0] != ANY_LEAF}
+    certain = sure & named
+    return frozenset([ANY_LEAF, *certain, *(f"{ANY_LEAF} {leaf}" for leaf in named - certain)])
 
 
 def settled(leaves: frozenset[str]) -> frozenset[str]:

@@ -237,7 +237,7 @@ _kept_static = lru_cache(maxsize=4096, typed=True)(_static)
 def container(element: Value | None = None, elements: tuple[Value, ...] | None = None, ref: str | None = None) -> Value:
     """A list, tuple, dict or set: its elements one by one where their number is known, else their join."""
     if elements is not None and element is None:
-        element = undecided(join_all(elements), elements, ANY_LEAF) if elements else None
+        element = join_all(elements) if elements else None
     return replace(_CONTAINER, element=element, elements=elements, ref=ref)
 
 
@@ -247,7 +247,7 @@ def undecided(joined: Value, parts: Sequence[Value], decision: str) -> Value:
     if len(parts) < 2:
         return joined
     if any(part.leaves != parts[0].leaves for part in parts):
-        joined = replace(joined, leaves=one_of([part.leaves for part in parts], decision))
+        joined = replace(joined, leaves=one_of(tuple(part.leaves for part in parts), decision))
     if joined.elements is not None:
         items = [[part.elements[i] for part in parts if part.elements] for i in range(len(joined.elements))]
         elements = tuple(undecided(v, of, decision) for v, of in zip(joined.elements, items, strict=True))
@@ -281,8 +281,8 @@ def of_other(tokens: frozenset[str]) -> frozenset[str]:
     )
 
 
-def join(a: Value, b: Value) -> Value:
-    """What holds of a value that is one of the two: what both agree on."""
+def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
+    """What holds of a value that is one of the two, as `decision` (`?` and a place) turns out: what both agree on."""
     if a is b:
         return a
     # One of the hottest functions: the fields are read, and the result is made, without the detour over attributes.
@@ -296,7 +296,7 @@ def join(a: Value, b: Value) -> Value:
     item_a, item_b = x["element"], y["element"]
     elements = None
     if items_a is not None and items_b is not None and len(items_a) == len(items_b):
-        elements = tuple(map(join, items_a, items_b))
+        elements = tuple(join(one, other, decision) for one, other in zip(items_a, items_b, strict=True))
     if item_a is None and Kind.CONTAINER in kinds_a and items_a != ():
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
     elif item_b is None and Kind.CONTAINER in kinds_b and items_b != ():
@@ -304,7 +304,7 @@ def join(a: Value, b: Value) -> Value:
     elif (x["ref"] == "dict") != (y["ref"] == "dict"):
         element = None  # one gives its keys where the other gives its items
     elif item_a is not None and item_b is not None:
-        element = join(item_a, item_b)
+        element = join(item_a, item_b, decision)
     else:
         element = item_b if item_a is None else item_a
     declared_a, declared_b = x["declared"], y["declared"]
@@ -327,7 +327,7 @@ def join(a: Value, b: Value) -> Value:
         "inplace": x["inplace"] or y["inplace"],
         "origin": x["origin"] and y["origin"],
         "storage": x["storage"] | y["storage"],
-        "leaves": x["leaves"] if x["leaves"] == y["leaves"] else one_of((x["leaves"], y["leaves"]), ANY_LEAF),
+        "leaves": x["leaves"] if x["leaves"] == y["leaves"] else one_of((x["leaves"], y["leaves"]), decision),
     }
     _set(new, "__dict__", x | fields)
     return new

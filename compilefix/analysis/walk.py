@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from zlib import crc32
 
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts, either
-from compilefix.analysis.leaves import perhaps, settled
+from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, may_share, replace
 from compilefix.source.index import Function
@@ -181,9 +182,16 @@ def _hanging(value: Value, memory: frozenset[str], leaves: frozenset[str] | None
     item = value.element
     if item is not None and _meets(item, memory):
         item = _hanging(item, memory, leaves, place)
-    decision = f"?{place}.{crc32(' '.join(sorted(value.storage)).encode()):08x}"
+    if ANY_LEAF in value.leaves and item is value.element and items == value.elements:
+        return value  # it may hang on anything as it is
+    decision = f"?{place}.{_checksum(value.storage)}"
     added = frozenset({decision}) if leaves is None else perhaps(leaves, decision)
     return replace(value, leaves=settled(value.leaves | added), element=item, elements=items)
+
+
+@lru_cache(maxsize=4096)
+def _checksum(storage: frozenset[str]) -> str:
+    return f"{crc32(' '.join(sorted(storage)).encode()):08x}"
 
 
 def _meets(value: Value, memory: frozenset[str]) -> bool:

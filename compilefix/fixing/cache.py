@@ -76,6 +76,8 @@ class Cache:
                 return None
             if any(list(self._modules.mentioning(word)) != where for word, where in kept["words"].items()):
                 return None
+            if any(list(self._modules.setting(*asked)) != where for asked, where in kept["setting"]):
+                return None
             return kept["content"]  # type: ignore[no-any-return]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -86,6 +88,7 @@ class Cache:
             "sources": self._sources,
             "modules": {name: self._hash(name) for name in used.modules},
             "words": dict(used.words),
+            "setting": used.setting,
             "content": content,
         }
         with contextlib.suppress(OSError):

@@ -25,6 +25,10 @@ _BOUND = (
     r"|^\s*(?:from\s.*)?import\b.*\b{name}\b|^[\s\w,]*\b{name}\b[\s\w,]*\)?\s*(?:#.*)?$"
 )
 
+# Assignments to attributes as they stand in a text. Patterns that begin with plain text are ten times as fast.
+_STORED = re.compile(r"\.(\w+)(?= *=(?!=)|, [^=\n#()]* =(?!=))")
+_SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
+
 
 @dataclass(frozen=True, eq=False)
 class Function:
@@ -314,10 +318,12 @@ class Used:
     """What something that was found out rests on, besides the names of all modules.
 
     modules: the modules that were asked for. words: words that were searched for, with the modules where they stand.
+    setting: what `Modules.setting` was asked, with its answers.
     """
 
     modules: tuple[str, ...] = ()
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    setting: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = ()
 
 
 NOTHING_USED = Used()
@@ -335,6 +341,7 @@ class Modules(Mapping[str, Module]):
         self._searched: set[str] = set()
         self._places: dict[str, tuple[str, ...]] = {}
         self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
+        self._set_in: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
         self._given: dict[tuple[str, str], str | None] = {}
@@ -394,11 +401,13 @@ class Modules(Mapping[str, Module]):
         self._uses.update(self._asked)
         self._asked.clear()
         self._searched.clear()
+        self._set_in.clear()
 
     @property
     def used(self) -> Used:
         """What was used since `begin`."""
-        return Used(tuple(sorted(self._asked)), tuple((word, self._places[word]) for word in sorted(self._searched)))
+        words = tuple((word, self._places[word]) for word in sorted(self._searched))
+        return Used(tuple(sorted(self._asked)), words, tuple(sorted(self._set_in.items())))
 
     def mentioning(self, word: str) -> tuple[str, ...]:
         """The names of the modules in whose text a word stands."""
@@ -414,6 +423,31 @@ class Modules(Mapping[str, Module]):
         if key not in self._matching:
             self._matching[key] = tuple(name for name in likely if test(self.files[name].text))
         return self._matching[key]
+
+    def setting(self, attribute: str, cls: str, module: str) -> tuple[str, ...]:
+        """The modules that seem to assign the attribute to an object, not to their own `self`, and know the class.
+
+        The module of the class itself knows it, and those in whose text its name or that of its module stands.
+        """
+        asked = attribute, cls, module
+        if asked not in self._set_in:
+            words = cls, module.rpartition(".")[2]
+            names = self._setters.get(attribute, ())
+            self._set_in[asked] = tuple(
+                name for name in names if name == module or any(word in self.files[name].text for word in words)
+            )
+        return self._set_in[asked]
+
+    @cached_property
+    def _setters(self) -> Mapping[str, Sequence[str]]:
+        """The modules that seem to assign an attribute to something else than `self`, by its name."""
+        found: dict[str, dict[str, None]] = {}
+        for name, file in self.files.items():
+            text = file.text
+            others = (m for m in _STORED.finditer(text) if text[max(m.start() - 4, 0) : m.start()] != "self")
+            for stored in (*others, *_SET.finditer(text)):
+                found.setdefault(stored[1], {})[name] = None
+        return {attribute: tuple(names) for attribute, names in found.items()}
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""

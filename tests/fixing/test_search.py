@@ -213,3 +213,43 @@ class Deadly(Rule):
 @pytest.mark.skipif(sys.platform != "linux", reason="the rule of this test is known only to a forked process")
 def test_the_work_of_a_process_that_dies_is_done(files: dict[str, SourceFile], tmp_path: Path) -> None:
     assert outcome(files, tmp_path, [Deadly], jobs=3) == outcome(files, tmp_path, [registry.load()["CF101"]])
+
+
+LAYER = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+
+    def forward(self, x: torch.FloatTensor):
+        y = self.lin(x)
+        return x * x.detach().double().sum().item(), y
+"""
+REPLACED = (
+    "net.lin = nn.Identity()",
+    "number, net.lin = 1, nn.Identity()",
+    "net.lin, number = nn.Identity(), 1",
+    "setattr(net, 'lin', nn.Identity())",
+)
+
+
+@pytest.mark.parametrize("line", REPLACED)
+@pytest.mark.parametrize("made", ["from net import Net\nnet = Net()", "import net as models\nnet = models.made()"])
+def test_a_layer_that_another_file_replaces(tmp_path: Path, line: str, made: str) -> None:
+    """`nn.Linear` proves that its input has dimensions, `nn.Identity` takes a tensor without any."""
+    cache = tmp_path / "kept"
+
+    def fixes(text: str) -> list[bool]:
+        texts = {"net": LAYER, "use": text}
+        files = {name: SourceFile(tmp_path / f"{name}.py", name, text) for name, text in texts.items()}
+        found = outcome(files, tmp_path, cache=cache)
+        assert found == outcome(files, tmp_path)
+        return [f.fix is not None and not f.fix.assumptions for f in found.findings if f.code == "CF201"]
+
+    use = f"from torch import nn\n{made}\n"
+    assert fixes(use) == [True]
+    assert fixes(f"{use}{line}\n") == [False]
+    assert fixes(f"{use}net.other = 1\n") == [True]
