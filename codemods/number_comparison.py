@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import UNKNOWN, Kind, Value
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, decides, exact, read_of
 
@@ -144,7 +144,8 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
         value = scope.value(side)
         if source is None:
             if not value.is_(Kind.STATIC, Kind.SIZE) and not value.is_scalar_tensor:
-                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number")])
+                named = "condition-one-element" if value.kinds == UNKNOWN.kinds else None
+                template.refuse([Obstacle(f"`{ast.unparse(side)}` is not proved to be a number", named)])
             codes.append(template.use(side, operand=True))
             continue
         read = scope.value(source)

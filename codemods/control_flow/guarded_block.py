@@ -22,6 +22,7 @@ from compilefix.codemods.control_flow.guarded_writes import (
     needs_elements,
 )
 from compilefix.codemods.control_flow.in_place_selection import selected_write
+from compilefix.codemods.control_flow.item_targets import item_name, judge_item
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
@@ -110,6 +111,7 @@ def selected_statement_by_statement(
     block = _Block(node, scope, template, [])
     inner = [part for statement in body for part in ast.walk(statement)]
     many = sum(isinstance(s, ast.Assign | ast.AugAssign | ast.Expr) for s in inner) > 1
+    many = many or any(isinstance(s, ast.For) for s in inner)  # a turn may write into what the condition reads
     many = many and code not in template.named.values()
     block.condition = free_name("condition", scope) if many else code
     block.operand = block.condition if many else condition(tests, scope, template, operand=True) or ""
@@ -215,6 +217,13 @@ def _predicate(body: Sequence[ast.stmt], block: _Block, indent: str) -> bool:
                 block.lines.append(f"{indent}else:")
                 if not _predicate(statement.orelse, block, indent + "    "):
                     return False
+        elif isinstance(statement, ast.For) and not statement.orelse:
+            if not _runs_always(statement, block):
+                template.refuse([Obstacle(f"a branch holds a loop over `{snippet(statement.iter)}`")])
+                return False
+            block.lines.append(f"{indent}for {template.use(statement.target)} in {template.use(statement.iter)}:")
+            if not _predicate(statement.body, block, indent + "    "):
+                return False
         elif _is_temporary(statement, block):
             block.lines.append(f"{indent}{template.use(statement)}")
         else:
@@ -256,15 +265,18 @@ def _selected_line(statement: ast.stmt, block: _Block) -> str | None:
 
 
 def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) -> str | None:
-    """`x[mask] = 0` in a branch as `x[mask & condition] = 0`."""
+    """`x[mask] = 0` in a branch as `x[mask & condition] = 0`, `x[0] = v` as a selection of it or the old."""
     scope, template = block.scope, block.template
     memory, mask, value = scope.value(target.value), scope.value(target.slice), statement.value
-    number = is_number(value, scope)
-    if not (
-        memory.is_tensor and memory.certain and mask.is_tensor and mask.certain and mask.dtype == "bool" and number
-    ):
+    if item_name(target, scope) is not None:
+        judge_item(target, (Given(value), None), block.node, scope, template, mixed=False)
+        element = template.use(target)
+        return f"{element} = {where(scope)}({block.condition}, {template.use(value)}, {element})"
+    if not (memory.is_tensor and mask.is_tensor and mask.dtype == "bool" and is_number(value, scope)):
         template.refuse([Obstacle(f"`{snippet(statement)}` in a branch is no write of a number where a mask is true")])
         return None
+    if not memory.certain:
+        template.refuse([Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "branches-total")])
     template.refuse(scope.legality.both_evaluated([target.value, target.slice], scope.facts))
     template.refuse(written_always(memory, statement, block.node, scope.facts))
     ids = {memory.shape_id, mask.shape_id}

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.in_place import written_always
 from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import UNKNOWN, Kind, Value
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, exact
 from compilefix.source.snippets import snippet
 
 _RANKS = {"bool": 0, "int": 1, "float": 2}
+_INDEXES = ("int32", "int64")
+_FIXED = (Kind.STATIC, Kind.SIZE, Kind.NONE)
 
 
 def is_item(name: str) -> bool:
@@ -29,19 +31,43 @@ def is_item(name: str) -> bool:
 
 
 def item_name(target: ast.Subscript, scope: Scope) -> str | None:
-    """The name of an element as a target; None where a write into it is no write into one place of a tensor."""
-    memory = scope.value(target.value)
-    if not isinstance(target.value, ast.Name) or not (memory.is_tensor and memory.certain):
+    """The name of an element as a target; None where a write into it is no write into fixed places of a tensor."""
+    if not _has_name(target.value) or not scope.value(target.value).is_tensor:
         return None
+    bounds, places = _where(target)
+    fixed = all(_may_be_number(scope.value(n)) for n in bounds)
+    fixed = fixed and all(_may_be_number(scope.value(n)) or _may_be_index(scope.value(n)) for n in places)
+    return ast.unparse(target) if fixed else None
+
+
+def _has_name(node: ast.expr) -> bool:
+    """Whether an expression is a name, an attribute of one, or what one holds under a constant key."""
+    while isinstance(node, ast.Attribute) or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _where(target: ast.Subscript) -> tuple[list[ast.expr], list[ast.expr]]:
+    """The bounds of the slices in an index, and its other parts."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     bounds = [b for p in parts if isinstance(p, ast.Slice) for b in (p.lower, p.upper, p.step) if b is not None]
-    places = [p for p in parts if not isinstance(p, ast.Slice)]
-    fixed = all(scope.value(n).is_(Kind.STATIC, Kind.SIZE, Kind.NONE) for n in (*bounds, *places))
-    return ast.unparse(target) if fixed else None
+    return bounds, [p for p in parts if not isinstance(p, ast.Slice)]
+
+
+def _may_be_number(value: Value) -> bool:
+    return value.is_(*_FIXED) or value.kinds == UNKNOWN.kinds
+
+
+def _may_be_index(value: Value) -> bool:
+    """Whether a tensor lists places, unless it is one of bytes: these select as a mask does."""
+    return value.is_tensor and value.dtype == "int"
 
 
 def moves(target: ast.Subscript, stored: Sequence[str]) -> bool:
     """Whether one of these names is a part of what says where the element is."""
+    others = [name for name in stored if name != ast.unparse(target)]
+    if not isinstance(target.value, ast.Name) and any("." in name or is_item(name) for name in others):
+        return True  # `self.kept[i]` beside `self.kept`, or another name of what holds it
     return any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(target))
 
 
@@ -79,13 +105,16 @@ def judge_item(
     memory = scope.value(target.value)
     statement = scope.statement(target)
     template.refuse(written_always(memory, statement, node, scope.facts))
+    template.refuse(_known(target, memory, scope))
     given = [side for side in sides if side is not None]
     steps = [step for side in given for step in side.steps]
     template.refuse(scope.legality.both_evaluated(steps, scope.facts))
     if len(given) < len(sides):
+        template.refuse(_once(target, memory, scope))
         load = item_value(target, scope)
         template.refuse(scope.legality.both_evaluated([load], scope.facts))
-        template.refuse(scope.legality.computed_again(target.slice, scope.facts))
+        for part in (target.value, target.slice):
+            template.refuse(scope.legality.computed_again(part, scope.facts))
     template.refuse(_fits(target, memory, [scope.value(side.node) for side in given], mixed=mixed or None not in sides))
     template.refuse(scope.legality.finite(steps, scope.facts))
     template.refuse(scope.legality.saved(steps, node, scope.facts))
@@ -96,14 +125,35 @@ def judge_item(
         template.refuse([Obstacle(f"{reason}: its gradient would be zeros instead of None", "gradient-zeros")])
 
 
+def _known(target: ast.Subscript, memory: Value, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the element is proved to be one that can be read and written in any run."""
+    if not memory.certain:
+        yield Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "branches-total")
+    for part in (*_where(target)[0], *_where(target)[1]):
+        value = scope.value(part)
+        if not value.is_(*_FIXED) and not (value.certain and value.dtype_id in _INDEXES):
+            reason = f"`{snippet(part)}` is not proved to say where: a mask selects as many elements as it has true"
+            yield Obstacle(reason, "branches-total")
+
+
+def _once(target: ast.Subscript, memory: Value, scope: Scope) -> Iterator[Obstacle]:
+    """Whether each element is read once: one that is put back twice gets its gradient twice."""
+    for part in _where(target)[1]:
+        value = scope.value(part)
+        if memory.leaves and memory.dtype not in ("bool", "int") and not value.is_(*_FIXED) and value.rank != 0:
+            yield Obstacle(f"`{snippet(part)}` may name an element twice, whose gradient would count twice")
+
+
 def _fits(target: ast.Subscript, memory: Value, values: Sequence[Value], *, mixed: bool) -> Iterator[Obstacle]:
     """Whether selecting first and writing then rounds no other way than writing alone."""
     rank = _RANKS.get(memory.dtype or "", -1)
     for value in values:
         number = value.is_(Kind.STATIC, Kind.SIZE)
         if not number and not (value.is_tensor and value.certain):
-            yield Obstacle(f"what is written into `{snippet(target)}` is not proved to be a tensor or a number")
-        elif rank < 0 or _RANKS.get(value.dtype or "", 3) > rank:
+            likely = value.is_tensor or value.kinds == UNKNOWN.kinds
+            reason = f"what is written into `{snippet(target)}` is not proved to be a tensor or a number"
+            yield Obstacle(reason, "branches-total" if likely else None)
+        if rank < 0 or _RANKS.get(value.dtype or "", 3) > rank:
             yield Obstacle(
                 f"what is written into `{snippet(target)}` is not proved to fit its dtype", "same-shape-dtype"
             )

@@ -46,7 +46,7 @@ from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of, window_of
+from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of, rolled_by, window_of
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
@@ -167,6 +167,8 @@ class ImplicitRead(Rule):
             elif not isinstance(number_fix(first, first, "item", scope), str):
                 reason = f"goes with the fix of `{snippet(first)}`"
                 yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
+        elif rolled_by(node, scope) is not None:
+            yield self._number(node, "a shift", ("GB0033",), scope)
         elif (place := integer_place(node, scope)) is not None:
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):

@@ -8,7 +8,8 @@ arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill
 `max`, `abs`, `round`, `int`, functions of `math`) becomes arithmetic on a tensor without dimensions, and
 `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at the number and is reduced over
 that dimension (`x[:, :n].sum(1)`, under a name too) becomes a reduction of all elements in which the others count for
-nothing. The number is followed into functions of the project that it is passed to.
+nothing, and `x.roll(n, 1)` an index of all places. The number is followed into functions of the project that it is
+passed to.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.

@@ -14,12 +14,14 @@ from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, 
 from compilefix.codemods.host_reads.number_sinks import (
     Fill,
     Picked,
+    Rolled,
     Scaled,
     Window,
     fill_of,
     in_log,
     index_of,
     kept_in,
+    rolled_by,
     scaled_by,
     shown_by,
     tensor_beside,
@@ -71,6 +73,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _fill(filled, scope, flow)
     elif (picked := index_of(node, scope)) is not None:
         _pick(node, picked, scope, flow)
+    elif (rolled := rolled_by(node, scope)) is not None:
+        _roll(node, rolled, scope, flow)
     elif (scaled := scaled_by(node, scope)) is not None:
         met(scaled.tensor, scope, flow)
         if scaled.part is scaled.call and any(
@@ -517,6 +521,23 @@ def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> No
         return f"{base}[{':, ' * window.dim}{render(window.first)} + {places}]"
 
     flow.rewrites.append((item, build))
+
+
+def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
+    """What is rolled becomes an index of all places, each the shift before its own: the same copy."""
+    flow.picks = True
+    if scope.value(node).dtype != "int" or (flow.operations and not flow.whole):
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    if not scope.value(rolled.tensor).certain:
+        flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "branches-total")
+
+    def build(render: Renderer) -> str:
+        base, dim = render.template.use(rolled.tensor), render.template.use(rolled.dim)
+        # A dimension that is not there raises the same in `size` as in `roll`.
+        places = f"{torch_name(scope)}.arange({base}.size({dim}), device={base}.device)"
+        return f"{base}.index_select({dim}, ({places} - {render(node)}) % {base}.size({dim}))"
+
+    flow.rewrites.append((rolled.call, build))
 
 
 def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:

@@ -238,6 +238,33 @@ def window_of(node: ast.expr, scope: Scope) -> Window | None:
     return Window(item, dim, first, length) if base.is_tensor and base.certain else None
 
 
+@dataclass(frozen=True)
+class Rolled:
+    """A call that rolls a tensor along one dimension by as many places as the number says."""
+
+    call: ast.Call
+    tensor: ast.expr
+    dim: ast.expr
+
+
+def rolled_by(node: ast.expr, scope: Scope) -> Rolled | None:
+    """The call `x.roll(n, 1)` or `torch.roll(x, shifts=n, dims=1)` of which the number is the only shift."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or scope.callee(call) not in ("Tensor.roll", "torch.roll"):
+        return None
+    given = [*([call.func.value] if scope.callee(call) == "Tensor.roll" else []), *call.args]  # type: ignore[attr-defined]
+    named = dict(zip(_ROLL, given, strict=False)) | {k.arg: k.value for k in call.keywords}
+    if len(given) > len(_ROLL) or named.keys() != set(_ROLL) or named["shifts"] is not node:
+        return None
+    tensor, dim = named["input"], scope.value(named["dims"])
+    named_once = isinstance(tensor, ast.Name | ast.Attribute) and scope.value(tensor).is_tensor
+    return Rolled(call, tensor, named["dims"]) if named_once and dim.is_(Kind.STATIC) and dim.dtype == "int" else None
+
+
+_ROLL = ("input", "shifts", "dims")
+
+
 def in_log(node: ast.AST, scope: Scope) -> bool:
     """Whether an expression is a part of what is printed or logged."""
     for parent in scope.ancestors(node):

@@ -403,11 +403,14 @@ def _einsum_rank(equation: Value) -> int | None:
     return len(text.partition("->")[2].replace(" ", ""))
 
 
+_ASKED_FOR = frozenset({"arg", "arg_or_same", "arg_or_int64", "float", "numeric", "sum"})
+
+
 def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     """Class and id of the result's dtype."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
     given = keywords.get("dtype")
-    if None in keywords and (name == "to" or api.dtype in ("arg", "arg_or_same", "float", "numeric", "sum")):
+    if None in keywords and (name == "to" or api.dtype in _ASKED_FOR):
         return ("float" if api.dtype == "float" else None), None
     if given is None and name in ("to", "type") and len(args) > 1:
         given = next((v for v in args[1:] if v.ref is not None and torch_api.is_dtype(v.ref)), None)
@@ -461,6 +464,8 @@ def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
         return None, None
     if rule == "arg_or_same":
         return first.dtype, first.dtype_id
+    if rule == "arg_or_int64" and "out" not in keywords:
+        return "int", "int64"
     if rule == "promote":
         return pointwise_dtype(
             [first, *args[1:]],
