@@ -8,7 +8,8 @@
                                    y = torch.where(condition, y_then, y)
 
 A name that the branch gives a value, and that is read behind the `if` or by another branch, gets another name in the
-branch. What the branch writes in place must be memory that the branch itself has made, or becomes a selection.
+branch. What the branch writes in place must be memory that the branch itself has made, or becomes a selection; elements
+of a tensor that nothing else holds are written into a copy.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value, join_all, may_share
+from compilefix.analysis.values import Kind, Value, join_all, may_share, replace
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
 from compilefix.codemods.control_flow.branches import keeps_type
@@ -44,7 +45,7 @@ class _Arm:
     """A branch on its way: its test, None for `else`, its statements, and the code under which it is taken.
 
     names: what the names that it gives values are called in it. known: those that have a value there by now.
-    last: the last plain value that it gives each name.
+    last: the last plain value that it gives each name. copies: the names that stand for a copy of what was there.
     """
 
     test: ast.expr | None
@@ -53,11 +54,17 @@ class _Arm:
     names: dict[str, str] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
     last: dict[str, Given] = field(default_factory=dict)
+    copies: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def stored(self) -> list[str]:
         """The names that it gives values, in the order of the file."""
         return list(dict.fromkeys(n.id for n in _all(self.body) if isinstance(n, ast.Name) and _is_store(n)))
+
+    def changed(self) -> list[str]:
+        """The same, with the names of what it writes elements of."""
+        items = [n.value for n in _all(self.body) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+        return list(dict.fromkeys([*self.stored(), *(n.id for n in items if isinstance(n, ast.Name))]))
 
 
 def selected_arms(
@@ -141,7 +148,7 @@ def _name(arms: Sequence[_Arm], end: ast.stmt, flags: Sequence[str], scope: Scop
     results: dict[str, None] = {}
     for index, arm in enumerate(arms):
         word = "then" if index == 0 else "else" if arm.test is None else "elif"
-        for name in arm.stored():
+        for name in arm.changed():
             live = live_after(name, end, scope)
             if live:
                 results[name] = None
@@ -213,14 +220,25 @@ def _given(name: str, arm: _Arm, before: Value | None, scope: Scope) -> Given | 
     """What a branch leaves in a name: its last plain value, else one that stands for all that it may be."""
     if name not in arm.known:
         return None
-    if name in arm.last:
+    put = [scope.value(value) for memory, value in _put(arm.body) if memory == name]
+    if name in arm.last and not put:
         return arm.last[name]
     found = [scope.value(n) for n in _all(arm.body) if isinstance(n, ast.Name) and n.id == name and _is_store(n)]
     found += [before] if before is not None else []
     value = join_all(found)
+    value = replace(value, leaves=value.leaves.union(*(v.leaves for v in put)))
     made = ast.copy_location(ast.Name(arm.names.get(name, name), ast.Load()), arm.body[0])
     scope.facts.values[made] = value
     return Given(made, built=True)
+
+
+def _put(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """What is written into elements, with the names of the memory."""
+    for statement in _all(body):
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                    yield target.value.id, statement.value
 
 
 class _Writer:
@@ -324,6 +342,7 @@ class _Writer:
     def _target(self, target: ast.expr) -> str:
         if isinstance(target, ast.Name):
             self.arm.known.add(target.id)
+            self.arm.copies.discard(target.id)
             return self.arm.names.get(target.id, target.id)
         if isinstance(target, ast.Tuple | ast.List):
             parts = [self._target(part) for part in target.elts]
@@ -399,8 +418,24 @@ class _Writer:
         return selected_write(statement, self.node, self.arm.taken, self.scope, self.template, self.code)
 
     def _own(self, memory: ast.expr, target: ast.expr) -> None:
-        if not self._is_fresh(self.scope.value(memory)):
+        """Note what stands against writing into memory always, which may take a copy of it."""
+        arm, value = self.arm, self.scope.value(memory)
+        if self._is_fresh(value):
+            return
+        if not isinstance(memory, ast.Name) or memory.id not in arm.names or not value.is_tensor:
             raise _Stuck(f"`{snippet(target)} = ...` assigns to more than a local name")
+        if memory.id in arm.copies:
+            return
+        if memory.id in arm.known:
+            raise _Stuck(f"`{snippet(target)} = ...` writes into memory that the branch has not made")
+        if not value.certain:
+            reason = f"`{memory.id}` is not proved to be a tensor"
+            self.template.refuse([Obstacle(reason, "branches-total")])
+        statement = self.scope.statement(target)
+        self.template.refuse(becomes_new_tensor(memory.id, value, statement, self.node, self.scope.facts))
+        arm.lines.append(f"{arm.names[memory.id]} = {memory.id}.clone()")
+        arm.copies.add(memory.id)
+        arm.known.add(memory.id)
 
     def _is_fresh(self, value: Value) -> bool:
         """Whether the memory is one that the branch has made."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -97,18 +97,23 @@ def either(place: str, a: Value, b: Value) -> Value:
     return join(a, b, f"?{place}")
 
 
-def join_env(a: Env | None, b: Env | None, place: str) -> Env | None:
-    """What holds where two ways meet, at a place of its own; None for a way that does not get there."""
+def join_env(a: Env | None, b: Env | None, place: str, stored: Container[str]) -> Env | None:
+    """What holds where two ways meet, at a place of its own; None for a way that does not get there.
+
+    stored: the attributes that the function gives values, or writes into. Of others that are known on one way only, a
+    test has told more there than the class says: behind it they are what the class says.
+    """
     if a is None or b is None:
         return b if a is None else a
     result: Env = {}
     for name in {**a, **b}:
         if name in a and name in b:
             result[name] = a[name] if a[name] is b[name] else either(place, a[name], b[name])
-        else:
+        elif "." not in name:
             # Bound on one way only: reading it may raise, so nothing that rests on it is certain.
-            only = a[name] if name in a else b[name]
-            result[name] = replace(only, certain=False) if "." not in name else values.UNKNOWN
+            result[name] = replace(a[name] if name in a else b[name], certain=False)
+        elif name in stored:
+            result[name] = values.UNKNOWN
     return result
 
 

@@ -120,7 +120,7 @@ class Interpreter(Expressions):
         after_else = self.block(node.orelse, else_env)
         if after_then is not None and after_else is not None and not node.orelse:
             self._defaulted(node.test, after_then, after_else)
-        after = join_env(after_then, after_else, self.place(node))
+        after = join_env(after_then, after_else, self.place(node), self.stored)
         if after is not None and after_then is not None and after_else is not None:
             self._tell_apart(node, after, after_then)
         return after
@@ -177,13 +177,15 @@ class Interpreter(Expressions):
             self.next_turns.append([])
             end = self.block(node.body, inside)
             for turn, early in enumerate(self.next_turns.pop()):
-                end = join_env(end, early, f"{place}.next{turn}")
+                end = join_env(end, early, f"{place}.next{turn}", self.stored)
             merged = dict(state)
             if end is not None:
                 for name, value in end.items():
                     if name not in entry:
-                        # An attribute that the first turn finds as it was before.
-                        merged[name] = value.stripped() if "." not in name else values.UNKNOWN
+                        if "." not in name:
+                            merged[name] = value.stripped()
+                        elif name in self.stored:
+                            merged[name] = values.UNKNOWN  # the first turn finds it as it was before
                     elif entry[name] is not value:
                         merged[name] = either(place, state[name], value.stripped()) if state[name] != value else value
             if merged == state:
@@ -193,7 +195,7 @@ class Interpreter(Expressions):
         # `else` runs where no `break` ended the loop.
         result = self.block(node.orelse, dict(state)) if node.orelse else state
         for index, exit_env in enumerate(exits):
-            result = join_env(result, exit_env, f"{place}.exit{index}")
+            result = join_env(result, exit_env, f"{place}.exit{index}", self.stored)
         return result
 
     def _break(self, _node: ast.stmt, env: Env) -> Env | None:
@@ -231,7 +233,7 @@ class Interpreter(Expressions):
             state = left | dict.fromkeys(_touched(node.body), replace(values.UNKNOWN, certain=False))
             if handler.name:
                 state[handler.name] = values.UNKNOWN
-            result = join_env(result, self.block(handler.body, state), self.place(handler))
+            result = join_env(result, self.block(handler.body, state), self.place(handler), self.stored)
         if node.finalbody:
             end = self.block(node.finalbody, dict(result)) if result is not None else None
             # It also runs on the way out of an exception, from anywhere in what comes before.
@@ -287,7 +289,7 @@ class Interpreter(Expressions):
                     state[name] = values.UNKNOWN
             if case.guard is not None:
                 self.eval(case.guard, state)
-            result = join_env(result, self.block(case.body, state), self.place(case.pattern))
+            result = join_env(result, self.block(case.body, state), self.place(case.pattern), self.stored)
         return result
 
 

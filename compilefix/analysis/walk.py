@@ -44,6 +44,14 @@ class Walk(ABC):
         self.escaped: frozenset[str] = frozenset()
         self.reshaped: set[str] = set()
         self.unstable, self.locals = _bindings(function)
+        # The attributes of the object that the function gives values, and those that it was seen to write into.
+        self.stored = {
+            f"{self.self_name}.{node.attr}"
+            for node in function.of(ast.Attribute)
+            if not isinstance(node.ctx, ast.Load)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self.self_name
+        }
         self.walruses = frozenset(node.target.id for node in function.of(ast.NamedExpr))
 
     def _self_name(self) -> str | None:
@@ -140,6 +148,7 @@ class Walk(ABC):
             leaves = perhaps(leaves, self.grad_modes[-1])
         memory = memory_of(written)
         if key is not None and not leaves <= written.leaves:
+            self.stored.add(key)
             env[key] = replace(env.get(key, written), leaves=settled(written.leaves | leaves))
         for name, value in env.items():
             if name != key and may_share(memory_of(value), memory):

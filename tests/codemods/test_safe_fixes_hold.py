@@ -288,6 +288,22 @@ def test_zeros_in_the_place_of_none_are_named(write: str) -> None:
     assert [f.fix is None or "gradient-zeros" in f.fix.assumptions for f in found] == [True]
 
 
+def test_zeros_are_named_for_what_is_put_into_an_element() -> None:
+    text = (
+        HEAD
+        + """    def forward(self, x: torch.FloatTensor):
+        if (x > 0).all():
+            k = torch.zeros(3)
+            k[1] = self.p
+        else:
+            k = torch.zeros(3)
+        return k
+"""
+    )
+    found = [f for f in rewritten(Path("/nowhere/program.py"), text, None).findings if f.code == "CF101"]
+    assert [f.fix is not None and "gradient-zeros" in f.fix.assumptions for f in found] == [True]
+
+
 @pytest.mark.parametrize("text", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_functions(text: str) -> None:
     assert not _differ("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" + text)
