@@ -22,7 +22,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "result need not require a gradient because of it."
     ),
     "no-aliasing": "Nobody writes into the result in place and expects another tensor to change with it.",
-    "number-to-tensor": "What was a Python number may be a tensor without dimensions where it is used.",
+    "number-to-tensor": (
+        "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "
+        "number is computed with as a float."
+    ),
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
     "math-errors": "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf.",
     "log-late": (

@@ -27,8 +27,8 @@ which computes it in the graph each time; or a buffer made in `__init__`, or a r
 
 ## Fix safety
 The value is computed at each read: that is the same where what it is made of does not change after the first read, and
-nobody writes into the value (`computed-again`). Refused where computing it draws random numbers, writes or prints, and
-where something stores or deletes the attribute, or the class stands in another file.
+nobody writes into the value (`computed-again`). Refused where computing it draws random numbers, writes or prints, or
+may do so as far as is known, and where something stores or deletes the attribute, or the class stands in another file.
 
 Graph breaks: GB0142. torch: all supported versions.
 """
@@ -95,6 +95,8 @@ def _refused(method: Function, scope: Scope) -> str | None:
     for effect in (effects.random, effects.mutates, effects.host):
         if effect is not None:
             return f"computing it has an effect: {effect}"
+    if effects.unknown is not None:
+        return f"computing it may have an effect: {effects.unknown}"
     if method.module is not scope.function.module:
         return "its class stands in another file"
     if scope.legality.stores_attribute(name):
@@ -105,4 +107,11 @@ def _refused(method: Function, scope: Scope) -> str | None:
 def _plain(method: Function, scope: Scope) -> Edit | None:
     """The decorator of a plain property in place of the other."""
     decorators = method.node.decorator_list
-    return scope.edit(decorators[0], "property") if len(decorators) == 1 else None
+    return scope.edit(decorators[0], "property") if len(decorators) == 1 and _means_builtin(method) else None
+
+
+def _means_builtin(method: Function) -> bool:
+    """Whether `property` is Python's where the method stands."""
+    module, cls = method.module, method.cls
+    own = {"property"} & {*module.imports, *module.functions, *module.classes, *module.assigns}
+    return not own and (cls is None or "property" not in cls.methods)

@@ -40,8 +40,8 @@ whether it is there, and it may move and be cast with the module as buffers are.
 attribute back to None. A module that is made on the meta device has to fill its buffers again.
 
 Declined where the value hangs on an argument of the function (then the compiled code is right to look again), where it
-is made of something else than constants and attributes that `__init__` has set before, and where `__init__` does not
-set the attribute to None.
+is made of something else than constants and attributes that `__init__` has set before, for good and in any case, where
+it hangs on what is trained, and where `__init__` does not set the attribute to None, or something else sets it.
 
 Graph breaks: none (a recompile). torch: all supported versions.
 """
@@ -130,9 +130,12 @@ def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
     empty = [s for s in init.node.body if _sets_none(s, name, init)]
     if len(empty) != 1:
         return "`__init__` does not set it to None in a place of its own"
-    obstacle = _made_of(assignment.value, empty[0], init, scope) or _assigned_elsewhere(name, cls, (node, init.node))
+    obstacle = _other_owner(name, cls, (node, empty[0]), scope) or _made_of(assignment.value, empty[0], init, scope)
     if obstacle is not None:
         return obstacle
+    read = [scope.value(node) for node in ast.walk(assignment.value) if isinstance(node, ast.Attribute)]
+    if scope.value(assignment.value).leaves and any(value.is_tensor and value.leaves for value in read):
+        return "the value hangs on what is trained"
     text = scope.file.segment(assignment.value).replace("{", "{{").replace("}", "}}")
     owner = _self(init)
     inner = _scope_of(init, scope)
@@ -156,40 +159,89 @@ def _sets_none(statement: ast.stmt, name: str, init: Function) -> bool:
 
 def _made_of(value: ast.expr, place: ast.stmt, init: Function, scope: Scope) -> str | None:
     """Something in the value that is not there, or not the same, at the place in `__init__`."""
-    before = {
-        attribute
-        for statement in init.node.body[: init.node.body.index(place)]
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and (attribute := _attribute(node, init))
-    }
     started = init.node.body[: init.node.body.index(place)]
+    before = {name for statement in started for name in _surely_set(statement, init)}
     if not any(
         "super().__init__(" in scope.file.segment(s) or "Module.__init__(" in scope.file.segment(s) for s in started
     ):
         return "`__init__` sets it before the module is one"
     if _self(init) != _self(scope.function):
         return "`__init__` calls `self` by another name"
+    own = {a.arg for a in ast.walk(init.node.args) if isinstance(a, ast.arg)}
+    own |= {n.id for n in init.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
     for node in ast.walk(value):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             parent = scope.parents.get(node)
             if node.id == _self(scope.function):
                 if not isinstance(parent, ast.Attribute) or parent.attr not in before:
                     return f"`{snippet(parent or node)}` is not set before in `__init__`"
-            elif node.id not in scope.function.module.imports:
+                if _set_later(parent.attr, started, init, scope):
+                    return f"`{snippet(parent)}` is set again later"
+            elif node.id not in scope.function.module.imports or node.id in own:
                 return f"the value hangs on `{node.id}`"
         elif isinstance(node, ast.keyword) and node.arg in ("dtype", "device", "requires_grad"):
             return f"`{node.arg}` is given, which a buffer has from the module"
     return None
 
 
-def _assigned_elsewhere(name: str, cls: Class, allowed: tuple[ast.AST, ...]) -> str | None:
-    """Another place of the class that stores the attribute, or looks whether it is there."""
+def _surely_set(statement: ast.stmt, init: Function) -> set[str]:
+    """The attributes of `self` that a statement stores whichever way it goes."""
+    if isinstance(statement, ast.If):
+        ways = [{n for part in way for n in _surely_set(part, init)} for way in (statement.body, statement.orelse)]
+        return ways[0] & ways[1]
+    if isinstance(statement, ast.With):
+        return {name for part in statement.body for name in _surely_set(part, init)}
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return set()
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    stored = [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Attribute)]
+    return {name for node in stored if isinstance(node.ctx, ast.Store) and (name := _attribute(node, init))}
+
+
+def _set_later(name: str, started: list[ast.stmt], init: Function, scope: Scope) -> bool:
+    """Whether a method stores an attribute, also of a class that the project makes of this one."""
+    known = {id(part) for statement in started for part in ast.walk(statement)}
+    methods = [m for cls in _family(init, scope) for m in cls.methods.values()]
+    return any(
+        node.attr == name and not isinstance(node.ctx, ast.Load) and id(node) not in known
+        for method in methods
+        for node in method.of(ast.Attribute)
+    )
+
+
+def _other_owner(name: str, cls: Class, allowed: tuple[ast.AST, ...], scope: Scope) -> str | None:
+    """Another place that gives the attribute a value, in the class, those that it is made of and those made of it."""
     known = {id(part) for place in allowed for part in ast.walk(place)}
-    for method in cls.methods.values():
-        for node in method.of(ast.Attribute):
-            if node.attr == name and isinstance(node.ctx, ast.Store) and id(node) not in known:
-                return f"`{method.qualname}` stores `self.{name}` too"
+    if name.startswith("__"):
+        return "its name is the class's own"
+    init = cls.methods["__init__"]
+    for owner in _family(init, scope):
+        if _in_body(name, owner):
+            return f"`{owner.node.name}` has `{name}` of its own"
+        for method in owner.methods.values():
+            for node in method.of(ast.Attribute):
+                if node.attr == name and not isinstance(node.ctx, ast.Load) and id(node) not in known:
+                    return f"`{method.qualname}` stores `self.{name}` too"
     return None
+
+
+def _family(init: Function, scope: Scope) -> list[Class]:
+    """The class of `__init__`, the project's classes that it is made of, and those that are made of it."""
+    project = scope.legality.inference.project
+    cls = init.cls
+    assert cls is not None
+    above = [base for base in project.ancestors(cls) if isinstance(base, Class)]
+    likely = (project.modules[name] for name in project.modules.mentioning(cls.node.name))
+    below = [one for module in likely for one in module.classes.values() if cls in project.ancestors(one)]
+    return list({id(one): one for one in (cls, *above, *below)}.values())
+
+
+def _in_body(name: str, cls: Class) -> bool:
+    """Whether a class itself binds a name, so that its instances have it before anything is stored."""
+    if name in cls.methods:
+        return True
+    stored = (n for s in cls.node.body if isinstance(s, ast.Assign | ast.AnnAssign) and s.value for n in ast.walk(s))
+    return any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in stored)
 
 
 def _attribute(node: ast.expr, function: Function) -> str | None:

@@ -26,9 +26,10 @@ from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.fixing.always_run import without_new_breaks
+from compilefix.fixing.surroundings import Surroundings
 from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
-from compilefix.source.index import NOTHING_USED, Project, Used
+from compilefix.source.index import NOTHING_USED, Module, Project, Used
 
 UNIT_CHARACTERS = 4_000_000
 """How much source a unit holds: some two hundred files.
@@ -196,6 +197,7 @@ class _Judge:
         self._hint_words = HintWords(rules)
         self._logging = logging
         self._too_deep: list[SourceError] = []
+        self._around: tuple[Module, Surroundings] | None = None
 
     @property
     def errors(self) -> tuple[SourceError, ...]:
@@ -207,10 +209,20 @@ class _Judge:
         """The findings in one function."""
         path, qualname, line = key = function_key(compiled.function)
         try:
-            return Reached(key, compiled.reached_by, without_new_breaks(tuple(self._findings(compiled, path))))
+            found = tuple(self._findings(compiled, path))
+            if any(finding.fix is not None for finding in found):
+                around = self._surroundings(compiled.function.module)
+                found = without_new_breaks([around.judged(finding) for finding in found])
+            return Reached(key, compiled.reached_by, found)
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
             return Reached(key, compiled.reached_by, ())
+
+    def _surroundings(self, module: Module) -> Surroundings:
+        # Functions come module by module.
+        if self._around is None or self._around[0] is not module:
+            self._around = module, Surroundings(module)
+        return self._around[1]
 
     def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
         node, module = compiled.function.node, compiled.function.module

@@ -1,0 +1,219 @@
+"""What stands round a fix that its rule does not ask for: names that mean something else, functions inside, full lines.
+
+A rule names modules and builtins in the code that it writes, knows the uses of a name in the function itself, and
+tells by lines what comes first. Where one of these does not hold the fix is declined, whatever the rule.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+
+from compilefix.codemods.finding import Edit, Finding, Fix, Span
+from compilefix.codemods.rule import span_of
+from compilefix.source.index import Module
+
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
+_USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
+_BUILTINS = frozenset(dir(builtins))
+# Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
+_WRITTEN = frozenset({"torch", "numpy"})
+# These keep each statement in its place.
+_IN_PLACE = "CF3"
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class Surroundings:
+    """What the fixes in one module have round them."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._walked: dict[ast.stmt, list[ast.AST]] = {}
+
+    def judged(self, finding: Finding) -> Finding:
+        """The finding, declined where its fix does not fit to what stands round it."""
+        fix = finding.fix
+        if fix is None:
+            return finding
+        reason = self._hidden(fix) or self._lost(fix)
+        if reason is None and not finding.code.startswith(_IN_PLACE):
+            reason = self._crowded(fix)
+        return finding if reason is None else replace(finding, fix=None, declined=reason)
+
+    def _hidden(self, fix: Fix) -> str | None:
+        """A module or builtin that the new code means, and whose name stands for something else there."""
+        there = {pair for node in self._module.tree.body for pair in _imported(node)}
+        added = {_bound_by(statement) for statement in fix.imports}
+        modules = added | {name for name, target in there if target.partition(".")[0] in _WRITTEN}
+        # A module that is imported and rebound (`torch = None` where it is missing) is as the program has it.
+        everywhere = self._rebound - ({name for name, _ in there} - added)
+        for edit in fix.edits:
+            found = _USED.findall(_PLACEHOLDER.sub(" ", edit.template))
+            used = {name for name, follows in found if name in modules or (name in _BUILTINS and follows == "(")}
+            if hidden := used and used & (everywhere | self._local(edit, there)):
+                return f"`{min(hidden)}`, which the new code needs, stands for something else here"
+        return None
+
+    def _lost(self, fix: Fix) -> str | None:
+        """A value that the new code no longer gives a name, and that a function inside reads."""
+        for edit in fix.edits:
+            if not edit.statement or edit.inserts:
+                continue
+            read = _read_inside(self._nodes(edit), edit)
+            stored = self._stored_in(edit, edit.target) if read else set()
+            kept = {name for _, part in edit.parts for name in self._stored_in(edit, part)}
+            for name in sorted(stored - kept):
+                if name in read and not re.search(rf"\b{name}\b", edit.template):
+                    return f"a function inside reads `{name}`"
+        return None
+
+    def _crowded(self, fix: Fix) -> str | None:
+        """A line whose statements are about the same as the fix: which of them comes first is not looked at."""
+        for group in self._groups:
+            given = {name for one in group for name in _given(one)}
+            read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in group]
+            shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
+            for edit in fix.edits:
+                spans = (edit.target, *(part for _, part in edit.parts))
+                about = {name.id for span in spans for name in self._names_at(edit, span)}
+                if about & shared - self._module.imports.keys():
+                    return f"line {group[-1].lineno} holds several statements"
+        return None
+
+    def _nodes(self, edit: Edit) -> list[ast.AST]:
+        """The nodes of the outermost function round an edit, or of the statement of a class or file that it is."""
+        body, line = self._module.tree.body, edit.target.line
+        while True:
+            around = next((node for node in body if _first_line(node) <= line <= (node.end_lineno or 0)), None)
+            if not isinstance(around, ast.ClassDef):
+                break
+            body = around.body
+        if around is None:
+            return []
+        if around not in self._walked:
+            self._walked[around] = list(ast.walk(around))
+        return self._walked[around]
+
+    def _names_at(self, edit: Edit, span: Span) -> Iterator[ast.Name]:
+        for node in self._nodes(edit):
+            if not isinstance(node, ast.Name) or not span.line <= node.lineno <= span.end_line:
+                continue
+            if span.holds(span_of(node, self._module.lines)):
+                yield node
+
+    def _stored_in(self, edit: Edit, span: Span) -> set[str]:
+        return {name.id for name in self._names_at(edit, span) if isinstance(name.ctx, ast.Store)}
+
+    @cached_property
+    def _groups(self) -> list[list[ast.stmt]]:
+        """Statements of one block, of which each begins on the line where the one before it ends."""
+        found: list[list[ast.stmt]] = []
+        for node in ast.walk(self._module.tree) if ";" in self._module.file.text else ():
+            for field in ("body", "orelse", "finalbody") if isinstance(node, ast.stmt | ast.ExceptHandler) else ():
+                for one, two in pairwise(getattr(node, field, None) or []):
+                    if one.end_lineno == two.lineno:
+                        if found and found[-1][-1] is one:
+                            found[-1].append(two)
+                        else:
+                            found.append([one, two])
+        return found
+
+    @cached_property
+    def _rebound(self) -> set[str]:
+        """The names that the module itself gives a value otherwise than by an import, and those that functions may."""
+        tree = self._module.tree
+        body = [part for node in tree.body for part in (node.body if isinstance(node, ast.Try) else [node])]
+        has_global = re.search(r"\bglobal\b", self._module.file.text) is not None
+        declared = (n for n in (ast.walk(tree) if has_global else ()) if isinstance(n, ast.Global))
+        return {name for node in body for name in _stored(node)} | {name for node in declared for name in node.names}
+
+    def _local(self, edit: Edit, there: set[tuple[str, str]]) -> set[str]:
+        """The names that a function or comprehension around an edit gives a value."""
+        found: set[str] = set()
+        for node in self._nodes(edit):
+            if not isinstance(node, _FUNCTIONS | _COMPREHENSIONS) or not _holds(node, edit):
+                continue
+            if isinstance(node, _FUNCTIONS):
+                found |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+                body = node.body if isinstance(node.body, list) else [node.body]
+                own = [part for statement in body for part in _own(statement)]
+                shared = {name for part in own if isinstance(part, ast.Global | ast.Nonlocal) for name in part.names}
+                found |= {name for statement in body for name in _stored(statement)} - shared
+                pairs = (pair for part in own for pair in _imported(part))
+                found |= {name for name, target in pairs if (name, target) not in there and name != target}
+            else:
+                found |= {n.id for one in node.generators for n in ast.walk(one.target) if isinstance(n, ast.Name)}
+        return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _read_inside(nodes: Iterable[ast.AST], edit: Edit) -> set[str]:
+    """The names that functions read in which an edit does not stand."""
+    functions = (node for node in nodes if isinstance(node, _FUNCTIONS) and not _holds(node, edit))
+    loads = (part for node in functions for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {name.id for name in loads if isinstance(name.ctx, ast.Load)}
+
+
+def _holds(node: ast.expr | ast.stmt, edit: Edit) -> bool:
+    return node.lineno <= edit.target.line <= edit.target.end_line <= (node.end_lineno or 0)
+
+
+def _bound_by(statement: str) -> str:
+    """The name that an import gives a value: `prod` for `from math import prod`."""
+    return statement.split()[-1].partition(".")[0]
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name, f"{node.module or ''}.{alias.name}"
+
+
+def _given(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value, or into whose memory or items it may write."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        written = isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        if written or (isinstance(node, ast.Call) and not _plain(node)):
+            yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+def _plain(call: ast.Call) -> bool:
+    """Whether a call is written like one that computes: a method that does not end with an underscore."""
+    told = {keyword.arg for keyword in call.keywords}
+    return isinstance(call.func, ast.Attribute) and call.func.attr[-1] != "_" and not told & {"out", "inplace", None}
+
+
+def _stored(statement: ast.AST) -> Iterator[str]:
+    for node in _own(statement):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+            yield node.name or "_"
+
+
+def _own(node: ast.AST) -> Iterable[ast.AST]:
+    """The nodes of a scope itself: of a function or class inside, only the definition."""
+    yield node
+    if isinstance(node, _COMPREHENSIONS):
+        # A walrus in a comprehension stores in the function around it.
+        yield from (inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+    elif not isinstance(node, _FUNCTIONS | ast.ClassDef):
+        for child in ast.iter_child_nodes(node):
+            yield from _own(child)
