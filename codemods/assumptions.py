@@ -105,5 +105,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "New tensors are made on the default device as it was set: it has no number that they do not show (`cpu:0`), "
         "and no default tensor type of another device is set."
     ),
-    "static-shape-values": "A value computed from shapes is used like a Python integer and not as an ndarray.",
+    "static-shape-values": (
+        "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "
+        "is such an integer, or a sequence of them."
+    ),
 }

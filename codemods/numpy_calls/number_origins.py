@@ -10,6 +10,13 @@ from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS, Function
 from compilefix.codemods.rule import Scope
 
 Origin = Literal["size", "constant", "assumed"]
+_OF_ARRAYS = frozenset(
+    {
+        *("all", "any", "astype", "cpu", "detach", "dtype", "flatten", "max", "mean", "min", "ndim", "numpy", "ravel"),
+        *("reshape", "shape", "squeeze", "std", "sum", "tobytes", "transpose", "view"),
+    }
+)
+"""What arrays and tensors have, and numbers, shapes and lists have not."""
 
 
 def function_of(node: ast.AST, scope: Scope) -> Function | None:
@@ -65,7 +72,7 @@ def origin_of(node: ast.expr, scope: Scope) -> Origin | None:
         return "size"
     if (value.is_(Kind.STATIC) and value.dtype in ("bool", "int", "float")) or value.ref in ("numpy.pi", "math.pi"):
         return "constant"
-    if value.is_unknown and isinstance(node, ast.Attribute | ast.Name):
+    if value.is_unknown and isinstance(node, ast.Attribute | ast.Name) and not is_used_as_array(node, scope):
         return "assumed"
     return None
 
@@ -91,7 +98,42 @@ def sequence_origin(node: ast.expr, scope: Scope) -> Origin | None:
         if value.element.is_(Kind.SIZE):
             return "size"
         return "constant" if value.element.is_(Kind.STATIC) and value.element.dtype == "int" else None
-    return "assumed" if value.is_unknown and isinstance(node, ast.Attribute | ast.Name) else None
+    if value.is_unknown and isinstance(node, ast.Attribute | ast.Name) and not is_used_as_array(node, scope):
+        return "assumed"
+    return None
+
+
+def is_used_as_array(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether the function treats a name or attribute of unknown value as an array, and not as a number or a shape.
+
+    It asks it for what only arrays have (`label.astype`), or gives the name what is no sequence of numbers (`a > 0.5`).
+    """
+    text = ast.unparse(node)
+    if text in seen:
+        return False
+    if any(
+        n.attr in _OF_ARRAYS and isinstance(n.value, ast.Name | ast.Attribute) and ast.unparse(n.value) == text
+        for n in scope.of(ast.Attribute)
+    ):
+        return True
+    return isinstance(node, ast.Name) and any(
+        _makes_array(assigned.value, scope, seen | {text})
+        for assigned in scope.of(ast.Assign)
+        for target in assigned.targets
+        if isinstance(target, ast.Name) and target.id == node.id
+    )
+
+
+def _makes_array(node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
+    """Whether an expression of unknown value shows that it gives an array, by how it is made."""
+    if isinstance(node, ast.IfExp):
+        return any(_makes_array(side, scope, seen) for side in (node.body, node.orelse))
+    if isinstance(node, ast.BinOp | ast.Compare):
+        operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, *node.comparators)
+        return any(_makes_array(operand, scope, seen) for operand in operands)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS:
+        return True
+    return isinstance(node, ast.Name | ast.Attribute) and is_used_as_array(node, scope, seen)
 
 
 def is_integral(node: ast.Call, function: Function, scope: Scope) -> bool:

@@ -17,6 +17,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.leaves import are_same, leaf_of, settled
+from compilefix.analysis.presence import absences
 from compilefix.analysis.regions import (
     Checkpoints,
     CompileSite,
@@ -115,6 +116,8 @@ class Legality:
                 yield Obstacle(f"a branch calls what cannot be judged: {effects.unknown}", "branches-total")
             for doubt in self.totality.doubts(node, facts):
                 yield Obstacle(doubt, "branches-total")
+            for absence in absences(node, facts, self.inference):
+                yield Obstacle(f"a branch counts on the test: {absence}")
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""
