@@ -153,7 +153,8 @@ class Legality:
         `finite` are sides that are written so that their derivative is finite where they are not taken.
         """
         first, second = values
-        if first.dtype in ("bool", "int"):
+        # Beside a tensor a Python integer says nothing of the dtype: `0 if nothing else total / count` is floating.
+        if (first if first.may_be(Kind.TENSOR) else second).dtype in ("bool", "int"):
             return
         if not are_same(first.leaves, second.leaves):
             only = settled(first.leaves) ^ settled(second.leaves)

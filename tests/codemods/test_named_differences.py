@@ -292,6 +292,15 @@ CASES = {
         """,
         "[(torch.ones(3),)]",
     ),
+    "nothing instead of a mean": (
+        "CF102",
+        "x: torch.Tensor, near: torch.Tensor",
+        """
+        total = (x * self.p * near).sum()
+        return 0 if near.sum() == 0 else total / near.sum()
+        """,
+        "[(torch.ones(2), torch.zeros(2)), (torch.ones(2), torch.ones(2))]",
+    ),
 }
 DECLINED = {
     "minus zero among different values",
@@ -310,6 +319,7 @@ NAMED = {
     "an integer of numpy": "static-shape-values",
     "a pad of a missing dimension": "enough-dimensions",
     "a chain of numbers": "number-to-tensor",
+    "nothing instead of a mean": "gradient-zeros",
 }
 
 
