@@ -109,6 +109,9 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
         if code is not None and template.broken is None:
             return code
         template.reset()
+    if any(obstacle.assumption is None for obstacle in guard):
+        template.refuse(guard)  # what fails where the mask is empty fails in any order
+        return None
     code = _step_by_step(node, links, scope, template)
     if code is None or template.broken is not None:
         template.reset()

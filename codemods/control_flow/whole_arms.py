@@ -227,7 +227,8 @@ def _given(name: str, arm: _Arm, before: Value | None, scope: Scope) -> Given | 
     found += [before] if before is not None else []
     value = join_all(found)
     value = replace(value, leaves=value.leaves.union(*(v.leaves for v in put)))
-    made = ast.copy_location(ast.Name(arm.names.get(name, name), ast.Load()), arm.body[0])
+    shown = name if name in arm.copies else arm.names.get(name, name)  # through a copy any gradient flows as it is
+    made = ast.copy_location(ast.Name(shown, ast.Load()), arm.body[0])
     scope.facts.values[made] = value
     return Given(made, built=True)
 
