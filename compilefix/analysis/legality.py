@@ -125,6 +125,10 @@ class Legality:
             if not side.may_be(Kind.TENSOR):
                 yield from _number_beside(side, other)
                 return
+        for side in (then, orelse):
+            if Kind.TENSOR not in side.kinds and side.kinds & _OTHERS:
+                yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
+                return
         if not (then.is_tensor and orelse.is_tensor):
             yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
             return
@@ -563,6 +567,8 @@ def _atoms(node: ast.expr) -> Iterator[ast.expr]:
             yield from _atoms(child.value)
 
 
+_OTHERS = frozenset({Kind.CONTAINER, Kind.CALLABLE, Kind.OBJECT, Kind.NDARRAY})
+"""With one of these among the kinds of a value, and no tensor, it is none in some runs."""
 _NUMBERS = frozenset({"p", "training", "inplace", "dim", "keepdim", "eps"})
 """Keywords of torch that take Python numbers and flags, no tensors that a graph computes."""
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
