@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -75,12 +75,12 @@ class Surroundings:
 
     def _crowded(self, fix: Fix) -> str | None:
         """A line whose statements are about the same as the fix: which of them comes first is not looked at."""
-        for group in self._groups:
-            given = {name for one in group for name in _given(one)}
-            read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in group]
-            shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
-            for edit in fix.edits:
-                spans = (edit.target, *(part for _, part in edit.parts))
+        for edit in fix.edits:
+            spans = (edit.target, *(part for _, part in edit.parts))
+            for group in self._groups(edit):
+                given = {name for one in group for name in _given(one)}
+                read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in group]
+                shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
                 about = {name.id for span in spans for name in self._names_at(edit, span)}
                 if about & shared - self._module.imports.keys():
                     return f"line {group[-1].lineno} holds several statements"
@@ -110,11 +110,12 @@ class Surroundings:
     def _stored_in(self, edit: Edit, span: Span) -> set[str]:
         return {name.id for name in self._names_at(edit, span) if isinstance(name.ctx, ast.Store)}
 
-    @cached_property
-    def _groups(self) -> list[list[ast.stmt]]:
-        """Statements of one block, of which each begins on the line where the one before it ends."""
+    def _groups(self, edit: Edit) -> list[list[ast.stmt]]:
+        """Statements of one block round an edit, of which each begins on the line where the one before it ends."""
+        nodes = self._nodes(edit)
+        lines = [line for node in nodes[:1] if isinstance(node, ast.stmt) for line in self._lines(node)]
         found: list[list[ast.stmt]] = []
-        for node in ast.walk(self._module.tree) if ";" in self._module.file.text else ():
+        for node in nodes if any(";" in line for line in lines) else ():
             for field in ("body", "orelse", "finalbody") if isinstance(node, ast.stmt | ast.ExceptHandler) else ():
                 for one, two in pairwise(getattr(node, field, None) or []):
                     if one.end_lineno == two.lineno:
@@ -123,6 +124,9 @@ class Surroundings:
                         else:
                             found.append([one, two])
         return found
+
+    def _lines(self, node: ast.stmt) -> Sequence[str]:
+        return self._module.lines[node.lineno - 1 : node.end_lineno]
 
     @cached_property
     def _rebound(self) -> set[str]:

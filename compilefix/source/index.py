@@ -27,6 +27,8 @@ _BOUND = (
 
 # Assignments to attributes as they stand in a text. Patterns that begin with plain text are ten times as fast.
 _STORED = re.compile(r"\.(\w+)(?= *=(?!=)|, [^=\n#()]* =(?!=))")
+_CLASS = re.compile(r"class (\w+)")
+_WORD = re.compile(r"\w+")
 _SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
 
 
@@ -342,6 +344,7 @@ class Modules(Mapping[str, Module]):
         self._places: dict[str, tuple[str, ...]] = {}
         self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
         self._set_in: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._known: dict[str, frozenset[str]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
         self._given: dict[tuple[str, str], str | None] = {}
@@ -431,10 +434,11 @@ class Modules(Mapping[str, Module]):
         """
         asked = attribute, cls, module
         if asked not in self._set_in:
-            words = cls, module.rpartition(".")[2]
-            names = self._setters.get(attribute, ())
+            words = {cls, module.rpartition(".")[2]}
             self._set_in[asked] = tuple(
-                name for name in names if name == module or any(word in self.files[name].text for word in words)
+                name
+                for name in self._setters.get(attribute, ())
+                if name == module or not words.isdisjoint(self._words(name))
             )
         return self._set_in[asked]
 
@@ -448,6 +452,19 @@ class Modules(Mapping[str, Module]):
             for stored in (*others, *_SET.finditer(text)):
                 found.setdefault(stored[1], {})[name] = None
         return {attribute: tuple(names) for attribute, names in found.items()}
+
+    def _words(self, name: str) -> frozenset[str]:
+        """The names of classes and modules of the project that stand in the text of a module."""
+        if name not in self._known:
+            # To search for each class in each text would take longer.
+            self._known[name] = frozenset(self._names.intersection(_WORD.findall(self.files[name].text)))
+        return self._known[name]
+
+    @cached_property
+    def _names(self) -> set[str]:
+        """The names of all classes and modules, without what they stand in."""
+        names = {name.rpartition(".")[2] for name in self.files}
+        return names.union(*(_CLASS.findall(file.text) for file in self.files.values()))
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""
