@@ -28,15 +28,16 @@ class Arm:
 
 @dataclass(frozen=True)
 class Link:
-    """A link of an `if` chain: the `if` or `elif`, None for `else`, and what is left of its block."""
+    """A link of an `if` chain: the `if` or `elif`, None for `else`, and what is left of its block, and of its test."""
 
     node: ast.If | None
     body: Sequence[ast.stmt]
+    part: ast.expr | None = None
 
     @property
     def test(self) -> ast.expr | None:
         """What decides; None for `else`."""
-        return None if self.node is None else self.node.test
+        return self.part or (None if self.node is None else self.node.test)
 
 
 def chain_of(node: ast.If) -> list[ast.If]:

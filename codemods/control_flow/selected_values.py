@@ -34,6 +34,7 @@ def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> 
     Raises:
         Refused: what a branch prints or raises cannot be carried out later.
     """
+    links = _with_fixed_apart(links, scope)
     first = next(i for i, link in enumerate(links) if link.test is not None and is_tensor_test(link.test, scope))
     node = links[first].node
     assert node is not None
@@ -61,6 +62,37 @@ def selected_values(links: Sequence[Link], scope: Scope, template: Template) -> 
     return "\n".join([first_line, *(f"    {line}" for line in head), *own[1:], *(f"    {line}" for line in behind)])
 
 
+def _with_fixed_apart(links: Sequence[Link], scope: Scope) -> Sequence[Link]:
+    """`if fixed or t: x = layer(x)` as two links: where it is fixed that the layer runs, nothing is selected.
+
+    What a layer gives may have another shape or dtype than what it is given.
+    """
+    test, node, body = links[0].test, links[0].node, links[0].body
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or) or len(body) > _FEW:
+        return links
+    count = next((i for i, value in enumerate(test.values) if is_tensor_test(value, scope)), 0)
+    calls = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Call)]
+    if (
+        not count
+        or all(_is_operation(scope.callee(call) or "") for call in calls)
+        or not all(isinstance(s, ast.Assign | ast.AugAssign) for s in body)
+    ):
+        return links
+    parts = (test.values[:count], test.values[count:])
+    apart = [v[0] if len(v) == 1 else ast.copy_location(ast.BoolOp(test.op, v), test) for v in parts]
+    return [*(Link(node, body, part) for part in apart), *links[1:]]
+
+
+_FEW = 2
+
+
+def _is_operation(name: str) -> bool:
+    """Whether a call is one of torch's functions, and no layer."""
+    return name.startswith(("torch.", "Tensor.")) and not (
+        name.startswith("torch.nn.") and not name.startswith("torch.nn.functional.")
+    )
+
+
 def _of_links(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> str | None:
     """What is left of a chain when some of what its branches do is done elsewhere."""
     if not any(not isinstance(statement, ast.Pass) for link in links for statement in link.body):
@@ -79,9 +111,15 @@ def _fixed_links(links: Sequence[Link], template: Template) -> list[str]:
     lines: list[str] = []
     for index, link in enumerate(links):
         word = "elif" if index else "if"
-        lines.append("else:" if link.test is None else f"{word} {template.use(link.test)}:")
+        lines.append("else:" if link.test is None else f"{word} {_code_of_fixed(link.test, template)}:")
         lines += [f"    {template.use(statement)}" for statement in link.body] or ["    pass"]
     return lines
+
+
+def _code_of_fixed(test: ast.expr, template: Template) -> str:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return " or ".join(template.use(value, operand=not isinstance(value, ast.Compare)) for value in test.values)
+    return template.use(test)
 
 
 def _joined(fixed: Sequence[ast.expr], template: Template) -> str:
