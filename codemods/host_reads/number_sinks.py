@@ -251,9 +251,12 @@ def rolled_by(node: ast.expr, scope: Scope) -> Rolled | None:
     """The call `x.roll(n, 1)` or `torch.roll(x, shifts=n, dims=1)` of which the number is the only shift."""
     parent = scope.parents.get(node)
     call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call) or scope.callee(call) not in ("Tensor.roll", "torch.roll"):
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None  # a method under a name of its own
+    name = scope.callee(call)
+    if name not in ("Tensor.roll", "torch.roll"):
         return None
-    given = [*([call.func.value] if scope.callee(call) == "Tensor.roll" else []), *call.args]  # type: ignore[attr-defined]
+    given = [*([call.func.value] if name == "Tensor.roll" else []), *call.args]
     named = dict(zip(_ROLL, given, strict=False)) | {k.arg: k.value for k in call.keywords}
     if len(given) > len(_ROLL) or named.keys() != set(_ROLL) or named["shifts"] is not node:
         return None
