@@ -505,6 +505,7 @@ def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> No
     """A slice of fixed length becomes an index of that many places, and what it picks a copy."""
     item = window.item
     _as_index(node, item, scope, flow)
+    _computed_again(item.value, scope, flow)
     flow.refuse(
         f"`{snippet(item)}` is cut off at the end, or counts from it, where the rewritten code raises or goes round",
         "index-in-range",
@@ -528,6 +529,7 @@ def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
     flow.picks = True
     if scope.value(node).dtype != "int" or (flow.operations and not flow.whole):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+    _computed_again(rolled.tensor, scope, flow)
     if not scope.value(rolled.tensor).certain:
         flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "branches-total")
 
@@ -538,6 +540,12 @@ def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
         return f"{base}.index_select({dim}, ({places} - {render(node)}) % {base}.size({dim}))"
 
     flow.rewrites.append((rolled.call, build))
+
+
+def _computed_again(node: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Note what stands against reading a tensor several times: an attribute may be a property that draws."""
+    for obstacle in scope.legality.computed_again(node, scope.facts):
+        flow.refuse(obstacle.reason, obstacle.assumption)
 
 
 def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
