@@ -42,5 +42,5 @@ class HintWords:
         return [
             rule
             for rule, bits, others in self._rules
-            if bits & there or not rule.hints or any(other in text for other in others)
+            if bits & there or (others and any(other in text for other in others)) or not rule.hints
         ]

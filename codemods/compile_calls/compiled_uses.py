@@ -81,7 +81,7 @@ def holds(name: ast.Name, compiled: Compiled, view: ModuleView) -> bool:
         return value is None
     if compiled.in_place:
         return compiled.call.node.lineno < name.lineno or view.holder(name) is not compiled.inside
-    return value is None or any(part is compiled.call.node for part in ast.walk(value))
+    return value is None or any(part is compiled.call.node for part in walk(value))
 
 
 def value_at(name: ast.expr, view: ModuleView) -> ast.expr | None:
@@ -188,7 +188,7 @@ def made_in(turns: Turns) -> set[str]:
 
 def names_in(node: ast.AST) -> set[str]:
     """The names that stand in a piece of code."""
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _made(view: ModuleView) -> Iterator[Compiled]:
@@ -226,7 +226,7 @@ def _in_place(node: ast.AST) -> CompileCall | None:
 
 def _handed_on(found: Compiled, view: ModuleView) -> Iterator[Compiled]:
     """The parameters of the module's functions that get a compiled callable."""
-    for node in ast.walk(found.inside):
+    for node in walk(found.inside):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
         function = next((f.node for f in view.module.all_functions if f.qualname == node.func.id), None)
@@ -266,7 +266,7 @@ def _kept(attribute: ast.Attribute, view: ModuleView) -> Iterator[ast.expr]:
     """What the class around gives an attribute of itself."""
     cls = _class_around(attribute, view)
     text = ast.unparse(attribute)
-    for node in ast.walk(cls) if cls is not None and isinstance(attribute.value, ast.Name) else ():
+    for node in walk(cls) if cls is not None and isinstance(attribute.value, ast.Name) else ():
         if isinstance(node, ast.Assign) and any(ast.unparse(t) == text for t in node.targets):
             yield node.value
 

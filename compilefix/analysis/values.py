@@ -291,7 +291,7 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
         return a
     kinds_a, kinds_b = x["kinds"], y["kinds"]
     if kinds_a == _NONE or kinds_b == _NONE:
-        return replace(b if kinds_a == _NONE else a, kinds=kinds_a | kinds_b, const=None)
+        return replace(b if kinds_a == _NONE else a, kinds=_either_kind(kinds_a, kinds_b), const=None)
     items_a, items_b = x["elements"], y["elements"]
     item_a, item_b = x["element"], y["element"]
     elements = None
@@ -310,7 +310,7 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
     declared_a, declared_b = x["declared"], y["declared"]
     new = _new(Value)
     fields = {
-        "kinds": kinds_a | kinds_b,
+        "kinds": _either_kind(kinds_a, kinds_b),
         "dtype": x["dtype"] if x["dtype"] == y["dtype"] else None,
         "dtype_id": x["dtype_id"] if x["dtype_id"] == y["dtype_id"] else None,
         "rank": x["rank"] if x["rank"] == y["rank"] else None,
@@ -326,11 +326,17 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
         "ref": x["ref"] if x["ref"] == y["ref"] else None,
         "inplace": x["inplace"] or y["inplace"],
         "origin": x["origin"] and y["origin"],
-        "storage": x["storage"] | y["storage"],
+        "storage": x["storage"] if x["storage"] == y["storage"] else x["storage"] | y["storage"],
         "leaves": x["leaves"] if x["leaves"] == y["leaves"] else one_of((x["leaves"], y["leaves"]), decision),
     }
     _set(new, "__dict__", x | fields)
     return new
+
+
+@lru_cache(maxsize=4096)
+def _either_kind(a: frozenset[Kind], b: frozenset[Kind]) -> frozenset[Kind]:
+    # There are some eighty sets of kinds: to keep them takes less memory than to make them anew.
+    return a | b
 
 
 def join_all(values: Iterable[Value]) -> Value:

@@ -31,12 +31,12 @@ from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Module, Project, Used
 
-UNIT_CHARACTERS = 4_000_000
+UNIT_CHARACTERS = 5_000_000
 """How much source a unit holds: some two hundred files.
 
-Smaller units look at shared code more often, larger ones need more memory, about 40 bytes for a character."""
+Smaller units look at shared code more often, larger ones need more memory, about 90 bytes for a character."""
 
-KEPT_CHARACTERS = 12_000_000
+KEPT_CHARACTERS = 8_000_000
 """How much source stays parsed from one unit to the next."""
 
 

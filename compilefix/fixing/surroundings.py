@@ -17,9 +17,12 @@ from itertools import pairwise
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import span_of
 from compilefix.source.index import Module
+from compilefix.source.tree import children, walk
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
 _USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
+# A statement begins a line, or stands behind another one.
+_GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
 _BUILTINS = frozenset(dir(builtins))
 # Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
 _WRITTEN = frozenset({"torch", "numpy"})
@@ -79,7 +82,7 @@ class Surroundings:
             spans = (edit.target, *(part for _, part in edit.parts))
             for group in self._groups(edit):
                 given = {name for one in group for name in _given(one)}
-                read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in group]
+                read = [{n.id for n in walk(one) if isinstance(n, ast.Name)} for one in group]
                 shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
                 about = {name.id for span in spans for name in self._names_at(edit, span)}
                 if about & shared - self._module.imports.keys():
@@ -97,7 +100,7 @@ class Surroundings:
         if around is None:
             return []
         if around not in self._walked:
-            self._walked[around] = list(ast.walk(around))
+            self._walked[around] = list(walk(around))
         return self._walked[around]
 
     def _names_at(self, edit: Edit, span: Span) -> Iterator[ast.Name]:
@@ -133,8 +136,8 @@ class Surroundings:
         """The names that the module itself gives a value otherwise than by an import, and those that functions may."""
         tree = self._module.tree
         body = [part for node in tree.body for part in (node.body if isinstance(node, ast.Try) else [node])]
-        has_global = re.search(r"\bglobal\b", self._module.file.text) is not None
-        declared = (n for n in (ast.walk(tree) if has_global else ()) if isinstance(n, ast.Global))
+        has_global = _GLOBAL.search(self._module.file.text) is not None
+        declared = (n for n in (walk(tree) if has_global else ()) if isinstance(n, ast.Global))
         return {name for node in body for name in _stored(node)} | {name for node in declared for name in node.names}
 
     def _local(self, edit: Edit, there: set[tuple[str, str]]) -> set[str]:
@@ -144,7 +147,7 @@ class Surroundings:
             if not isinstance(node, _FUNCTIONS | _COMPREHENSIONS) or not _holds(node, edit):
                 continue
             if isinstance(node, _FUNCTIONS):
-                found |= {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+                found |= {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
                 body = node.body if isinstance(node.body, list) else [node.body]
                 own = [part for statement in body for part in _own(statement)]
                 shared = {name for part in own if isinstance(part, ast.Global | ast.Nonlocal) for name in part.names}
@@ -152,7 +155,7 @@ class Surroundings:
                 pairs = (pair for part in own for pair in _imported(part))
                 found |= {name for name, target in pairs if (name, target) not in there and name != target}
             else:
-                found |= {n.id for one in node.generators for n in ast.walk(one.target) if isinstance(n, ast.Name)}
+                found |= {n.id for one in node.generators for n in walk(one.target) if isinstance(n, ast.Name)}
         return found
 
 
@@ -164,7 +167,7 @@ def _first_line(statement: ast.stmt) -> int:
 def _read_inside(nodes: Iterable[ast.AST], edit: Edit) -> set[str]:
     """The names that functions read in which an edit does not stand."""
     functions = (node for node in nodes if isinstance(node, _FUNCTIONS) and not _holds(node, edit))
-    loads = (part for node in functions for part in ast.walk(node) if isinstance(part, ast.Name))
+    loads = (part for node in functions for part in walk(node) if isinstance(part, ast.Name))
     return {name.id for name in loads if isinstance(name.ctx, ast.Load)}
 
 
@@ -188,12 +191,12 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _given(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives a value, or into whose memory or items it may write."""
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         written = isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load)
         if written or (isinstance(node, ast.Call) and not _plain(node)):
-            yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+            yield from (part.id for part in walk(node) if isinstance(part, ast.Name))
 
 
 def _plain(call: ast.Call) -> bool:
@@ -217,7 +220,7 @@ def _own(node: ast.AST) -> Iterable[ast.AST]:
     yield node
     if isinstance(node, _COMPREHENSIONS):
         # A walrus in a comprehension stores in the function around it.
-        yield from (inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+        yield from (inner.target for inner in walk(node) if isinstance(inner, ast.NamedExpr))
     elif not isinstance(node, _FUNCTIONS | ast.ClassDef):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _own(child)
