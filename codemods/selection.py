@@ -19,7 +19,7 @@ from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 CASTS = ("float", "int", "bool")
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
 _PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
@@ -78,7 +78,7 @@ class Template:
         """A placeholder for a node; `operand` asks for parentheses where the node is no atom."""
         name = f"p{len(self.parts)}"
         self.parts[name] = node
-        return f"({{{name}}})" if operand and not isinstance(node, _ATOMS) else f"{{{name}}}"
+        return f"({{{name}}})" if operand and not isinstance(node, ATOMS) else f"{{{name}}}"
 
     def code(self, given: Given, *, operand: bool = False) -> str:
         """The code of a value that a branch gives a target, with the steps that led to it put in."""
@@ -86,7 +86,7 @@ class Template:
             return self.use(given.node, operand=operand)
         text = ast.unparse(self._assembled(given, given.node, operand=False)).replace("{", "{{").replace("}", "}}")
         text = _PLACEHOLDER.sub(lambda m: f"({{p{m[2]}}})" if m[1] == "operand" else f"{{p{m[2]}}}", text)
-        return f"({text})" if operand and not isinstance(given.node, _ATOMS) else text
+        return f"({text})" if operand and not isinstance(given.node, ATOMS) else text
 
     def _assembled(self, given: Given, node: ast.AST, *, operand: bool) -> ast.AST:
         """A copy of a node in which original nodes are placeholders and names are what was inlined for them."""

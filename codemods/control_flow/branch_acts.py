@@ -20,6 +20,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, taken_on_trust
+from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
 from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise
@@ -101,7 +102,7 @@ def act_lines(
         if test is None:
             continue
         if index:
-            template.refuse(scope.legality.both_evaluated([test], scope.facts))
+            template.refuse(evaluated(test, scope))
         if index and not is_tensor_test(test, scope):
             code = template.use(test, operand=True)
             taken.append((f"bool({code})", f"(not {code})"))

@@ -21,6 +21,8 @@ from compilefix.source.snippets import snippet
 _OUT_OF_PLACE = frozenset(
     {"add_", "sub_", "mul_", "div_", "clamp_", "neg_", "relu_", "abs_", "masked_fill_", "nan_to_num_", "tanh_", "exp_"}
 )
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _FITS_ANY_DTYPE = frozenset({"masked_fill_", "nan_to_num_", "neg_", "relu_", "abs_"})
 
 
@@ -87,7 +89,7 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         template.refuse([Obstacle(f"`{snippet(statement)}` would fail on the other side too", "branches-total")])
         branch.unpacked.append(f"assert {', '.join(template.use(part) for part in parts)}")
         return None
-    built = _built(statement, scope)
+    built = built_anew(statement, scope)
     if built is None:
         if isinstance(statement, ast.AugAssign):
             return f"`{snippet(statement)}` writes in place"
@@ -259,7 +261,7 @@ def _reads(name: str, nodes: Sequence[ast.expr]) -> list[ast.Name]:
     return [n for n in found if isinstance(n.ctx, ast.Load)]
 
 
-def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] | None:
+def built_anew(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] | None:
     """What `h += 1` and `h.mul_(2)` make of `h`, as an expression that makes a new tensor, and what `h` is before.
 
     The last item says whether the new tensor is proved to have the dtype and shape of the old one.
@@ -272,7 +274,7 @@ def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] 
         node: ast.expr = ast.BinOp(load, statement.op, statement.value)
         operands = [statement.value]
         divides = isinstance(statement.op, ast.Div)
-        if not isinstance(statement.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        if not isinstance(statement.op, (*_ARITHMETIC, *_BITWISE)):
             return None
     elif (
         isinstance(statement, ast.Expr)
@@ -296,13 +298,21 @@ def _built(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] 
     else:
         return None
     fits = not value.may_be(Kind.TENSOR) or keeps_type(value, operands, scope, divides=divides)
-    if not fits and not (value.is_tensor and value.certain and _may_fit(value, operands, scope)):
+    bitwise = isinstance(statement, ast.AugAssign) and isinstance(statement.op, _BITWISE)
+    all_bool = bitwise and _are_bool([value, *map(scope.value, operands)])
+    likely = all_bool or _may_fit(value, operands, scope)
+    if not fits and not (value.is_tensor and value.certain and likely):
         return None
     leaves = value.leaves.union(*(scope.value(o).leaves for o in operands))
     result = replace(value, leaves=leaves, origin=False, storage=frozenset()) if value.is_tensor else value
     ast.copy_location(node, statement)
     scope.facts.values[node] = result
     return name, Given(node, built=True), value, fits
+
+
+def _are_bool(values: Sequence[Value]) -> bool:
+    """Whether all are proved to be boolean tensors: there is one such dtype, and `&` keeps it."""
+    return all(value.is_tensor and value.certain and value.dtype == "bool" for value in values)
 
 
 def _may_fit(value: Value, operands: Sequence[ast.expr], scope: Scope) -> bool:

@@ -12,14 +12,13 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, where
+from compilefix.codemods.selection import ATOMS, Template, where
 from compilefix.source.snippets import snippet
 
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _METHODS = {"add_": ast.Add, "sub_": ast.Sub, "mul_": ast.Mult, "div_": ast.Div}
 _CHAINED = frozenset({*_METHODS, "lerp_", "clamp_", "clamp_min_", "clamp_max_", "neg_", "abs_", "nan_to_num_"})
 _RANKS = {"bool": 0, "int": 1, "float": 2}
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def selected_write(
     if write.operator is None and scope.value(write.operand).const is not None:
         return f"{target}.masked_fill_({condition}, {value})"
     if write.operator is not None:
-        value = value if isinstance(write.operand, _ATOMS) else f"({value})"
+        value = value if isinstance(write.operand, ATOMS) else f"({value})"
         value = f"{target} {_SYMBOLS[type(write.operator)]} {value}"
     return f"{target}.copy_({where(scope)}({condition}, {value}, {target}))"
 

@@ -3,68 +3,206 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.leaves import are_sure, settled
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value, replace
+from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.control_flow.branches import built_anew
+from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
 from compilefix.source.snippets import snippet
 
+_PLAIN = (Kind.STATIC, Kind.SIZE)
 
-def ends_loop(node: ast.If, scope: Scope) -> bool:
+
+def ends_loop(node: ast.AST, scope: Scope) -> bool:
     """Whether an `if` does nothing but end the `for` loop whose body it stands in, on a tensor."""
     loop = scope.parents.get(node)
+    if not isinstance(node, ast.If) or not isinstance(loop, ast.For) or node not in loop.body:
+        return False
     only_breaks = len(node.body) == 1 and isinstance(node.body[0], ast.Break) and not node.orelse
-    return only_breaks and isinstance(loop, ast.For) and node in loop.body and is_tensor_test(node.test, scope)
+    return only_breaks and is_tensor_test(node.test, scope)
 
 
-def masked_loop(loop: ast.For, end: ast.If, scope: Scope, template: Template) -> str | None:
+def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
     """The loop with a tensor that says whether it has ended; None, with the obstacle noted, where that cannot be."""
-    reason = _not_plain(loop, end, scope)
+    reason = _not_plain(loop, scope)
     if reason is not None:
         template.refuse([Obstacle(reason)])
         return None
     template.refuse([Obstacle("the loop runs all its turns, and what follows its end is masked out", "bounded-loop")])
-    done = free_name("done", scope)
-    lines: list[str] = []
-    selected: list[str] = []
+    turn = _Turn(loop, scope, template, free_name("done", scope))
     for statement in loop.body:
-        if statement is end:
-            code = condition([end.test], scope, template, operand=True)
-            template.refuse(scope.legality.both_evaluated([end.test], scope.facts))
-            if code is None:
-                return None
-            lines.append(f"{done} = {done} | {code}")
-            continue
-        assigned = _assigned(statement)
-        assert assigned is not None
-        name, value = assigned
-        if not (live_after(name.id, loop, scope) or _carried(name.id, loop)):
-            template.refuse(scope.legality.both_evaluated([value], scope.facts))
-            lines.append(template.use(statement))
-            continue
-        before = scope.facts.env_before.get(statement, {}).get(name.id)
-        given = any(parameter.arg == name.id for parameter in scope.function.parameters)
-        if before is None or scope.facts.env_before[loop].get(name.id) is None or not (before.certain or given):
-            template.refuse([Obstacle(f"`{name.id}` may have no value before the loop")])
+        reason = turn.read(statement)
+        if reason is not None:
+            template.refuse([Obstacle(reason)])
             return None
-        if not before.certain:
-            template.refuse([Obstacle(f"`{name.id}` is not proved to be a tensor", "branches-total")])
-        values = (scope.value(value), _kept(scope.value(value), before, scope.facts.env_before[loop][name.id]))
-        judge_selection([name.id], (Given(value), None), values, [], scope, statement, template)
-        lines.append(f"{name.id} = {where(scope)}({done}, {name.id}, {template.use(value)})")
-        selected.append(name.id)
-    if not selected:
+    if not turn.selected:
         template.refuse([Obstacle("the loop assigns no name that is read later")])
         return None
     torch = torch_name(scope)
     head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
-    start = f"{done} = {torch}.zeros((), dtype={torch}.bool, device={selected[0]}.device)"
-    return "\n".join([start, head, *(f"    {line}" for line in lines)])
+    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.selected[0]}.device)"
+    return "\n".join([start, head, *(f"    {line}" for line in turn.lines)])
+
+
+class _Turn:
+    """The code of one turn: `lines` so far, and the names in `selected` that keep what they have once it is over."""
+
+    def __init__(self, loop: ast.For, scope: Scope, template: Template, done: str) -> None:
+        self.done = done
+        self.lines: list[str] = []
+        self.selected: list[str] = []
+        self._loop = loop
+        self._scope = scope
+        self._template = template
+        self._may_be_over = False
+
+    def read(self, statement: ast.stmt) -> str | None:
+        """Add what a statement becomes; the reason where it cannot be."""
+        template, legality, facts = self._template, self._scope.legality, self._scope.facts
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            return None
+        if isinstance(statement, ast.If):
+            code = condition([statement.test], self._scope, template, operand=True)
+            template.refuse(evaluated(statement.test, self._scope))
+            if code is not None:
+                self.lines.append(f"{self.done} = {self.done} | {code}")
+                self._may_be_over = True
+            return None if code is not None else template.broken or "the condition is not known"
+        bindings = _bindings(statement)
+        assert bindings is not None
+        names = [binding.name for binding in bindings if self._is_selected(binding, statement)]
+        value = getattr(statement, "value", None)
+        if not names:
+            template.refuse(legality.both_evaluated([value], facts) if isinstance(value, ast.expr) else ())
+            if isinstance(statement, ast.AugAssign):
+                template.refuse(self._written_always(bindings[0].name, statement))
+            self.lines.append(template.use(statement))
+            return None
+        if isinstance(statement, ast.AugAssign):
+            return self._augmented(statement)
+        if len(bindings) == 1 and bindings[0].node is not None:
+            given = Given(bindings[0].node)
+            return self._select(bindings[0].name, given, template.use(given.node), statement)
+        return self._unpacked(statement, bindings, names)
+
+    def _is_selected(self, binding: _Binding, statement: ast.stmt) -> bool:
+        later = live_after(binding.name, self._loop, self._scope)
+        if not later and not _carried(binding.name, self._loop):
+            return False
+        # A counter that nobody reads after the loop may count on: what is computed with it is not taken.
+        value = self._scope.value(binding.node) if binding.node is not None else UNKNOWN
+        before = self._before(binding.name, statement)
+        return later or not (value.is_(*_PLAIN) and before is not None and before.is_(*_PLAIN))
+
+    def _before(self, name: str, statement: ast.stmt) -> Value | None:
+        return self._scope.facts.env_before.get(statement, {}).get(name)
+
+    def _written_always(self, name: str, statement: ast.AugAssign) -> Iterator[Obstacle]:
+        """Whether a turn after the end may write into what an earlier statement of the same turn has made."""
+        before = self._before(name, statement)
+        if before is None or not before.is_(*_PLAIN):
+            yield from memory_shared(name, before or UNKNOWN, statement, statement, self._scope.facts)
+            yield Obstacle(f"`{snippet(statement)}` may fail in a turn after the end", "branches-total")
+
+    def _augmented(self, statement: ast.AugAssign) -> str | None:
+        """`total += step`: a new tensor takes the place of the one that was written into."""
+        template, scope = self._template, self._scope
+        built = built_anew(statement, scope)
+        if built is None:
+            return f"`{snippet(statement)}` writes in place"
+        name, given, value, fits = built
+        if value.may_be(Kind.TENSOR):
+            template.refuse(becomes_new_tensor(name, value, statement, statement, scope.facts))
+        if not fits:
+            reason = f"the new value of `{name}` is not proved to have its shape and dtype"
+            template.refuse([Obstacle(reason, "same-shape-dtype")])
+        return self._select(name, given, template.code(given), statement)
+
+    def _unpacked(self, statement: ast.stmt, bindings: Sequence[_Binding], names: Sequence[str]) -> str | None:
+        """`a, b = f(x)`: what is selected gets a name of its own first."""
+        template, scope, facts = self._template, self._scope, self._scope.facts
+        assert isinstance(statement, ast.Assign)
+        results = scope.value(statement.value).elements
+        whole = bindings[0].node is None
+        if whole:
+            template.refuse(scope.legality.both_evaluated([statement.value], facts))
+            template.refuse(scope.legality.finite([statement.value], facts))
+            template.refuse(scope.legality.saved([statement.value], statement, facts))
+        targets: list[str] = []
+        chosen: list[tuple[str, Given, str]] = []
+        for index, binding in enumerate(bindings):
+            if binding.node is not None:
+                template.refuse(scope.legality.both_evaluated([binding.node], facts))
+            if binding.name not in names:
+                targets.append(binding.name)
+                continue
+            own = free_name(f"new_{binding.name}", scope)
+            given = binding.node
+            if given is None:
+                given = ast.copy_location(ast.Name(own, ast.Load()), statement.value)
+                facts.values[given] = results[index] if results is not None and len(results) > index else UNKNOWN
+            targets.append(own)
+            chosen.append((binding.name, Given(given, built=whole), own))
+        self.lines.append(f"{', '.join(targets)} = {template.use(statement.value)}")
+        for name, side, own in chosen:
+            reason = self._select(name, side, own, statement)
+            if reason is not None:
+                return reason
+        return None
+
+    def _select(self, name: str, given: Given, code: str, statement: ast.stmt) -> str | None:
+        scope, template = self._scope, self._template
+        before = self._before(name, statement)
+        first = scope.facts.env_before[self._loop].get(name)
+        is_argument = any(parameter.arg == name for parameter in scope.function.parameters)
+        if before is None or first is None or not (before.certain or is_argument):
+            return f"`{name}` may have no value before the loop"
+        if not before.certain:
+            template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")])
+        result = scope.value(given.node)
+        # Where an end stands before it, the first turn too may leave the name what it had before the loop.
+        values = (result, before if self._may_be_over else _kept(result, before, first))
+        judge_selection([name], (given, None), values, [], scope, statement, template)
+        self.lines.append(f"{name} = {where(scope)}({self.done}, {name}, {code})")
+        self.selected.append(name)
+        return None
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """A name that a statement gives a value, and the expression of it; None where it is an item of a result."""
+
+    name: str
+    node: ast.expr | None
+
+
+def _bindings(statement: ast.stmt) -> tuple[_Binding, ...] | None:
+    """The names that a statement gives values; None where it does anything else."""
+    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        return (_Binding(statement.target.id, statement.value),) if isinstance(statement.target, ast.Name) else None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Name):
+        return (_Binding(target.id, value),)
+    names = [part.id for part in target.elts if isinstance(part, ast.Name)] if isinstance(target, ast.Tuple) else []
+    if not isinstance(target, ast.Tuple) or len(names) != len(target.elts) or len(set(names)) != len(names):
+        return None
+    parts: Sequence[ast.expr | None] = [None] * len(names)
+    if isinstance(value, ast.Tuple):
+        if len(value.elts) != len(names) or any(isinstance(part, ast.Starred) for part in value.elts):
+            return None
+        parts = value.elts
+    return tuple(_Binding(name, part) for name, part in zip(names, parts, strict=True))
 
 
 def _kept(given: Value, before: Value, first: Value) -> Value:
@@ -76,8 +214,8 @@ def _kept(given: Value, before: Value, first: Value) -> Value:
     return replace(before, leaves=leaves) if are_sure(leaves) and first.leaves <= leaves else before
 
 
-def _not_plain(loop: ast.For, end: ast.If, scope: Scope) -> str | None:
-    """Why a loop is more than assignments to names and one way out."""
+def _not_plain(loop: ast.For, scope: Scope) -> str | None:
+    """Why a loop is more than assignments to names and ways out."""
     if loop.orelse:
         return "the loop has an `else`, which runs where it was not ended"
     if not scope.value(loop.iter).is_(Kind.CONTAINER):
@@ -87,24 +225,18 @@ def _not_plain(loop: ast.For, end: ast.If, scope: Scope) -> str | None:
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
     for statement in loop.body:
-        if statement is not end and _assigned(statement) is None:
+        if not ends_loop(statement, scope) and _bindings(statement) is None:
             return f"the loop does more than assign names: `{snippet(statement)}`"
     return None
 
 
-def _assigned(statement: ast.stmt) -> tuple[ast.Name, ast.expr] | None:
-    """The name that a statement assigns, annotated or not, and its value."""
-    if isinstance(statement, ast.AnnAssign):
-        target: ast.expr = statement.target
-    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-    else:
-        return None
-    return (target, statement.value) if isinstance(target, ast.Name) and statement.value is not None else None
-
-
 def _carried(name: str, loop: ast.For) -> bool:
     """Whether a turn may read what an earlier one gave the name."""
-    names = [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
-    first = min(n.lineno for n in names if isinstance(n.ctx, ast.Store))
-    return any(isinstance(n.ctx, ast.Load) and n.lineno <= first for n in names)
+    for statement in loop.body:
+        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+        if isinstance(statement, ast.AugAssign) or any(isinstance(n.ctx, ast.Load) for n in names):
+            if names:
+                return True
+        elif names:
+            return False
+    return False

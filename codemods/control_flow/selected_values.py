@@ -18,6 +18,7 @@ from compilefix.codemods.control_flow.arms import (
 )
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
+from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import inside, live_after
 from compilefix.codemods.control_flow.whole_arms import selected_arms
@@ -222,7 +223,8 @@ def _rewrite(node: ast.If, links: Sequence[Link], scope: Scope, template: Templa
     codes = [
         _code_of(tests if i == 0 else [arm.test], scope, template) for i, arm in enumerate(arms) if arm.test is not None
     ]
-    template.refuse(scope.legality.both_evaluated([arm.test for arm in arms[1:] if arm.test is not None], scope.facts))
+    for arm in arms[1:]:
+        template.refuse(evaluated(arm.test, scope) if arm.test is not None else ())
     lines = _selection(node, arms, codes, order, results, scope, template)
     if lines is None or not fixed:
         return None if lines is None else "\n".join(lines)

@@ -26,11 +26,12 @@ still.
 
 ## Fix safety
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
-stopped. Where that fails by itself, as `masked_scatter` with too few elements does, its error comes first, on a GPU
-perhaps as an error of the device. A checked tensor that is used as an index later is zero where the check failed, so
-that no index fails. Declined where that tensor has no local name, and where a handler in the function may catch the
-exception. Outside a boundary the check is made at once. The text of a tensor that requires a gradient would not say so
-(`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
+stopped. Where that fails by itself, its error comes first, on a GPU perhaps as an error of the device. So where the
+check failed, an index that is the checked tensor, or is made of what that is made of, is zero, and the mask of a
+`masked_scatter` behind the check takes no places. Declined where an index that is the checked tensor has no local name,
+and where a handler in the function may catch the exception. Outside a boundary the check is made at once. The text of
+a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to
+RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
@@ -43,13 +44,14 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests, tensor_words
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports, torch_name, where
+from compilefix.codemods.selection import ATOMS, Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
 
 LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
@@ -169,7 +171,7 @@ def late_check(
         Refused: a part of the exception cannot be made later, or the check comes too late there.
     """
     fixed: list[str] = []
-    moved: list[tuple[str, str, Sequence[str]]] = []
+    moved: list[tuple[ast.expr, str, str, Sequence[str]]] = []
     for part, negated in _alternatives(test):
         if not is_tensor_test(part, scope):
             if moved:
@@ -195,7 +197,7 @@ def late_check(
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append((guard, code, found))
+        moved.append((part, guard, code, found))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
@@ -203,18 +205,26 @@ def late_check(
     elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
     flags: list[str] = []
-    for guard, code, names in moved:
-        flag = free_name("invalid", scope, flags) if names else code
+    for part, guard, code, names in moved:
+        masks = mask_names(part, node, scope)
+        later = list(fails_later(part, node, [*names, *masks], scope)) if not guard else []
+        flag = free_name("invalid", scope, flags) if names or masks or later else code
         line, texts = deferred_raise(statement, flag, scope)
         check = [line]
-        if names:
-            # The index must not fail before the exception is raised.
+        if flag != code:
+            # The index must not fail before the exception is raised, nor the elements be too few.
             flags.append(flag)
             before = scope.facts.env_before.get(node, {})
             # An index that may be a mask stays one.
             zeros = {n: "0" if before[n].dtype else f"{torch_name(scope)}.zeros_like({n})" for n in names}
             check = [f"{flag} = {code}", line, *(f"{n} = {where(scope)}({flag}, {zeros[n]}, {n})" for n in names)]
-            template.refuse(scope.legality.aliasing(names, [before[n] for n in names], node, scope.facts))
+            check += [f"{name} = {name} & ~{flag}" for name in masks]
+            own = [*names, *masks]
+            template.refuse(scope.legality.aliasing(own, [before[n] for n in own], node, scope.facts))
+        for use, safe in later:
+            loose = "&" in safe and not isinstance(use, ATOMS)
+            text = safe.replace("{flag}", flag).replace("{part}", "({part})" if loose else "{part}")
+            template.edits.append(scope.edit(use, text, part=use))
         lines += [f"if {guard}:", *(f"    {part}" for part in check)] if guard else check
         template.refuse(Obstacle(text, "gradient-text") for text in texts)
     return "\n".join(lines)
@@ -279,6 +289,67 @@ def index_names(test: ast.expr, node: ast.stmt, scope: Scope) -> list[str]:
             return []
         found[part.id] = None
     return list(found)
+
+
+def mask_names(test: ast.expr, node: ast.stmt, scope: Scope) -> list[str]:
+    """The masks of a condition that are used later, where the file fills the places of a mask with other elements."""
+    if not scope.function.module.mentions("masked_scatter"):
+        return []
+    before = scope.facts.env_before.get(node, {})
+    names = dict.fromkeys(n.id for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in before)
+    masks = [n for n in names if before[n].is_tensor and before[n].certain and before[n].dtype == "bool"]
+    return [name for name in masks if live_after(name, node, scope)]
+
+
+def fails_later(test: ast.expr, node: ast.stmt, known: Sequence[str], scope: Scope) -> Iterator[tuple[ast.expr, str]]:
+    """What would fail behind a check that has not raised yet, and code with `{part}` and `{flag}` that does not.
+
+    These are masks at whose places elements are put, of which there may be too few, and indices that are made of what
+    the checked tensors are made of. What stands under the names in `known` is left out.
+    """
+    block = scope.block(node)
+    behind = {part for statement in block[block.index(node) + 1 :] for part in ast.walk(statement)}
+    checked = {name for name in _origins(test, scope) if _is_tensor_before(name, node, scope)}
+    for use in scope.among(ast.Call, ast.Subscript):
+        if use not in behind:
+            continue
+        name = (scope.callee(use) or "") if isinstance(use, ast.Call) else ""
+        if isinstance(use, ast.Call) and name.rpartition(".")[2].rstrip("_") == "masked_scatter":
+            place = 0 if name.startswith("Tensor.") else 1
+            masks = [k.value for k in use.keywords if k.arg == "mask"] or use.args[place : place + 1]
+            yield from ((m, "{part} & ~{flag}") for m in masks if not (isinstance(m, ast.Name) and m.id in known))
+            continue
+        for index in _indices(use, scope):
+            value = scope.value(index)
+            names = _origins(index, scope)
+            if value.is_tensor and value.certain and value.dtype == "int" and names & checked and not names & {*known}:
+                yield index, f"{where(scope)}({{flag}}, 0, {{part}})"
+
+
+def _indices(use: ast.Call | ast.Subscript, scope: Scope) -> Sequence[ast.expr]:
+    if isinstance(use, ast.Subscript):
+        return use.slice.elts if isinstance(use.slice, ast.Tuple) else [use.slice]
+    if (scope.callee(use) or "").rpartition(".")[2] not in _INDEXING:
+        return []
+    return [*use.args, *(k.value for k in use.keywords)]
+
+
+def _origins(node: ast.expr, scope: Scope) -> set[str]:
+    """The names that an expression is made of, with those that these were made of."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [node]
+    while pending:
+        for part in ast.walk(pending.pop()):
+            if isinstance(part, ast.Name) and part.id not in found:
+                found.add(part.id)
+                stores = (scope.statement(store) for store in scope.names(part.id, stores=True))
+                pending += [s.value for s in stores if isinstance(s, ast.Assign | ast.AugAssign)]
+    return found
+
+
+def _is_tensor_before(name: str, node: ast.stmt, scope: Scope) -> bool:
+    value = scope.facts.env_before.get(node, {}).get(name)
+    return value is not None and value.is_tensor
 
 
 def indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:

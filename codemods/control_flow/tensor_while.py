@@ -26,9 +26,10 @@ for _ in range(10):
 
 ## Fix safety
 The fix needs the assumption `bounded-loop`: all turns are computed, which costs time where the loop used to end early.
-What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. A turn that draws
-random numbers draws them always (`rng-stream`). For a `while` loop there is no fix: the number of turns that is enough
-is not in the code.
+What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. `total += step`
+makes a new tensor, where nothing else holds the memory. Several ends, counters and `a, b = f(x)` may stand in the loop.
+A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop there is no fix: the number of
+turns that is enough is not in the code.
 `torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
@@ -93,7 +94,7 @@ class TensorWhile(Rule):
         loop = scope.parents[node]
         assert isinstance(loop, ast.For)
         template = Template()
-        code = masked_loop(loop, node, scope, template)
+        code = masked_loop(loop, scope, template)
         if code is None or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the turns cannot be masked")
         edit = scope.edit(loop, code, **template.parts)

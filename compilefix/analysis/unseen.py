@@ -7,6 +7,7 @@ import ast
 from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
+from compilefix.analysis.walk import CHANGES
 from compilefix.source.index import Project
 
 _SAYS = ("logging.", "loguru.", "warnings.warn")
@@ -14,7 +15,7 @@ _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Func
 
 
 def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> bool:
-    """Whether a write in place is into a tensor that the function made itself, or into the context of its gradient.
+    """Whether a write is into a tensor or list that the function made itself, or into the context of its gradient.
 
     A nested function is not asked: what it finds in the functions round it is not its own.
     """
@@ -25,9 +26,22 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
     owner = _written(node, facts)
     if owner is None:
         return False
+    return _is_own(owner, facts)
+
+
+def changes_own_list(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call is `found.append(x)` or the like, on a list or dict that the function made itself."""
+    func = node.func
+    if facts.function.parent is not None or not isinstance(func, ast.Attribute) or func.attr not in CHANGES:
+        return False
+    return facts.value(func.value).is_(Kind.CONTAINER) and _is_own(func.value, facts)
+
+
+def _is_own(owner: ast.expr, facts: FunctionFacts) -> bool:
     value = facts.value(owner)
     made_here = f"{facts.function.qualname}@"  # an item of a list that `__init__` has made is not
-    return value.is_tensor and bool(value.storage) and all(t.startswith(made_here) for t in value.storage)
+    held = value.is_tensor or value.is_(Kind.CONTAINER)
+    return held and bool(value.storage) and all(t.startswith(made_here) for t in value.storage)
 
 
 def _written(node: ast.AST, facts: FunctionFacts) -> ast.expr | None:
