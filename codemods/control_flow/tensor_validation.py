@@ -28,8 +28,9 @@ still.
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
 stopped. Where that fails by itself, its error comes first, on a GPU perhaps as an error of the device. So where the
 check failed, an index that is the checked tensor, or is made of what that is made of, is zero, and the mask of a
-`masked_scatter` behind the check takes no places. Declined where an index that is the checked tensor has no local name,
-and where a handler in the function may catch the exception. Outside a boundary the check is made at once. The text of
+`masked_scatter` behind the check takes no places. What is written there in the failing call is written at those places.
+Declined where an index that is the checked tensor stands where the check may not have run, and where a handler in the
+function may catch the exception. Outside a boundary the check is made at once. The text of
 a tensor that requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to
 RuntimeError.
 
@@ -40,6 +41,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -53,6 +55,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import ATOMS, Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import children
 
 LATE = Obstacle("what stands behind the check runs before the exception is raised", "exception-late")
 """What every exception that is raised at the boundary rests on."""
@@ -160,6 +163,21 @@ def _as_else(chain: Sequence[ast.If], code: str, template: Template) -> str:
     return "\n".join([*lines, "else:", *(f"    {line}" for line in code.splitlines())])
 
 
+@dataclass(frozen=True)
+class _Moved:
+    """A check on tensors on its way to the boundary: what is asked first, the condition, and what would fail behind it.
+
+    indices, masks: names of tensors of the condition that are an index later, or say which places are filled. later:
+    other indices and masks behind the check, each with the operator for the flag.
+    """
+
+    guard: str
+    code: str
+    indices: Sequence[str]
+    masks: Sequence[str]
+    later: Sequence[tuple[ast.expr, str]]
+
+
 def late_check(
     test: ast.expr, node: ast.stmt, statement: ast.Raise | ast.Assert, scope: Scope, template: Template
 ) -> str | None:
@@ -171,7 +189,7 @@ def late_check(
         Refused: a part of the exception cannot be made later, or the check comes too late there.
     """
     fixed: list[str] = []
-    moved: list[tuple[ast.expr, str, str, Sequence[str]]] = []
+    moved: list[_Moved] = []
     for part, negated in _alternatives(test):
         if not is_tensor_test(part, scope):
             if moved:
@@ -186,18 +204,20 @@ def late_check(
             else:
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
-        index = indexed_later(part, node, scope)
-        found = index_names(part, node, scope) if index is not None else []
-        if index is not None and not found:
+        guard, tests = _guarded(part, negated, scope, template)
+        names, masks = index_names(part, node, scope), mask_names(part, node, scope)
+        later = [] if guard else list(fails_later(part, node, [*names, *masks], scope))
+        safe = {one for use, _ in later for one in ast.walk(use)}
+        index = next((use for place, use in _indices_later(part, node, scope) if not names and place not in safe), None)
+        if index is not None:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
             )
-        guard, tests = _guarded(part, negated, scope, template)
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append((part, guard, code, found))
+        moved.append(_Moved(guard, code, names, masks, later))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
@@ -205,28 +225,30 @@ def late_check(
     elif fixed:
         lines += [f"if {' or '.join(fixed)}:", f"    {template.use(statement)}"]
     flags: list[str] = []
-    for part, guard, code, names in moved:
-        masks = mask_names(part, node, scope)
-        later = list(fails_later(part, node, [*names, *masks], scope)) if not guard else []
-        flag = free_name("invalid", scope, flags) if names or masks or later else code
+    failing: dict[ast.expr, tuple[str, list[str]]] = {}
+    for one in moved:
+        names, masks = one.indices, one.masks
+        flag = free_name("invalid", scope, flags) if names or masks or one.later else one.code
         line, texts = deferred_raise(statement, flag, scope)
         check = [line]
-        if flag != code:
+        if flag != one.code:
             # The index must not fail before the exception is raised, nor the elements be too few.
             flags.append(flag)
             before = scope.facts.env_before.get(node, {})
             # An index that may be a mask stays one.
             zeros = {n: "0" if before[n].dtype else f"{torch_name(scope)}.zeros_like({n})" for n in names}
-            check = [f"{flag} = {code}", line, *(f"{n} = {where(scope)}({flag}, {zeros[n]}, {n})" for n in names)]
+            check = [f"{flag} = {one.code}", line, *(f"{n} = {where(scope)}({flag}, {zeros[n]}, {n})" for n in names)]
             check += [f"{name} = {name} & ~{flag}" for name in masks]
             own = [*names, *masks]
             template.refuse(scope.legality.aliasing(own, [before[n] for n in own], node, scope.facts))
-        for use, safe in later:
-            loose = "&" in safe and not isinstance(use, ATOMS)
-            text = safe.replace("{flag}", flag).replace("{part}", "({part})" if loose else "{part}")
-            template.edits.append(scope.edit(use, text, part=use))
-        lines += [f"if {guard}:", *(f"    {part}" for part in check)] if guard else check
+        for use, operator in one.later:
+            failing.setdefault(use, (operator, []))[1].append(flag)
+        lines += [f"if {one.guard}:", *(f"    {part}" for part in check)] if one.guard else check
         template.refuse(Obstacle(text, "gradient-text") for text in texts)
+    for use, (operator, raised) in failing.items():
+        whole = "{part}" if isinstance(use, ATOMS) else "({part})"
+        code = "".join(f" {operator} ~{flag}" for flag in raised)
+        template.edits.append(scope.edit(use, f"{whole}{code}", part=use))
     return "\n".join(lines)
 
 
@@ -302,14 +324,14 @@ def mask_names(test: ast.expr, node: ast.stmt, scope: Scope) -> list[str]:
 
 
 def fails_later(test: ast.expr, node: ast.stmt, known: Sequence[str], scope: Scope) -> Iterator[tuple[ast.expr, str]]:
-    """What would fail behind a check that has not raised yet, and code with `{part}` and `{flag}` that does not.
+    """What would fail behind a check that has not raised yet, and the operator with which `~flag` makes that harmless.
 
     These are masks at whose places elements are put, of which there may be too few, and indices that are made of what
     the checked tensors are made of. What stands under the names in `known` is left out.
     """
     block = scope.block(node)
     behind = {part for statement in block[block.index(node) + 1 :] for part in ast.walk(statement)}
-    checked = {name for name in _origins(test, scope) if _is_tensor_before(name, node, scope)}
+    checked = _origins(test, scope)
     for use in scope.among(ast.Call, ast.Subscript):
         if use not in behind:
             continue
@@ -317,13 +339,14 @@ def fails_later(test: ast.expr, node: ast.stmt, known: Sequence[str], scope: Sco
         if isinstance(use, ast.Call) and name.rpartition(".")[2].rstrip("_") == "masked_scatter":
             place = 0 if name.startswith("Tensor.") else 1
             masks = [k.value for k in use.keywords if k.arg == "mask"] or use.args[place : place + 1]
-            yield from ((m, "{part} & ~{flag}") for m in masks if not (isinstance(m, ast.Name) and m.id in known))
+            yield from ((m, "&") for m in masks if not (isinstance(m, ast.Name) and m.id in known))
             continue
         for index in _indices(use, scope):
             value = scope.value(index)
-            names = _origins(index, scope)
-            if value.is_tensor and value.certain and value.dtype == "int" and names & checked and not names & {*known}:
-                yield index, f"{where(scope)}({{flag}}, 0, {{part}})"
+            picks = value.is_tensor and value.certain and value.dtype in ("int", None)  # a mask times False stays one
+            names = _origins(index, scope) if picks else set()
+            if names & checked and not names & {*known}:
+                yield index, "*"
 
 
 def _indices(use: ast.Call | ast.Subscript, scope: Scope) -> Sequence[ast.expr]:
@@ -335,21 +358,26 @@ def _indices(use: ast.Call | ast.Subscript, scope: Scope) -> Sequence[ast.expr]:
 
 
 def _origins(node: ast.expr, scope: Scope) -> set[str]:
-    """The names that an expression is made of, with those that these were made of."""
+    """The names and attributes of tensors that the values of an expression come from, near and far."""
     found: set[str] = set()
+    seen: set[str] = set()
     pending: list[ast.AST] = [node]
     while pending:
-        for part in ast.walk(pending.pop()):
-            if isinstance(part, ast.Name) and part.id not in found:
-                found.add(part.id)
-                stores = (scope.statement(store) for store in scope.names(part.id, stores=True))
-                pending += [s.value for s in stores if isinstance(s, ast.Assign | ast.AugAssign)]
+        part = pending.pop()
+        value = scope.value(part)
+        if isinstance(part, ast.expr) and (value.is_static or value.ref == "torch.Size"):
+            continue  # sizes and dtypes, which say nothing of the elements
+        if not isinstance(part, ast.Name | ast.Attribute):
+            pending.extend(children(part))
+        elif (text := ast.unparse(part)) not in seen:
+            seen.add(text)
+            if value.is_tensor:
+                found.add(text)
+            pending.extend(children(part))
+            stores = scope.names(text, stores=True) if isinstance(part, ast.Name) else []
+            given = map(scope.statement, stores)
+            pending += [one.value for one in given if isinstance(one, ast.Assign | ast.AugAssign)]
     return found
-
-
-def _is_tensor_before(name: str, node: ast.stmt, scope: Scope) -> bool:
-    value = scope.facts.env_before.get(node, {}).get(name)
-    return value is not None and value.is_tensor
 
 
 def indexed_later(test: ast.expr, node: ast.stmt, scope: Scope) -> ast.expr | None:
