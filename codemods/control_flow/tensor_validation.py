@@ -228,7 +228,7 @@ def late_check(
     failing: dict[ast.expr, tuple[str, list[str]]] = {}
     for one in moved:
         names, masks = one.indices, one.masks
-        flag = free_name("invalid", scope, flags) if names or masks or one.later else one.code
+        flag = _flag(node, scope, flags) if names or masks or one.later else one.code
         line, texts = deferred_raise(statement, flag, scope)
         check = [line]
         if flag != one.code:
@@ -250,6 +250,14 @@ def late_check(
         code = "".join(f" {operator} ~{flag}" for flag in raised)
         template.edits.append(scope.edit(use, f"{whole}{code}", part=use))
     return "\n".join(lines)
+
+
+def _flag(node: ast.stmt, scope: Scope, taken: Sequence[str]) -> str:
+    """A name for what a check finds: another one than checks before it get, which are rewritten at the same time."""
+    tests = [one.test for one in (*scope.of(ast.If), *scope.of(ast.Assert)) if one.lineno < node.lineno]
+    earlier = sum(len(list(_alternatives(test))) for test in tests if is_tensor_test(test, scope))
+    number = earlier + len(taken) + 1
+    return free_name("invalid" if number == 1 else f"invalid_{number}", scope, taken)
 
 
 def _guarded(test: ast.expr, negated: bool, scope: Scope, template: Template) -> tuple[str, list[ast.expr]]:
