@@ -205,10 +205,12 @@ def late_check(
                 fixed.append(("not " if negated else "") + template.use(part, operand=negated))
             continue
         guard, tests = _guarded(part, negated, scope, template)
-        names, masks = index_names(part, node, scope), mask_names(part, node, scope)
-        later = [] if guard else list(fails_later(part, node, [*names, *masks], scope))
+        indices, masks = index_names(part, node, scope), mask_names(part, node, scope)
+        later = [] if guard else list(fails_later(part, node, [*indices, *masks], scope))
         safe = {one for use, _ in later for one in ast.walk(use)}
-        index = next((use for place, use in _indices_later(part, node, scope) if not names and place not in safe), None)
+        index = next(
+            (use for place, use in _indices_later(part, node, scope) if not indices and place not in safe), None
+        )
         if index is not None:
             raise Refused(
                 f"line {index.lineno} uses the checked tensor as an index, "
@@ -217,7 +219,7 @@ def late_check(
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append(_Moved(guard, code, names, masks, later))
+        moved.append(_Moved(guard, code, indices, masks, later))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
@@ -227,8 +229,8 @@ def late_check(
     flags: list[str] = []
     failing: dict[ast.expr, tuple[str, list[str]]] = {}
     for one in moved:
-        names, masks = one.indices, one.masks
-        flag = _flag(node, scope, flags) if names or masks or one.later else one.code
+        own = [*one.indices, *one.masks]
+        flag = _flag(node, scope, flags) if own or one.later else one.code
         line, texts = deferred_raise(statement, flag, scope)
         check = [line]
         if flag != one.code:
@@ -236,10 +238,10 @@ def late_check(
             flags.append(flag)
             before = scope.facts.env_before.get(node, {})
             # An index that may be a mask stays one.
-            zeros = {n: "0" if before[n].dtype else f"{torch_name(scope)}.zeros_like({n})" for n in names}
-            check = [f"{flag} = {one.code}", line, *(f"{n} = {where(scope)}({flag}, {zeros[n]}, {n})" for n in names)]
-            check += [f"{name} = {name} & ~{flag}" for name in masks]
-            own = [*names, *masks]
+            zeros = {n: "0" if before[n].dtype else f"{torch_name(scope)}.zeros_like({n})" for n in one.indices}
+            check = [f"{flag} = {one.code}", line]
+            check += [f"{name} = {where(scope)}({flag}, {zero}, {name})" for name, zero in zeros.items()]
+            check += [f"{name} = {name} & ~{flag}" for name in one.masks]
             template.refuse(scope.legality.aliasing(own, [before[n] for n in own], node, scope.facts))
         for use, operator in one.later:
             failing.setdefault(use, (operator, []))[1].append(flag)
@@ -254,8 +256,9 @@ def late_check(
 
 def _flag(node: ast.stmt, scope: Scope, taken: Sequence[str]) -> str:
     """A name for what a check finds: another one than checks before it get, which are rewritten at the same time."""
-    tests = [one.test for one in (*scope.of(ast.If), *scope.of(ast.Assert)) if one.lineno < node.lineno]
-    earlier = sum(len(list(_alternatives(test))) for test in tests if is_tensor_test(test, scope))
+    tests = [*(one.test for one in scope.of(ast.If)), *(one.test for one in scope.of(ast.Assert))]
+    before = [test for test in tests if test.lineno < node.lineno and is_tensor_test(test, scope)]
+    earlier = sum(len(list(_alternatives(test))) for test in before)
     number = earlier + len(taken) + 1
     return free_name("invalid" if number == 1 else f"invalid_{number}", scope, taken)
 
@@ -340,7 +343,8 @@ def fails_later(test: ast.expr, node: ast.stmt, known: Sequence[str], scope: Sco
     block = scope.block(node)
     behind = {part for statement in block[block.index(node) + 1 :] for part in ast.walk(statement)}
     checked = _origins(test, scope)
-    for use in scope.among(ast.Call, ast.Subscript):
+    uses: Sequence[ast.Call | ast.Subscript] = scope.among(ast.Call, ast.Subscript)
+    for use in uses:
         if use not in behind:
             continue
         name = (scope.callee(use) or "") if isinstance(use, ast.Call) else ""
