@@ -1,7 +1,8 @@
 """What stands round a fix that its rule does not ask for: names that mean something else, functions inside, full lines.
 
-A rule names modules and builtins in the code that it writes, knows the uses of a name in the function itself, and
-tells by lines what comes first. Where one of these does not hold the fix is declined, whatever the rule.
+A rule names modules and builtins in the code that it writes, knows the uses of a name in the function itself, tells by
+lines what comes first, and writes Python. Where one of these does not hold the fix is declined, whatever the rule.
+TorchScript, Numba and Triton compile the text of a function: they know no lambda, and not all of PyTorch or `math`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from compilefix.source.tree import children, walk
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
 _USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
+_TEXT = re.compile(r"(^|\.)(script|script_method|script_if_tracing|njit|jit)$|^torch\.jit\.export$|^numba\.|^triton\.")
+_SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,)]")
 # A statement begins a line, or stands behind another one.
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
 _BUILTINS = frozenset(dir(builtins))
@@ -44,7 +47,7 @@ class Surroundings:
         fix = finding.fix
         if fix is None:
             return finding
-        reason = self._hidden(fix) or self._lost(fix)
+        reason = self._hidden(fix) or self._lost(fix) or self._compiled_as_text(fix)
         if reason is None and not finding.code.startswith(_IN_PLACE):
             reason = self._crowded(fix)
         return finding if reason is None else replace(finding, fix=None, declined=reason)
@@ -75,6 +78,26 @@ class Surroundings:
                 if name in read and not re.search(rf"\b{name}\b", edit.template):
                     return f"a function inside reads `{name}`"
         return None
+
+    def _compiled_as_text(self, fix: Fix) -> str | None:
+        """What compiles the function from its text: the new code may not be of the language that it takes."""
+        for edit in fix.edits:
+            for node in self._nodes(edit):
+                if not isinstance(node, ast.FunctionDef) or not _holds(node, edit):
+                    continue
+                made = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+                names = [self._module.qualified(one) or ast.unparse(one) for one in made]
+                name = next((name for name in names if _TEXT.search(name)), None)
+                if name is None and node.name in self._scripted:
+                    name = "torch.jit.script"
+                if name is not None:
+                    return f"`{name}` compiles `{node.name}` from its text, and may not take the new code"
+        return None
+
+    @cached_property
+    def _scripted(self) -> frozenset[str]:
+        """The functions that the file gives to `torch.jit.script` by name."""
+        return frozenset(_SCRIPTED.findall(self._module.file.text))
 
     def _crowded(self, fix: Fix) -> str | None:
         """A line whose statements are about the same as the fix: which of them comes first is not looked at."""

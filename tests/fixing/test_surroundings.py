@@ -53,6 +53,13 @@ def f(x: torch.Tensor, y: torch.Tensor):
     x = x.float(); doubled = x * 2.0; chosen = doubled if doubled.sum() > 0 else x * 4.0; return doubled, chosen
 """,
 }
+SCRIPTED = {
+    "a decorator": "@torch.jit.script\ndef f(x: torch.Tensor):\n{body}",
+    "a decorator under another name": "from torch.jit import script\n\n@script\ndef f(x: torch.Tensor):\n{body}",
+    "a call": "def f(x: torch.Tensor):\n{body}\n\ng = torch.jit.script(f)\n",
+    "a method": "class M(torch.nn.Module):\n @torch.jit.export\n def forward(self, x: torch.Tensor):\n{body}",
+    "numba": "import numba\n\n@numba.njit(cache=True)\ndef f(x: torch.Tensor):\n{body}",
+}
 TARGETS = [(torch.tensor([0, 1, 1]), torch.tensor(p)) for p in ([0, 1, -1], [1, 0, 0], [-1, -2, 0])]
 
 
@@ -103,3 +110,14 @@ def test_a_function_in_a_function_has_names_of_its_own() -> None:
     body = "".join(f"    {line}\n" if line else "\n" for line in inner.splitlines()) + "    return f\n"
     safe = _same(f"{HEAD}\ndef make():\n{body}\nf = make()\n", TARGETS)
     assert "unique" not in safe
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_a_function_that_is_compiled_from_its_text(name: str) -> None:
+    body = "    if (x > 0).any():\n        raise ValueError('positive')\n    return x * 2\n"
+    text = HEAD + SCRIPTED[name].format(body=body)
+    outcome = rewritten(PATH, text, None)
+    assert after(outcome, text) == text
+    assert all("from its text" in (finding.declined or "") for finding in outcome.findings)
+    plain = text.replace("@", "# @").replace("g = torch.jit.script(f)", "")
+    assert after(rewritten(PATH, plain, None), plain) != plain
