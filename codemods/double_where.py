@@ -3,12 +3,14 @@
 `torch.where(c, torch.sqrt(x), y)` computes the root on the other side too. Where that is infinite or NaN, the gradient
 of zero that comes back becomes NaN (measured in rewrites-measured.md and in tests/codemods/test_double_where.py).
 `torch.where(c, torch.sqrt(torch.where(c, x, 1.0)), y)` has the same values, and the gradient of zero stays zero.
+
+An index goes the same way: `if i == last: y = x[i]`, `else: y = x[i + 1]` would read behind the end on the last turn.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from compilefix.codemods.rule import Scope
@@ -26,7 +28,7 @@ _TAKEN = "compilefix_taken"
 
 
 def finite_sides(sides: Collection[ast.expr | None], scope: Scope) -> frozenset[ast.expr]:
-    """The sides whose derivative is not finite everywhere, and can be made so."""
+    """The sides whose derivative is not finite everywhere, or whose index may be none there, and that can be mended."""
     return frozenset(side for side in sides if side is not None and _replaced(side, scope))
 
 
@@ -45,7 +47,28 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
         if not operands or not all(_is_replaceable(*item, scope) for item in operands.items()):
             return {}
         found.update({operand: _safe(operand, safe, scope) for operand, safe in operands.items()})
-    return found
+    return found | dict.fromkeys(_indices(node, scope), 0)
+
+
+def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The integer tensors that pick items and that the condition may be about: computed ones, and those it names."""
+    asked: set[str] = set()
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
+            continue
+        asked = asked or {n.id for test in _tests(node, scope) for n in ast.walk(test) if isinstance(n, ast.Name)}
+        for index in part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]:
+            value = scope.value(index)
+            if not value.is_tensor or not value.certain or value.dtype != "int":
+                continue
+            names = {n.id for n in ast.walk(index) if isinstance(n, ast.Name)}
+            if isinstance(index, ast.BinOp) or not asked.isdisjoint(names):
+                yield index
+
+
+def _tests(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The conditions that an expression stands behind."""
+    return (p.test for p in scope.ancestors(node) if isinstance(p, ast.If | ast.IfExp))
 
 
 def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:
