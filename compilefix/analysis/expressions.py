@@ -231,6 +231,8 @@ class Expressions(Calls):
         if base.is_(Kind.CONTAINER):
             if isinstance(node.slice, ast.Slice):
                 return replace(base, elements=None)
+            if isinstance(node.slice, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.slice.elts):
+                return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)  # no list, whatever was said
             if base.elements is not None and index.const is not None and isinstance(index.const.value, int):
                 position = index.const.value
                 if -len(base.elements) <= position < len(base.elements):

@@ -27,6 +27,7 @@ from compilefix.fixing.engine import run
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
+from tests.codemods.execution import rewritten
 
 _REALS = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.7, 10.0, 99.99, 1234.5678, 1e6 + 0.5]
 _SEQUENCES = [(), (3,), (2, 3), (7, 1, 5), (64, 64, 3, 2), (0, 4)]
@@ -292,3 +293,13 @@ def test_a_draw_that_decides_a_branch_decides_it_as_a_tensor(often: float, train
         encoder = space["Encoder"](often).train(training)
         results.append(encoder(torch.linspace(-1, 1, 12).view(3, 4)))
     assert torch.equal(*results)
+
+
+def test_an_annotation_that_the_code_contradicts() -> None:
+    text = (
+        "import numpy as np\nimport torch\n\ndef f(x: torch.Tensor, bounds: list[tuple[float]]):\n"
+        "    low, high = bounds{index}\n    return x if np.isinf(low) else x * high\n"
+    )
+    for index, safe in (("[0]", True), ("[:, 0]", False)):  # no list takes the second
+        found = rewritten(Path("/nowhere/program.py"), text.format(index=index), None).findings
+        assert [f.fix is not None and not f.fix.assumptions for f in found if f.code == "CF401"] == [safe]
