@@ -14,17 +14,24 @@ ASSUMPTIONS: Mapping[str, str] = {
     "condition-one-element": (
         "The tensor that decides has exactly one element; with more, another error is raised than before."
     ),
-    "same-shape-dtype": "Both branches give tensors of the same shape and dtype.",
+    "same-shape-dtype": (
+        "Both branches give tensors of the same shape and dtype, on one device; what a mean is taken of is floating: "
+        "for others no error is raised as before, or another."
+    ),
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
     "gradient-zeros": "A parameter used only in the branch not taken may get a gradient of zeros instead of None.",
     "no-gradient": (
         "A tensor that the function copies or makes needs no gradient of its own: nobody reads its `.grad`, and a "
         "result need not require a gradient because of it."
     ),
-    "no-aliasing": "Nobody writes into the result in place and expects another tensor to change with it.",
+    "no-aliasing": (
+        "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "
+        "needs what was in memory before a write that is always made now (it would raise)."
+    ),
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "
-        "number is computed with as a float."
+        "number is computed with as a float; beside another one without dimensions the result may take its dtype, and "
+        "nobody adds to it in place."
     ),
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
     "math-errors": "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf.",
@@ -69,7 +76,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "summation-order": (
         "The elements of a sum or mean may be added in another order, which changes the rounding; in half precision "
-        "the sum may overflow where the mean did not."
+        "the sum, or the number of elements, may overflow where the mean did not."
     ),
     "boolean-mask": (
         "A tensor that is an index and is called a mask is boolean; with whole numbers an error is raised where rows "

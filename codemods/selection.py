@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.codemods.added_in_place import added_after
+from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.ignored_result import result_is_ignored
@@ -205,6 +207,10 @@ def number_conversion(
     """
     obstacles: list[Obstacle] = []
     partners: list[ast.expr] = []
+    added = next(added_after(uses, at, scope), None)
+    if added is not None:
+        reason = f"`{snippet(added)}` would change the tensor in place, where a number became another one"
+        obstacles.append(Obstacle(reason))
     for use in uses:
         partner = _partner(use, scope)
         if partner is None and _needs_number(use, scope):
@@ -392,6 +398,12 @@ def _selected(
         calls = [end.func for end in ends if isinstance(end, ast.Call)]
         if any(isinstance(func, ast.Attribute) and func.attr == "contiguous" for func in calls):
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
+    tests = [node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)]
+    for side in sides:
+        made = side is not None and on_default_device(side.node, scope)
+        if side is not None and made and not all(on_default_device(test, scope) for test in tests[:1]):
+            reason = f"`{snippet(side.node)}` is made on the default device, and the condition may be on another one"
+            yield Obstacle(reason, "same-shape-dtype")
     then, orelse = (side.node if side is not None else None for side in sides)
     kept = frozenset(names) if None in sides else frozenset[str]()
     used = {n.id for step in steps for n in reached(step, scope.facts) if isinstance(n, ast.Name)}

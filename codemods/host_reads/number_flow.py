@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
+from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.index import Function
@@ -24,6 +25,8 @@ class Flow:
     beside: it meets tensors in arithmetic, where the precision of what was computed on the way shows.
     handed_out: it is returned or stored. picks: it is an index, and must be an integer.
     narrow: it meets a tensor without dimensions, whose dtype a wider one would change.
+    elsewhere: the tensor that is read may be on another device than those that the function makes.
+    alike: the names of the tensors that have as many elements as the one that is read: one, if the read does not fail.
     meets: a name that holds the number is used for more than deciding.
     shown: it also stands in a line that is printed or logged, where it is read again.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
@@ -38,6 +41,8 @@ class Flow:
     exactly: bool = True
     beside: bool = False
     narrow: bool = False
+    alike: frozenset[str] = frozenset()
+    elsewhere: bool = False
     handed_out: bool = False
     picks: bool = False
     meets: bool = False
@@ -114,6 +119,11 @@ def met(other: ast.expr, scope: Scope, flow: Flow) -> None:
 def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
     """Note what stands against the result having the dtype that it has with a Python number."""
     value = scope.value(other)
+    if flow.elsewhere and on_default_device(other, scope):
+        flow.refuse(
+            f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
+            "number-to-tensor",
+        )
     if not value.is_tensor or not value.certain:
         flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
     elif value.dtype in ("int", "bool"):
@@ -121,7 +131,7 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )
     elif value.dtype != "float" or not value.dimensioned or flow.read.dtype in (None, "complex"):
-        flow.narrow = flow.narrow or value.rank == 0
+        flow.narrow = flow.narrow or value.rank == 0 or (value.rank is None and ast.unparse(other) in flow.alike)
         same = value.dtype_id is not None and value.dtype_id == flow.read.dtype_id
         if value.rank == 0 and value.dtype == "float" and same:
             return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.number_flow import Flow, Renderer
 from compilefix.codemods.host_reads.number_follow import follow
@@ -21,6 +22,8 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     """
     read = scope.value(source)
     flow = Flow(read, boolean=cast == "bool" or (cast in ("item", "implicit") and read.dtype == "bool"))
+    flow.elsewhere = not on_default_device(source, scope)
+    flow.alike = frozenset(_alike(source)) if read.rank is None else frozenset()
     template = Template()
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
@@ -39,6 +42,17 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     return Fix(edits, needed, template.assumptions, template.reasons)
 
 
+def _alike(node: ast.expr) -> Iterator[str]:
+    """The tensors that an expression computes with element by element: where it has one element, so have they."""
+    if isinstance(node, ast.BinOp):
+        yield from _alike(node.left)
+        yield from _alike(node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield from _alike(node.operand)
+    elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        yield ast.unparse(node)
+
+
 def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template) -> str:
     """Code for the tensor that stands for the number."""
     value = flow.read
@@ -54,7 +68,7 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
                 f"`{snippet(source)}` raises TypeError as a fill value that requires a gradient, and is detached now"
             )
             template.refuse([Obstacle(reason, "number-to-tensor")])
-    if shared(source, scope) or (flow.handed_out and isinstance(source, ast.Name | ast.Attribute | ast.Subscript)):
+    if shared(source, scope) or (flow.handed_out and _is_held(source)):
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
     if value.rank != 0:
@@ -106,6 +120,42 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if cast == "int" and value.dtype == "bool":
         return code + ".long()"
     return code
+
+
+_MAY_VIEW = frozenset(
+    [
+        "bfloat16",
+        "contiguous",
+        "cpu",
+        "cuda",
+        "detach",
+        "double",
+        "expand",
+        "flatten",
+        "float",
+        "half",
+        "ravel",
+        "requires_grad_",
+        "reshape",
+        "squeeze",
+        "t",
+        "to",
+        "transpose",
+        "type",
+        "type_as",
+        "unsqueeze",
+        "view",
+        "view_as",
+    ]
+)
+"""Methods that may give the memory of the tensor itself."""
+
+
+def _is_held(source: ast.expr) -> bool:
+    """Whether the tensor is one that has a name or place, or may be a view of one: `loss.detach().cpu()`."""
+    while isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr in _MAY_VIEW:
+        source = source.func.value
+    return isinstance(source, ast.Name | ast.Attribute | ast.Subscript)
 
 
 def shared(source: ast.expr, scope: Scope) -> bool:

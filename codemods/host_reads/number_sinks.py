@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.added_in_place import added_to
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.index import Function
@@ -335,6 +336,9 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         for target in targets:
             if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or _read_back(target, scope):
                 return f"the number is stored in `{snippet(target)}`, which this function goes on to read", None
+            added = next(added_to(target, scope), None)
+            if added is not None:
+                return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
     else:
         return None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"

@@ -1,0 +1,46 @@
+"""Tensors that a function makes on the default device, wherever those are that it is given.
+
+`torch.ones(3) * x.sum().item()` works with an `x` on a GPU, since a number is on no device. With `x.sum()` in its place
+it fails there: PyTorch takes a tensor without dimensions from the CPU beside others on a GPU, and not the reverse.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.codemods.rule import Scope
+
+_NAMES = (
+    "arange empty eye full hann_window hamming_window kaiser_window linspace logspace ones rand randint randn randperm "
+    "range tensor tril_indices triu_indices zeros"
+)
+_MAKES = frozenset(f"torch.{name}" for name in _NAMES.split())
+_MOVES = frozenset({"to", "cuda", "type_as", "type"})
+_MOST_FOLLOWED = 8
+
+
+def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
+    """Whether all tensors in an expression are made without a device, or were fetched by `.cpu()`."""
+    if isinstance(node, ast.BinOp | ast.Compare):
+        sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
+        tensors = [side for side in sides if not scope.value(side).dtype or scope.value(side).is_tensor]
+        return bool(tensors) and all(on_default_device(side, scope, followed) for side in tensors)
+    if isinstance(node, ast.UnaryOp):
+        return on_default_device(node.operand, scope, followed)
+    if isinstance(node, ast.Subscript):
+        return on_default_device(node.value, scope, followed)
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        given = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        if followed == _MOST_FOLLOWED or not isinstance(given, ast.Assign) or given.targets != stores:
+            return False
+        return on_default_device(given.value, scope, followed + 1)
+    if not isinstance(node, ast.Call):
+        return False
+    if scope.callee(node) in _MAKES:
+        return all(keyword.arg not in ("device", None) for keyword in node.keywords) and not any(
+            scope.value(part).is_tensor for argument in node.args for part in ast.walk(argument)
+        )
+    if not isinstance(node.func, ast.Attribute) or node.func.attr in _MOVES or not scope.value(node).is_tensor:
+        return False
+    return node.func.attr == "cpu" or on_default_device(node.func.value, scope, followed)
