@@ -373,6 +373,7 @@ _TITLES = {
     "unseen": "Models of packages that were first run in the end",
     "latest": "Models of packages that were first run after that",
     "fifth": "Models of packages that were first run last",
+    "sixth": "Models of thirteen packages that were chosen after all the others",
 }
 
 
