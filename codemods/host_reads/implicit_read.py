@@ -58,7 +58,9 @@ from compilefix.source.snippets import snippet
 _LOAD = ast.Load()
 _OUTSIDE = "pass the number in from outside the compiled code, or keep all elements and mask those behind it"
 _SCALARS = frozenset({"alpha", "value", "beta"})
-_SCALAR_CALLS = frozenset({"add", "sub", "add_", "sub_", "addcmul", "addcdiv", "addmm", "baddbmm", "addbmm", "addmv"})
+_SUMS = frozenset({"add", "sub", "addmm", "baddbmm", "addbmm", "addmv", "addr", "index_add"})
+# Dynamo multiplies first in `x.add_(y, alpha=t)`, `x.addcmul_`, `x.addcdiv_` and `torch.addcdiv`.
+_SCALAR_CALLS = (_SUMS | {f"{name}_" for name in _SUMS} | {"addcmul"}) - {"add_"}
 
 
 _NUMBERS_ONLY = frozenset({"range", "arange", "linspace", "logspace", "randint", "randperm", "eye", "multinomial"})
@@ -105,6 +107,9 @@ class ImplicitRead(Rule):
                 continue
             if (written := _written_at(node, scope)) is not None:
                 yield from self._write(node, written, scope)
+            elif value.is_tensor and (factor := _factor(node, scope)) is not None:
+                reason = f"multiply the tensor first: `{factor}` takes a Python number, and the sum rounds otherwise"
+                yield self.declined(scope, node, _message(node, f"`{factor}=`"), reason, gb=("GB0033",))
             elif value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
             elif (place := integer_place(node, scope)) is not None:
@@ -175,14 +180,6 @@ class ImplicitRead(Rule):
                 return
             reason = CAPTURE if works is None else _OUTSIDE
             yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
-        elif isinstance(parent, ast.keyword) and parent.arg in _SCALARS:
-            call = scope.parents.get(parent)
-            bare = (scope.callee(call) or "").rpartition(".")[2] if isinstance(call, ast.Call) else ""
-            if bare in _SCALAR_CALLS:
-                reason = (
-                    f"multiply the tensor first: `{parent.arg}` takes a Python number, and the sum rounds otherwise"
-                )
-                yield self.declined(scope, node, _message(node, f"`{parent.arg}=`"), reason, gb=("GB0033",))
 
     def _index(self, node: ast.expr, parent: ast.Subscript, scope: Scope) -> Iterator[Finding]:
         value, base = scope.value(node), scope.value(parent.value)
@@ -231,6 +228,17 @@ def _written_at(node: ast.expr, scope: Scope) -> ast.Subscript | None:
         node, parent = parent, scope.parents.get(parent)
     written = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Store)
     return parent if written and isinstance(parent, ast.Subscript) else None
+
+
+def _factor(node: ast.expr, scope: Scope) -> str | None:
+    """The keyword of a sum that scales one of its parts by an expression; None where it does not."""
+    parent = scope.parents.get(node)
+    if not isinstance(parent, ast.keyword) or parent.arg not in _SCALARS or reads_static(node, scope):
+        return None
+    call = scope.parents.get(parent)
+    called = (scope.callee(call) or "") if isinstance(call, ast.Call) else ""
+    found = called == "Tensor.addcdiv" or called.rpartition(".")[2] in _SCALAR_CALLS
+    return parent.arg if found else None
 
 
 def _window_start(part: ast.Slice, scope: Scope) -> ast.expr | None:
