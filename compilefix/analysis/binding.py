@@ -167,10 +167,18 @@ class Binding(Narrowing):
         ):
             return
         if isinstance(owner, ast.Name) and owner.id == self.self_name:
-            value = self.facts.value(node.args[1])
+            value = _registered(self.facts.value(node.args[1]))
             self.facts.self_assigned[name.value] = (
                 replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
             )
+
+
+def _registered(value: Value) -> Value:
+    """A value as a buffer or parameter: a tensor or None, or registering it fails."""
+    if value.is_tensor or value.is_(Kind.NONE) or not value.may_be(Kind.TENSOR):
+        return value
+    kinds = frozenset({Kind.TENSOR}) if value.is_unknown else value.kinds & {Kind.TENSOR, Kind.NONE}
+    return replace(value, kinds=kinds, certain=False)
 
 
 def _given_as(value: Value, name: str) -> Value:

@@ -137,9 +137,13 @@ class Calls(Binding):
         owner = self.facts.value(func.value) if isinstance(func, ast.Attribute) else None
         if owner is not None and not owner.is_(Kind.OBJECT):
             owner = None
-        return from_summary(
+        result = from_summary(
             self.place(node), summary, operands, arguments=given, closure=closure, kept=kept, owner=owner
         )
+        handed = found.hands_back
+        if handed is None or arguments is None or handed not in arguments or node is self.dropped:
+            return result
+        return _handed_back(arguments[handed], result)
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
@@ -247,12 +251,12 @@ class Calls(Binding):
         if attr in _SHAPE_METHODS and receiver.is_unknown:
             result = _SHAPE_METHODS[attr]
             return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
-        if receiver.is_unknown and attr in torch_api.TENSOR_ONLY_METHODS:
+        bare = attr in torch_api.BARE_TENSOR_METHODS and not node.args and not node.keywords
+        if receiver.is_unknown and (bare or attr in torch_api.TENSOR_ONLY_METHODS):
             api = torch_api.method(attr)
             if api is not None and api.returns == "Tensor":
-                return self._call_method(
-                    node, attr, replace(receiver, kinds=frozenset({Kind.TENSOR})), list(operands), {}, env
-                )
+                owner = replace(receiver, kinds=frozenset({Kind.TENSOR}), certain=receiver.certain and not bare)
+                return self._call_method(node, attr, owner, list(operands), {}, env)
         if attr in ("append", "insert", "extend") and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
@@ -260,8 +264,10 @@ class Calls(Binding):
         if attr in ("any", "all") and receiver.is_unknown:
             # Arrays have these too, and are tensors to Dynamo. Of uint8 they give uint8.
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
-        if attr == "abs" and receiver.is_unknown and not node.args and not node.keywords:
+        if receiver.is_unknown and not node.keywords and len(node.args) == {"abs": 0, "dot": 1}.get(attr, -1):
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
+        if attr == "norm" and receiver.is_unknown and all(v.is_static for v in operands):
+            return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)  # no array has it
         if attr in ("items", "values", "keys") and held:
             element = receiver.element if receiver.element is not None else values.UNKNOWN
             return values.container(
@@ -433,3 +439,10 @@ def _construct(cls: Class, operands: Sequence[Value], place: str) -> Value:
         storage=frozenset({place}).union(*map(memory_of, operands)),
         leaves=values.NOTHING.union(*[v.leaves for v in operands]),
     )
+
+
+def _handed_back(given: Value, result: Value) -> Value:
+    """What a function returns that gives back the very thing that it was given, or fails."""
+    if given.is_unknown:
+        return result if result.is_tensor else replace(result, kinds=given.kinds, elements=None, element=None)
+    return replace(given, storage=given.storage | result.storage, leaves=given.leaves | result.leaves, const=None)

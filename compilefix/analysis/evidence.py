@@ -41,6 +41,11 @@ class Evidence:
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
                     self._note(attribute.value, given, proof=False)
         for node in function.of(ast.Call):
+            func = node.func
+            if not node.args and isinstance(func, ast.Attribute) and func.attr in torch_api.BARE_TENSOR_METHODS:
+                if isinstance(func.value, ast.Name) and func.value.id in names and not node.keywords:
+                    self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
+                continue
             if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:

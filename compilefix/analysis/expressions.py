@@ -28,6 +28,7 @@ from compilefix.analysis.values import (
     Kind,
     Value,
     join,
+    join_all,
     number,
     of_other,
     replace,
@@ -37,6 +38,8 @@ from compilefix.analysis.values import (
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.index import Class, Function, Module
 from compilefix.source.tree import children, walk
+
+_PERHAPS_BOOL = replace(values.STATIC, dtype="bool", certain=False)
 
 
 class Expressions(Calls):
@@ -315,17 +318,22 @@ class Expressions(Calls):
         return replace(value, const=None)
 
     def _bool_op(self, node: ast.BoolOp, env: Env) -> Value:
-        result: Value | None = None
+        found: list[Value] = []
         state = dict(env)
         for index, part in enumerate(node.values):
             value = self.eval(part, state)
             self.written_within(state, env, self.place(node))
             state = self.narrow(part, state, isinstance(node.op, ast.And))
-            result = value if result is None else join(result, value)
+            found.append(value)
             if self.compile_time(part) is isinstance(node.op, ast.Or):
                 self.facts.dead.update(node.values[index + 1 :])
-        assert result is not None
-        return result
+        if any(value.is_tensor for value in found):
+            # Beside a tensor, what compares things of which nothing is known is most often a bool: `n >= m and t > 0`.
+            found = [
+                _PERHAPS_BOOL if value.is_unknown and isinstance(part, ast.Compare) else value
+                for value, part in zip(found, node.values, strict=True)
+            ]
+        return join_all(found)
 
     def _compare(self, node: ast.Compare, env: Env) -> Value:
         operands = [self.eval(part, env) for part in (node.left, node.comparators[0])]

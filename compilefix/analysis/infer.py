@@ -28,6 +28,7 @@ __all__ = ["FunctionFacts", "Inference"]
 
 
 _MAX_DEPTH = 24
+_RENEWALS = 3  # how often the facts of one function are made anew when callers say more of its parameters
 
 
 class Inference:
@@ -48,8 +49,8 @@ class Inference:
         self._hints = Hints(project)
         self._written: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
-        # Functions whose facts were forgotten because a caller says more of them, each once, in that order.
-        self.outdated: dict[Function, None] = {}
+        # Functions whose facts were forgotten because a caller says more of them, in that order, and how often.
+        self.outdated: dict[Function, int] = {}
         self._alone: Function | None = None
         self.too_deep: list[Function] = []
 
@@ -75,11 +76,12 @@ class Inference:
         return _completed(returns, declared)
 
     def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
-        """A caller passes these arguments. Facts that did not know of it are forgotten, once for each function."""
+        """A caller passes these arguments. Facts that did not know of it are forgotten, a few times for a function."""
         for affected in self._hints.add(function, arguments):
             known = affected in self._facts or affected in self._partial
-            if known and affected not in self.outdated and affected not in self._active:
-                self.outdated[affected] = None
+            times = self.outdated.get(affected, 0)
+            if known and times < _RENEWALS and affected not in self._active:
+                self.outdated[affected] = times + 1
                 self._facts.pop(affected, None)
                 self._partial.pop(affected, None)
 

@@ -102,12 +102,12 @@ class Narrowing(Walk):
         if key is None:
             return
         if len(test.args) > 1:
-            types = test.args[1].elts if isinstance(test.args[1], ast.Tuple) else [test.args[1]]
+            types = self._types(test.args[1])
             names = [self.module.qualified(t) or "" for t in types]
         else:
             names = ["torch.Tensor"]
         old = self.facts.value(test.args[0])
-        tensors = [is_tensor_type(n) for n in names]
+        tensors = [is_tensor_type(n) or _is_kind_of_tensor(n) for n in names]
         if truth and all(tensors):
             env[key] = (
                 replace(old, kinds=frozenset({Kind.TENSOR}), certain=True)
@@ -136,6 +136,19 @@ class Narrowing(Walk):
         elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
             # What is declared as a tensor or a list, and is no list.
             env[key] = replace(old.without(Kind.CONTAINER), element=None, elements=None, certain=False)
+
+    def _types(self, node: ast.expr) -> Sequence[ast.expr]:
+        """The types of an `isinstance`: of a tuple, a union, or a name that stands for one."""
+        if isinstance(node, ast.Name):
+            stores = self.function.stores.get(node.id, [])
+            made = [a.value for a in self.function.of(ast.Assign) if a.targets == stores]
+            if node.id not in self.function.bound and node.id in self.module.assigns:
+                made = [self.module.assigns[node.id]]
+            if len(made) == 1 and isinstance(made[0], ast.Tuple | ast.BinOp):
+                node = made[0]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return [*self._types(node.left), *self._types(node.right)]
+        return node.elts if isinstance(node, ast.Tuple) else [node]
 
     def narrow_rank(self, node: ast.Assign, env: Env) -> None:
         """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
@@ -178,6 +191,12 @@ class Narrowing(Walk):
     def compile_time(self, test: ast.expr) -> bool | None:
         """What a test for being compiled gives in compiled code; None for any other test."""
         return compile_time(test, self.module, self.project, self.function)
+
+
+def _is_kind_of_tensor(name: str) -> bool:
+    """Whether a name is that of a class of torch whose objects are tensors."""
+    last = name.rpartition(".")[2]
+    return name.startswith("torch.") and (last in ("Parameter", "Buffer") or last.endswith("Tensor"))
 
 
 def _no_tensor(value: Value) -> Value:

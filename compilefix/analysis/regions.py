@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
@@ -76,6 +77,9 @@ _CHECKPOINT_WORDS = ("torch.utils.checkpoint", "torch.utils import")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
+# How methods are called that make or fill the parameters of a module, or bring them to and from a file.
+_SETS_UP = ("init", "reset", "load", "save", "set_", "register", "build", "make_", "export", "resize", "tie_")
+_DECIDING: tuple[type[ast.AST], ...] = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -220,7 +224,7 @@ def _reach(
 ) -> dict[Function, CompiledFunction]:
     """What the roots reach, added to what was reached `before`."""
     reached: dict[Function, CompiledFunction] = {} if before is None else before
-    renewed: set[Function] = set()
+    renewed: dict[Function, int] = {}
     pending: deque[tuple[Function, tuple[str, ...]]] = deque((function, (label,)) for function, label in roots)
     while pending:
         function, path = pending.popleft()
@@ -232,8 +236,8 @@ def _reach(
                     pending.append((callee, (*path, callee.qualname)))
         if not pending:
             # Of some functions more is known now than when they were reached.
-            stale = [f for f in inference.outdated if f in reached and f not in renewed]
-            renewed.update(stale)
+            stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
+            renewed.update((f, inference.outdated[f]) for f in stale)
             pending.extend((f, reached.pop(f).reached_by) for f in stale)
     return reached
 
@@ -491,12 +495,17 @@ def _holds_tensor(value: Value) -> bool:
 def _on_state(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
     """Whether a method computes on tensors that its object keeps, such as `compute` of a metric.
 
-    Not one of a module: its `forward` is what users compile.
+    Of a module users compile `forward` and what it calls; a method that stands beside it counts where it decides
+    something by a tensor, and is not one that sets the module up.
     """
     if function.cls is None or function.is_static or not function.parameters:
         return False
     # Large packages have thousands of methods that read attributes, and to look at each would be most of a check.
-    if not function.cls.names_torch or inference.project.is_module_class(function.cls):
+    if not function.cls.names_torch:
+        return False
+    tests = [node.test for kind in _DECIDING for node in function.of(kind)]  # type: ignore[attr-defined]
+    of_module = inference.project.is_module_class(function.cls)
+    if of_module and (not tests or function.node.name.lstrip("_").startswith(_SETS_UP)):
         return False
     instance = function.parameters[0].arg
     reads = [
@@ -507,7 +516,17 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     if not reads:
         return False
     facts = look(function)
-    return any(Kind.TENSOR in facts.value(node).kinds and not facts.value(node).is_unknown for node in reads)
+    if of_module:
+        nodes: Sequence[ast.expr] = tests
+    else:
+        nodes = [*reads, *tests] if _is_kind_of_tensor(function.cls, inference.project) else reads
+    found = map(facts.value, nodes)
+    return any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found)
+
+
+def _is_kind_of_tensor(cls: Class, project: Project) -> bool:
+    """Whether the objects of a class are tensors: all that its methods do is done on one."""
+    return any(isinstance(a, str) and is_tensor_type(a) for a in project.ancestors(cls))
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

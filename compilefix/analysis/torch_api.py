@@ -131,6 +131,13 @@ TENSOR_ONLY_METHODS: frozenset[str]
 value on which code uses one is a tensor. It says nothing of modules: `torch.unsqueeze` and `F.softmax` are functions.
 """
 
+BARE_TENSOR_METHODS = frozenset(
+    {"reciprocal", "sqrt", "rsqrt", "isfinite", "isnan", "isinf", "tanh", "sigmoid", "sin", "cos", "log1p", "expm1"}
+    | {"log2", "log10", "logical_not", "neg"}
+)
+"""Methods that, called without an argument, only a tensor has: `numpy.sqrt` takes the array, and arrays have no `sqrt`.
+"""
+
 
 def __getattr__(name: str) -> Any:
     """Read the set from the table when it is first asked for: importing this module reads no file."""

@@ -99,10 +99,50 @@ class Function:
         return any(d.rpartition(".")[2] in ("lru_cache", "cache", "cached_property") for d in self.decorators)
 
     @cached_property
+    def hands_back(self) -> str | None:
+        """The parameter that every call returns as it came in, as checks do: `return x` in all ways out; else None.
+
+        A `return None` is let pass where the parameter itself is tested for it: `if x is None: return None`.
+        """
+        node = self.node
+        if isinstance(node, ast.AsyncFunctionDef) or not set(self.decorators) <= {"staticmethod", "classmethod"}:
+            return None
+        returns = self.of(ast.Return)
+        name = node.body[-1].value.id if _gives_name(node.body[-1]) else None  # type: ignore[attr-defined]
+        if name is None or name in self.stores or name not in {a.arg for a in self.parameters}:
+            return None
+        if any(found is not node for kind in _CLOSED_OR_YIELDS for found in self.of(kind)):
+            return None
+        none = {id(r) for test in self.of(ast.If) if _is_none(test.test, name) for r in test.body}
+        same = all((_gives_name(r) and r.value.id == name) or id(r) in none for r in returns)  # type: ignore[union-attr]
+        return name if same else None
+
+    @cached_property
     def parameters(self) -> tuple[ast.arg, ...]:
         """All parameters in order, `*args` and `**kwargs` left out."""
         args = self.node.args
         return (*args.posonlyargs, *args.args, *args.kwonlyargs)
+
+
+_CLOSED_OR_YIELDS: tuple[type[ast.AST], ...] = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.ClassDef,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Global,
+    ast.Nonlocal,
+)
+
+
+def _gives_name(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
+
+
+def _is_none(test: ast.expr, name: str) -> bool:
+    """Whether a test is `name is None`."""
+    return ast.unparse(test) == f"{name} is None"
 
 
 @dataclass(frozen=True, eq=False)

@@ -367,6 +367,153 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return once, table, found
         """,
     },
+    "a method of a module that decides by its own tensors": {
+        "pkg/model.py": """
+            class Layer(nn.Module):
+                def __init__(self, size: int, limit: float = 1.0):
+                    super().__init__()
+                    self.layers = [nn.Linear(size, size)]
+                    self.layers.append(nn.Linear(size, size))
+                    self.scale = nn.Parameter(torch.ones(size))
+                    self.limit = limit
+                    self.reset_scale()
+                def reset_scale(self):
+                    if self.scale.sum() > 3:
+                        self.scale.data.zero_()
+                def forward(self, x: Tensor):
+                    return x * self.scale
+                def normalize(self):
+                    norms = self.scale.norm(dim=0)
+                    if norms > self.limit:  # BREAK
+                        self.scale.data.div_(norms)
+                def limited(self):
+                    for layer in range(len(self.layers)):
+                        weight = self.layers[layer].weight
+                        largest = torch.norm(weight @ weight.mT, dim=1).max()
+                        if largest > self.limit:  # BREAK
+                            self.layers[layer].weight.data /= largest
+                def describe(self):
+                    if self.limit > 2:
+                        return self.scale.sum().item()
+        """,
+    },
+    "methods of a tensor of its own kind": {
+        "pkg/vectors.py": """
+            class Vector(Tensor):
+                def length(self, other: "Vector", eps=1e-8):
+                    size = torch.sqrt(torch.sum(self * self, dim=-1))
+                    if torch.isclose(size, torch.zeros_like(size)).any():  # BREAK
+                        size = size + self.new_ones(())
+                    return size.clamp(min=eps)
+                def rows(self):
+                    return self.kept.tolist()
+        """,
+    },
+    "what is registered is a tensor, whatever made it": {
+        "pkg/base.py": """
+            def as_tensor(value, dtype=None):
+                if value is None:
+                    return None
+                if isinstance(value, (nn.Parameter, torch.Tensor, torch.masked.MaskedTensor)):
+                    return value if dtype is None else value.type(dtype)
+                if isinstance(value, (float, int, list)):
+                    return torch.tensor(value, dtype=dtype)
+                return load(value)
+            class Base(nn.Module):
+                def __init__(self, frozen):
+                    super().__init__()
+                    self.frozen = False
+                    self.register_buffer("frozen", as_tensor(frozen))
+            class Model(Base):
+                def forward(self, x: Tensor):
+                    if self.frozen == True:  # BREAK
+                        return x
+                    return x + 1
+        """,
+    },
+    "types of an isinstance under a name": {
+        "pkg/checks.py": """
+            import numpy
+            SEQUENCES = (list, tuple)
+            def check(value, low=None, names=None):
+                arrays = (numpy.ndarray, torch.Tensor, nn.Parameter)
+                if low is not None:
+                    if isinstance(value, arrays):
+                        if (value < low).sum() > 0:  # BREAK
+                            raise ValueError(names)
+                    elif value < low:
+                        raise ValueError(names)
+                if isinstance(names, SEQUENCES):
+                    if len(names) > 2:
+                        raise ValueError(names)
+                return value
+            class Model(nn.Module):
+                def __init__(self, turns, size: int):
+                    super().__init__()
+                    self.turns = check(turns, low=1)
+                    self.scale = check(torch.ones(size))
+                def forward(self, x: Tensor):
+                    x = check(x, low=0)
+                    if x.sum() > 3:  # BREAK
+                        return x
+                    for turn in range(self.turns):
+                        x = x + self.scale
+                    if self.scale[0] > 0:  # BREAK
+                        x = x * 2
+                    return x
+        """,
+    },
+    "a caller that passes another tensor later": {
+        "pkg/model.py": """
+            def update(kept, new, share=0.0):
+                if share == 0.0:  # BREAK
+                    return new
+                return share * kept + (1 - share) * new
+            def first(value: Tensor):
+                return update(value, 1.0)
+            def second(value: Tensor):
+                return update(value, value.mean())
+            def third(value: Tensor):
+                return update(value, value.mean(), value.std())
+        """,
+    },
+    "what is called without an argument as only tensors are": {
+        "pkg/update.py": """
+            def update(table, old, scale):
+                factor = scale.reciprocal()
+                if factor > 1:  # BREAK
+                    return table
+                found = table.rows(old)
+                if not found.isfinite().all():  # BREAK
+                    return old
+                return old * factor
+            def other(backend, old):
+                factor = backend.sqrt(old)
+                return old if factor > 1 else factor
+        """,
+    },
+    "a norm and a product, a comparison beside a tensor, a tensor that scales what is added": {
+        "pkg/solve.py": """
+            def solve(func, x: Tensor, rows: int):
+                residual = func(x)
+                norm = residual.norm()
+                if norm == 0:  # BREAK
+                    return x
+                along = residual.dot(func(norm))
+                if along < 1:  # BREAK
+                    return x + 1
+                full = func.rows >= rows and x[0] > 0
+                if full:  # BREAK
+                    return x + 2
+                return torch.addr(x.diag(), x, x, alpha=x.norm())  # BREAK
+            def added(x: Tensor, at: Tensor):
+                scale = x.mean()
+                x = x.add_(x, alpha=scale)
+                x = torch.addcdiv(x, x, x, value=scale)
+                x = x.addcdiv(x, x, value=scale)  # BREAK
+                return x.index_add(0, at, x[:2], alpha=scale)  # BREAK
+        """,
+    },
 }
 
 
