@@ -143,6 +143,8 @@ class Calls(Binding):
         handed = found.hands_back
         if handed is None or arguments is None or handed not in arguments or node is self.dropped:
             return result
+        if self.inference.written_in_place(found):
+            return result  # `x.unsqueeze_(0)` gives it another shape
         return _handed_back(arguments[handed], result)
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
