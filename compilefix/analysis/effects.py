@@ -10,7 +10,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.regions import is_noted, live_nodes
-from compilefix.analysis.unseen import changes_own_list, said_sometimes, writes_own_memory
+from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
 
@@ -121,12 +121,10 @@ class EffectAnalysis:
 
     def _seen_by_caller(self, node: ast.AST, does: Effects, facts: FunctionFacts) -> Effects:
         """What of a node's effects is one outside the function: a write into memory that the call made is none."""
-        if does.mutates is not None and writes_own_memory(node, facts, self.inference.project):
+        if does.mutates is not None and isinstance(node, ast.Call) and changes_own_list(node, facts):
+            does = replace(does, mutates=None)
+        elif does.mutates is not None and writes_own_memory(node, facts, self.inference.project):
             does = replace(does, mutates=None, raises=does.raises or f"{does.mutates} may not fit")
-        if does.unknown is not None and isinstance(node, ast.Call) and changes_own_list(node, facts):
-            text = ast.unparse(node.func)
-            fails = not text.endswith((".append", ".clear", ".reverse"))
-            does = replace(does, unknown=None, raises=f"`{text}` may fail" if fails else does.raises)
         if does.always is not None and isinstance(node, ast.Call) and said_sometimes(node, facts):
             does = replace(does, always=None)
         return does
@@ -209,6 +207,9 @@ class EffectAnalysis:
             return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
         if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
+        if changes_container(node, facts):
+            fails = not text.endswith((".append", ".clear", ".reverse"))
+            return Effects(mutates=f"`{text}` changes a container", raises=f"`{text}` may fail" if fails else None)
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
             writes = f"`{text}` writes in place" if written and written.mutates else None

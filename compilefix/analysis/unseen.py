@@ -10,6 +10,7 @@ from compilefix.analysis.values import Kind
 from compilefix.analysis.walk import CHANGES
 from compilefix.source.index import Project
 
+_OF_SETS = frozenset({"add", "discard", "popitem", "appendleft", "popleft"})
 _SAYS = ("logging.", "loguru.", "warnings.warn")
 _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 
@@ -29,12 +30,21 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
     return _is_own(owner, facts)
 
 
-def changes_own_list(node: ast.Call, facts: FunctionFacts) -> bool:
-    """Whether a call is `found.append(x)` or the like, on a list or dict that the function made itself."""
-    func = node.func
-    if facts.function.parent is not None or not isinstance(func, ast.Attribute) or func.attr not in CHANGES:
+def changes_container(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call is `found.append(x)` or the like. What has such a method and is not known is taken for a list."""
+    if not isinstance(node.func, ast.Attribute) or node in facts.calls:
         return False
-    return facts.value(func.value).is_(Kind.CONTAINER) and _is_own(func.value, facts)
+    changed = facts.value(node.func.value)
+    if changed.is_(Kind.CONTAINER):
+        return node.func.attr in CHANGES or node.func.attr in _OF_SETS
+    plain = changed.is_(Kind.TENSOR, Kind.NDARRAY, Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
+    return not plain and node.func.attr in CHANGES and torch_api.method(node.func.attr) is None
+
+
+def changes_own_list(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call changes a list, a dict or a set that the function made itself."""
+    changed = node.func.value if isinstance(node.func, ast.Attribute) else node
+    return facts.function.parent is None and changes_container(node, facts) and _is_own(changed, facts)
 
 
 def _is_own(owner: ast.expr, facts: FunctionFacts) -> bool:
