@@ -12,6 +12,7 @@ selection: where the branch is taken, the selected value is that of the branch. 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -256,18 +257,29 @@ def _only_names(statement: ast.stmt, scope: Scope) -> bool:
 
 
 def _acts(statement: ast.stmt, scope: Scope) -> bool:
-    """Whether a statement does nothing but print, log, warn or raise, perhaps under a fixed condition."""
+    """Whether a statement only prints, logs, warns, raises, or imports for that, perhaps under a fixed condition."""
     if isinstance(statement, ast.If):
         if is_tensor_test(statement.test, scope):
             return False
-        ways = [way for way in (statement.body, statement.orelse) if way]
-        return all(all(_acts(s, scope) for s in way) or ends_in_exception(way, scope) for way in ways)
+        ways = [[s for s in way if not isinstance(s, ast.Pass)] for way in (statement.body, statement.orelse)]
+        return any(ways) and all(all(_acts(s, scope) for s in w) or ends_in_exception(w, scope) for w in ways if w)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return shows(statement.value, scope) or exception_of(statement, scope) is not None
-    return isinstance(statement, ast.Raise)
+    return isinstance(statement, ast.Raise) or _imports_at_hand(statement)
+
+
+def _imports_at_hand(statement: ast.stmt) -> bool:
+    """Whether a statement imports modules of Python itself, which are there and may be imported always."""
+    return isinstance(statement, ast.Import) and all(
+        alias.name.partition(".")[0] in sys.stdlib_module_names for alias in statement.names
+    )
 
 
 def _noted_block(body: Sequence[ast.stmt], link: Link, taken: str, scope: Scope, template: Template) -> Iterator[str]:
+    body = [statement for statement in body if not isinstance(statement, ast.Pass)]
+    if not body:
+        yield "pass"
+        return
     if not all(_acts(statement, scope) for statement in body):
         yield from _noted(body[-1], link, taken, scope, template, body[:-1])
         return
@@ -288,8 +300,13 @@ def _noted(
         yield f"if {template.use(statement.test)}:"
         yield from (f"    {line}" for line in _noted_block(statement.body, link, taken, scope, template))
         if statement.orelse:
-            yield "else:"
-            yield from (f"    {line}" for line in _noted_block(statement.orelse, link, taken, scope, template))
+            others = list(_noted_block(statement.orelse, link, taken, scope, template))
+            if isinstance(statement.orelse[0], ast.If) and len(statement.orelse) == 1:
+                yield from (f"el{others[0]}", *others[1:])
+            else:
+                yield from ("else:", *(f"    {line}" for line in others))
+    elif isinstance(statement, ast.Import):
+        yield template.use(statement)
     elif exception_of(statement, scope) is not None or isinstance(statement, ast.Raise):
         index = indexed_later(link.test, statement, scope) if link.test is not None else None
         if index is not None:
