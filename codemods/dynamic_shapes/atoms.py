@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -16,10 +17,40 @@ _CONSTANTS = ("math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.in
 _Node = TypeVar("_Node", bound=ast.expr)
 
 
-def code_of(tree: ast.expr, atoms: Mapping[str, ast.expr], template: Template, replaced: Mapping[str, str]) -> str:
-    """The code of a tree over atoms, with placeholders for what the atoms stand for."""
+def code_of(
+    tree: ast.expr,
+    atoms: Mapping[str, ast.expr],
+    template: Template,
+    replaced: Mapping[str, str],
+    named: Mapping[int, str] | None = None,
+) -> str:
+    """The code of a tree over atoms, with placeholders for what the atoms stand for.
 
-    return ast.unparse(_Filling(atoms, template, replaced).fill(tree, None))
+    `named`: the names of parts of the tree, by the identity of the part, that have been computed before.
+    """
+    return ast.unparse(_Filling(atoms, template, replaced, named or {}).fill(tree, None))
+
+
+def places_of(tree: ast.AST) -> Counter[int]:
+    """In how many places of a tree each of its parts stands, by the identity of the part.
+
+    What stands within a part that has several places counts once.
+    """
+    found: Counter[int] = Counter({id(tree): 1})
+    waiting = [tree]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if not found[id(child)]:
+                waiting.append(child)
+            found[id(child)] += 1
+    return found
+
+
+def size_of(tree: ast.AST, known: dict[int, int]) -> int:
+    """How many parts a tree has, each counted in all its places. `known`: those that were counted, by identity."""
+    if id(tree) not in known:
+        known[id(tree)] = 1 + sum(size_of(child, known) for child in ast.iter_child_nodes(tree))
+    return known[id(tree)]
 
 
 @dataclass(frozen=True)
@@ -29,8 +60,11 @@ class _Filling:
     atoms: Mapping[str, ast.expr]
     template: Template
     replaced: Mapping[str, str]
+    named: Mapping[int, str]
 
     def fill(self, node: ast.AST, parent: ast.AST | None) -> ast.AST:
+        if id(node) in self.named:
+            return ast.Name(self.named[id(node)], ast.Load())
         if isinstance(node, ast.Name):
             if node.id in self.replaced:
                 return ast.Name(self.replaced[node.id], node.ctx)

@@ -52,16 +52,34 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         if short in DEGREE_ONE and isinstance(node.func, ast.Attribute):
             row = node.func.value if refs[node].startswith("Tensor.") else node.args[0]
             return _pair(row, numbers, refs)
+        if short in _BOUNDED:
+            return _bounded(node, numbers, refs)
     if isinstance(node, ast.Call) and not node.keywords:
-        operands = list(node.args)
-        if isinstance(node.func, ast.Attribute) and refs[node].startswith("Tensor."):
-            operands.insert(0, node.func.value)
+        operands = _operands(node, refs)
+        if short in _MADE_LIKE:
+            return _MADE_LIKE[short] if len(operands) == 1 else (_pair(operands[1], numbers, refs)[0], 0.0)
         pairs = [_pair(operand, numbers, refs) for operand in operands]
         if short in _TWO and len(pairs) == 2:
             return _TWO[short](pairs[0], pairs[1])
         if len(pairs) == 1:
             return _ONE[short](pairs[0])
     raise KeyError(ast.unparse(node))
+
+
+def _operands(node: ast.Call, refs: Mapping[ast.AST, str]) -> list[ast.expr]:
+    method = isinstance(node.func, ast.Attribute) and refs[node].startswith("Tensor.")
+    return [*([node.func.value] if method and isinstance(node.func, ast.Attribute) else []), *node.args]
+
+
+def _bounded(node: ast.Call, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, str]) -> Pair:
+    """`x.clamp(low, high)`: the derivative is that of `x`, or zero."""
+    values, *bounds = _operands(node, refs)
+    given = dict(zip(("min", "max"), bounds, strict=False)) | {k.arg: k.value for k in node.keywords}
+    value, slope = _pair(values, numbers, refs)
+    for name, choose in (("min", max), ("max", min)):
+        if name in given and not (isinstance(given[name], ast.Name) and ast.unparse(given[name]) == "None"):
+            value = choose(value, _pair(given[name], numbers, refs)[0])
+    return value, slope
 
 
 def _multiply(a: Pair, b: Pair) -> Pair:
@@ -102,7 +120,13 @@ _TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "div": _divide,
     "true_divide": _divide,
     "pow": _power,
+    "min": min,
+    "max": max,
+    "minimum": min,
+    "maximum": max,
 }
+_BOUNDED = frozenset({"clamp", "clip"})
+_MADE_LIKE: Mapping[str, Pair] = {"zeros_like": (0.0, 0.0), "ones_like": (1.0, 0.0), "full_like": (0.0, 0.0)}
 _ONE: Mapping[str, Callable[[Pair], Pair]] = {
     "exp": _chain(math.exp, math.exp),
     "log": _chain(math.log, lambda x: 1 / x),

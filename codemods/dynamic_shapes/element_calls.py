@@ -46,6 +46,8 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
         return None
     if name in _LOSSES and _unreduced(node):
         return None
+    if _chooses(node, name, method, scope):
+        return None
     if api is not None:
         if not api.pointwise or api.mutates or api.random or api.random_training or api.host:
             return Obstacle(f"`{snippet(node)}` does not treat each element by itself")
@@ -78,6 +80,13 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     ):
         return Obstacle(f"`{snippet(node.func)}` is not known to treat each element by itself")
     return Obstacle(f"`{snippet(node.func)}` would be given all rows, and not only those of the mask", ROWS)
+
+
+def _chooses(node: ast.Call, name: str, method: bool, scope: Scope) -> bool:
+    """Whether a call is `torch.max(a, b)` or `a.min(b)` of two tensors."""
+    operands = [node.func.value, *node.args] if method and isinstance(node.func, ast.Attribute) else node.args
+    two = len(operands) == 2 and not node.keywords and all(scope.value(operand).is_tensor for operand in operands)
+    return two and name in ("torch.max", "torch.min", "Tensor.max", "Tensor.min")
 
 
 def _unreduced(node: ast.Call) -> bool:

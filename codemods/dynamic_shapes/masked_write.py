@@ -182,11 +182,13 @@ def _rewritten(
     if name in elements.bases and name not in replaced and value.leaves and not _linear(tree, elements):
         # The backward pass may need the old elements, which are overwritten.
         replaced[name] = f"{name}.clone()"
-    code = elements.code(tree, template, replaced)
+    steps, code = elements.steps(tree, template, replaced)
     select = f"{where(scope)}({over}, {code}, {name})"
-    lines, select = elements.hoisted(elements.with_names(select, template))
+    lines, select = elements.hoisted(elements.with_names("\n".join([*steps, select]), template))
+    lines, steps = lines[: len(lines) - len(steps)], lines[len(lines) - len(steps) :]
     named = [f"{given} = {template.use(part)}" for given, part in elements.hoists.items()]
-    return [*named, *(elements.with_names(line, template) for line in lines), f"{name}.copy_({select})"]
+    last = "\n".join([*steps, f"{name}.copy_({select})"])
+    return [*named, *(elements.with_names(line, template) for line in lines), last]
 
 
 def _types(tensor: ast.expr, value: Value, elements: Elements) -> Iterator[Obstacle]:

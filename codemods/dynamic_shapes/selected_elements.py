@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place
+from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
@@ -34,6 +34,8 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
 
+_SEVERAL = 2
+_LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of
 _SAFE_CONSTANTS = (1, 2)  # integers: beside them a tensor keeps its dtype
 
 
@@ -67,6 +69,8 @@ class Elements:
     hoists: dict[str, ast.expr] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
     _in_row: bool = False
+    _sizes: dict[int, int] = field(default_factory=dict)
+    _taken: dict[tuple[ast.Assign, bool], ast.expr | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.mask.broadcast:  # else the operation itself refuses other tensors
@@ -97,7 +101,12 @@ class Elements:
         if definition is not None:
             if definition not in self.definitions:
                 self.definitions.append(definition)
-            return self.take(definition.value, definition)
+            if (definition, self._in_row) not in self._taken:
+                self._taken[definition, self._in_row] = self.take(definition.value, definition)
+            part = self._taken[definition, self._in_row]
+            if part is not None and size_of(part, self._sizes) > _LARGEST:
+                return self._refuse(f"`{snippet(node)}` is made in too many steps")
+            return part
         if not self.selects(node, at):
             return self._operand(node, at)
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
@@ -193,7 +202,7 @@ class Elements:
 
     def _operand(self, node: ast.expr, at: ast.stmt) -> ast.expr | None:
         value = self.scope.value(node)
-        number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or value.is_scalar_tensor
+        number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE) or value.is_scalar_tensor
         definition = definition_of(node, at, self.scope)
         if not number and definition is not None and self.reductions.get(definition.value):
             number = True  # one row, which is the same for each
@@ -426,6 +435,23 @@ class Elements:
             edits[0] = self.scope.edit(definitions[0], "\n".join(lines[:-1]), **template.parts)
             lines = lines[-1:]
         return (*edits, self.scope.edit(node, "\n".join(lines), **template.parts))
+
+    def steps(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> tuple[list[str], str]:
+        """Statements for the definitions that the tree uses several times, under their names, and its code then."""
+        lines: list[str] = []
+        names: dict[int, str] = {}
+        places = places_of(tree)
+        used = {n.id for atom in self.atoms.values() for n in ast.walk(atom) if isinstance(n, ast.Name)}
+        for (definition, _), part in self._taken.items():  # what a definition uses was taken before it
+            if part is None or isinstance(part, ast.Name) or places[id(part)] < _SEVERAL:
+                continue
+            target = definition.targets[0]
+            own = target.id if isinstance(target, ast.Name) else "elements"
+            name = own if own not in used else free_name(own, self.scope, used)
+            lines.append(f"{name} = {code_of(part, self.atoms, template, replaced, names)}")
+            names[id(part)] = name
+            used.add(name)
+        return lines, code_of(tree, self.atoms, template, replaced, names)
 
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""

@@ -83,6 +83,18 @@ class Attributes:
             return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
         return found
 
+    def of_the_class(self, cls: Class, name: str) -> Value | None:
+        """The number or text that a class has under a name; None where other code may put something else there."""
+        for base in self._walker.project.ancestors(cls):
+            if not isinstance(base, Class) or self._methods(base, name):
+                return None
+            if (found := self._declarations(base).get(name)) is not None:
+                changed = self._walker.project.modules.setting(name, cls.node.name, cls.module.name)
+                if changed or not found.is_(Kind.STATIC):
+                    return None
+                return replace(found, dtype=None)  # the member of an enumeration is no number
+        return None
+
     def _inheriting(self, cls: Class) -> Sequence[Class]:
         """The classes of its module that inherit a class."""
         if cls.module not in self._heirs:
@@ -153,10 +165,8 @@ class Attributes:
                 if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                     value = annotated(node.annotation, cls.module, self._walker.project)
                     found[node.target.id] = _owned(value, node.target.id)
-                elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                    for target in node.targets:
-                        if isinstance(target, ast.Name):
-                            found[target.id] = replace(static(node.value.value), const=None)  # type: ignore[arg-type]
+                elif isinstance(node, ast.Assign) and (number := _written_out(node.value)) is not None:
+                    found.update((target.id, number) for target in node.targets if isinstance(target, ast.Name))
             self._declared[cls] = found
         return self._declared[cls]
 
@@ -166,6 +176,18 @@ class Attributes:
             methods = sorted(cls.methods.values(), key=lambda m: m.node.name != "__init__")
             self._assigners[cls] = [(m, names) for m in methods if (names := _assigned_names(m))]
         return [method for method, names in self._assigners[cls] if name in names or _ANY in names]
+
+
+def _written_out(node: ast.expr) -> Value | None:
+    """The value of a constant, or of what is computed of numbers that stand there, such as `-1` and `10 ** -4`."""
+    if isinstance(node, ast.Constant):
+        return replace(static(node.value), const=None)  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp):
+        return _written_out(node.operand)
+    if isinstance(node, ast.BinOp):
+        parts = _written_out(node.left), _written_out(node.right)
+        return values.STATIC if all(part is not None and part.is_(Kind.STATIC) for part in parts) else None
+    return None
 
 
 def _only_augmented(method: Function, name: str) -> bool:

@@ -125,7 +125,9 @@ class Expressions(Calls):
             value = self.inference.module_global(self.project.modules[head], last)
             if value is not None:
                 return value
-        return _outside(found)
+        owner = self.project.resolve(head) if head else None
+        constant = self.inference.class_constant(owner, last) if isinstance(owner, Class) else None
+        return constant or _outside(found)
 
     def _attribute(self, node: ast.Attribute, env: Env) -> Value:
         key = self.key(node)

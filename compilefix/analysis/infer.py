@@ -172,6 +172,10 @@ class Inference:
         """The attribute that instances of the class have; None where nothing gives them one."""
         return self._attributes.of(cls, name)
 
+    def class_constant(self, cls: Class, name: str) -> Value | None:
+        """The number or text that a class has under a name; None where other code may put something else there."""
+        return self._attributes.of_the_class(cls, name)
+
     def assigned(self, method: Function) -> Mapping[str, Value]:
         """What a run of the method assigns to attributes of `self`."""
         if method not in self._active:
