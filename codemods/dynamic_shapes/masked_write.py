@@ -12,6 +12,7 @@ ends there (GB0036), and on a GPU the program waits for the device.
 ```python
 angle[angle < 0] += 2 * math.pi
 y[positive] = (-1 / x[positive]).exp()
+hidden[image_mask] += embeds
 ```
 
 ## Use instead
@@ -19,6 +20,7 @@ y[positive] = (-1 / x[positive]).exp()
 angle.copy_(torch.where(angle < 0, angle + 2 * math.pi, angle))
 safe = torch.where(positive, x, 1.0)
 y.copy_(torch.where(positive, (-1 / safe).exp(), y))
+hidden.index_put_((image_mask,), embeds, accumulate=True)
 ```
 
 ## Fix safety
@@ -29,6 +31,10 @@ other elements are replaced by a number for which it is, so that no gradient bec
 elements they are cloned. A tensor that shares memory with itself (`expand`) is refused where the function makes it:
 writing to masked elements of one is deprecated. Where the backward pass fails because a tensor was written in place, it
 still does, and its message names another operation.
+
+What is added to the elements and has a row for each true value (`x[mask] += rows`) is added by `index_put_`, which
+checks the number of rows too; where they do not fit, the RuntimeError has another text, and rows of another dtype raise
+(`same-shape-dtype`).
 
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
@@ -51,6 +57,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
@@ -119,6 +126,9 @@ class MaskedWrite(Rule):
         template.refuse(elements.obstacles)
         selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
         if not lines or template.broken is not None:
+            rows = added_rows(node, target, mask, scope)
+            if rows is not None and not Elements(mask, scope, node).selects(rows.rows):
+                return self._judge_rows(rows, node, message, scope)
             reason = template.broken or "the new values are not computed element by element"
             return self.declined(scope, _place(node, selection, scope), message, reason)
         edits = elements.edits(node, lines, template)
@@ -126,6 +136,17 @@ class MaskedWrite(Rule):
         edits = (*edits, *(e for e in fills if not any(e.target.overlaps(other.target) for other in edits)))
         place = _place(node, selection, scope)
         return self.fixed(scope, place, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
+
+    def _judge_rows(self, rows: AddedRows, node: ast.stmt, message: str, scope: Scope) -> Finding:
+        template = Template()
+        line = accumulated(rows, node, scope, template)
+        place = _place(node, rows.selection, scope)
+        if template.broken is not None:
+            return self.declined(scope, place, message, template.broken)
+        edits = [scope.edit(node, line, **template.parts)]
+        if rows.definition is not None:
+            edits.append(scope.edit(rows.definition, ""))
+        return self.fixed(scope, place, message, Fix(tuple(edits), (), template.assumptions, template.reasons))
 
 
 def _place(node: ast.stmt, selection: ast.expr | None, scope: Scope) -> ast.AST:
