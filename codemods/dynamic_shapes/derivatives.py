@@ -42,6 +42,8 @@ def finite_at(
 def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, str]) -> Pair:
     if isinstance(node, ast.Name):
         return numbers[node.id]
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return numbers[node.value.id]  # an element of a table
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value, slope = _pair(node.operand, numbers, refs)
         return -value, -slope

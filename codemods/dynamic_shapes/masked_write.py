@@ -32,6 +32,9 @@ elements they are cloned. A tensor that shares memory with itself (`expand`) is 
 writing to masked elements of one is deprecated. Where the backward pass fails because a tensor was written in place, it
 still does, and its message names another operation.
 
+Where the elements say which rows of a table are taken (`y[mask] = table[index[mask]]`), the first row stands for the
+others: the table must have one (`branches-total`), and the derivative must be finite there (`finite-derivative`).
+
 What is added to the elements and has a row for each true value (`x[mask] += rows`) is added by `index_put_`, which
 checks the number of rows too; where they do not fit, the RuntimeError has another text, and rows of another dtype raise
 (`same-shape-dtype`).

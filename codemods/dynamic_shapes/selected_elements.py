@@ -69,6 +69,7 @@ class Elements:
     hoists: dict[str, ast.expr] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
     _in_row: bool = False
+    _indices: set[str] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
     _taken: dict[tuple[ast.Assign, bool], ast.expr | None] = field(default_factory=dict)
 
@@ -120,7 +121,35 @@ class Elements:
             return None if left is None or right is None else place(ast.Compare(left, node.ops, [right]), node)
         if isinstance(node, ast.Call):
             return self._call(node, at)
+        if isinstance(node, ast.Subscript) and not self.selects(node.value, at):
+            return self._picked(node, at)
         return self._refuse(f"`{snippet(node)}` is not computed element by element")
+
+    def _picked(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
+        """`table[i[m]]`: a row for each index, the first one where the mask is false."""
+        table, index = self.scope.value(node.value), self.scope.value(node.slice)
+        whole = not (self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row)
+        if not (whole and table.is_tensor and index.is_tensor and index.dtype == "int"):
+            return self._refuse(f"`{snippet(node)}` is not computed element by element")
+        known = set(self.bases)
+        taken = self.take(node.slice, at)
+        if taken is None:
+            return None
+        self._indices |= set(self.bases) - known
+        for text in sorted(set(self.bases) - known):
+            if not self._has_shape_of_mask(text):
+                reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
+        select = place(ast.parse(where(self.scope), mode="eval").body, node)
+        mask = place(ast.Name(self._atom(self.mask.node), ast.Load()), node)
+        chosen = place(ast.Call(select, [mask, taken, place(ast.Constant(0), node)], []), node)
+        return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
+
+    def _has_shape_of_mask(self, text: str) -> bool:
+        """Whether what an atom stands for is proved to have the mask's shape."""
+        mask = self.scope.value(self.mask.node)
+        return mask.shape_id is not None and mask.shape_id == self.scope.value(self.atoms[text]).shape_id
 
     def selects(self, node: ast.AST, at: ast.stmt | None = None) -> bool:
         """Whether an expression holds something that the mask selects."""
@@ -384,14 +413,16 @@ class Elements:
         if not found:
             return {}
         values = self.values()
+        bases = [text for text in self.bases if text not in self._indices]  # a gradient does not go to integers
         known = {text: v.const.value for text, v in values.items() if v.const is not None}
-        if not any(values[text].dtype in ("bool", "complex") for text in self.bases):
+        if not any(values[text].dtype in ("bool", "complex") for text in bases):
             # A number that is not known may be one at which the derivative is not finite.
             usual = dict.fromkeys(values, 1)
-            different = {text: number for number, text in enumerate(self.bases, 1)}
-            for chosen in (*(dict.fromkeys(self.bases, number) for number in _SAFE_CONSTANTS), different):
-                if finite_at(tree, {**usual, **known, **chosen}, self.bases, facts.refs):
-                    if not finite_at(tree, {**known, **chosen}, self.bases, facts.refs):
+            different = {text: number for number, text in enumerate(bases, 1)}
+            for chosen in (*(dict.fromkeys(bases, number) for number in _SAFE_CONSTANTS), different):
+                if finite_at(tree, {**usual, **known, **chosen}, bases, facts.refs):
+                    # Nor is anything known of the first row of a table, which is taken where the mask is false.
+                    if self._indices or not finite_at(tree, {**known, **chosen}, bases, facts.refs):
                         self.obstacles.extend(found)
                     return {text: self.filled(text, str(number), over, template) for text, number in chosen.items()}
         self.obstacles.extend(found)
