@@ -1,8 +1,9 @@
 """Adding to what a mask selects something that has a row for each true value: `x[mask] += rows`.
 
-There is nothing to compute for the other rows. `index_put_` adds as the two steps do, checks the number of rows like
-them and reads nothing, so that its result has a fixed shape (measured with torch 2.13: values, gradients, broadcast
-rows and the type of the exception for rows that do not fit are the same).
+There is nothing to compute for the other rows: `masked_scatter` puts the given ones in their places first. Twelve
+layers that do so are one graph then, and took 0.52 and 0.48 ms on an H200 (torch 2.11, default mode and
+reduce-overhead) where they took 2.90 and 3.54 as written; `index_put_` with `accumulate` is one graph too, and took
+3.60 and 2.57, since it counts the true values on the host.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import ast
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import may_share
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
-from compilefix.codemods.dynamic_shapes.masks import Mask, boolean
+from compilefix.codemods.dynamic_shapes.masks import Mask
+from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import ATOMS, Template
+from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
 
 
@@ -54,27 +55,32 @@ def added_rows(node: ast.Assign | ast.AugAssign, target: ast.Subscript, mask: Ma
     return None
 
 
-def accumulated(found: AddedRows, node: ast.stmt, scope: Scope, template: Template) -> str:
-    """The statement that adds the rows; what stands against it is noted in the template."""
+def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: Template) -> str:
+    """The statements that add the rows; what stands against it is noted in the template."""
+    scope = elements.scope
     memory, rows = scope.value(found.memory), scope.value(found.rows)
-    shown, name = snippet(found.rows), ast.unparse(found.memory)
-    template.refuse(boolean(found.mask.node, scope))
+    shown, name = snippet(found.rows), template.use(found.memory)
     if not memory.certain or not rows.certain:
-        unproved = shown if memory.certain else name
+        unproved = shown if memory.certain else ast.unparse(found.memory)
         template.refuse([Obstacle(f"`{unproved}` is not proved to be a tensor", "branches-total")])
     if "bool" in (memory.dtype, rows.dtype):
-        template.refuse([Obstacle(f"`{name}` or `{shown}` is boolean, and nothing is added to that")])
-    # Rows that do not fit raise the same exception with another text; another dtype may have been converted before.
-    template.refuse([Obstacle(f"`{shown}` is not proved to fit what is selected of `{name}`", "same-shape-dtype")])
+        template.refuse([Obstacle(f"`{shown}` or what it is added to is boolean")])
+    if memory.dtype_id is None or memory.dtype_id != rows.dtype_id:
+        reason = f"`{shown}` is not proved to have the dtype of what it is added to"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+    reason = f"`{shown}` is not proved to have a row for each true value of `{snippet(found.mask.node)}`"
+    template.refuse([Obstacle(reason, "rows-match")])
     if overlaps(found.memory, scope):
-        template.refuse([Obstacle(f"elements of `{name}` may share memory: `index_put_` refuses to write them")])
-    if may_share(memory.storage, rows.storage):
-        template.refuse([Obstacle(f"`{shown}` may share memory with `{name}`, which is written", "no-aliasing")])
+        template.refuse([Obstacle(f"elements of `{snippet(found.memory)}` may share memory: `copy_` refuses that")])
     if found.definition is not None:
         moved = {n.id for n in ast.walk(found.definition.value) if isinstance(n, ast.Name)}
         template.refuse(unused_then([found.definition], node, moved, scope))
         template.refuse(mask_kept([found.definition], found.mask.node, node))
-    added = template.use(found.rows)
-    if found.negative:
-        added = f"-{added}" if isinstance(found.rows, ATOMS) else f"-({added})"
-    return f"{template.use(found.memory)}.index_put_(({template.use(found.mask.node)},), {added}, accumulate=True)"
+    over = elements.over(found.memory, template)
+    torch, symbol = torch_name(scope), "-" if found.negative else "+"
+    spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {template.use(found.rows)})"
+    select = f"{torch}.where({over}, {name} {symbol} {spread}, {name})"
+    lines, select = elements.hoisted(elements.with_names(select, template))
+    named = [f"{given} = {template.use(part)}" for given, part in elements.hoists.items()]
+    template.refuse(elements.obstacles)
+    return "\n".join([*named, *(elements.with_names(line, template) for line in lines), f"{name}.copy_({select})"])

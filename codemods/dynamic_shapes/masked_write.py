@@ -20,7 +20,8 @@ hidden[image_mask] += embeds
 angle.copy_(torch.where(angle < 0, angle + 2 * math.pi, angle))
 safe = torch.where(positive, x, 1.0)
 y.copy_(torch.where(positive, (-1 / safe).exp(), y))
-hidden.index_put_((image_mask,), embeds, accumulate=True)
+selected = image_mask[..., None]
+hidden.copy_(torch.where(selected, hidden + torch.zeros_like(hidden).masked_scatter(selected, embeds), hidden))
 ```
 
 ## Fix safety
@@ -35,9 +36,9 @@ still does, and its message names another operation.
 Where the elements say which rows of a table are taken (`y[mask] = table[index[mask]]`), the first row stands for the
 others: the table must have one (`branches-total`), and the derivative must be finite there (`finite-derivative`).
 
-What is added to the elements and has a row for each true value (`x[mask] += rows`) is added by `index_put_`, which
-checks the number of rows too; where they do not fit, the RuntimeError has another text, and rows of another dtype raise
-(`same-shape-dtype`).
+What is added to the elements and has a row for each true value (`x[mask] += rows`) is put in the places of all
+elements by `masked_scatter`. Rows that do not fit raised: fewer raise another RuntimeError now, on a GPU one that ends
+its context; of more the first ones are taken, and one row for all places is not repeated (`rows-match`).
 
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
@@ -89,6 +90,7 @@ class MaskedWrite(Rule):
         "boolean-mask",
         "gradient-zeros",
         "mask-not-empty",
+        "rows-match",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -142,14 +144,16 @@ class MaskedWrite(Rule):
 
     def _judge_rows(self, rows: AddedRows, node: ast.stmt, message: str, scope: Scope) -> Finding:
         template = Template()
-        line = accumulated(rows, node, scope, template)
+        line = accumulated(rows, node, Elements(rows.mask, scope, node), template)
         place = _place(node, rows.selection, scope)
         if template.broken is not None:
             return self.declined(scope, place, message, template.broken)
         edits = [scope.edit(node, line, **template.parts)]
         if rows.definition is not None:
             edits.append(scope.edit(rows.definition, ""))
-        return self.fixed(scope, place, message, Fix(tuple(edits), (), template.assumptions, template.reasons))
+        return self.fixed(
+            scope, place, message, Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        )
 
 
 def _place(node: ast.stmt, selection: ast.expr | None, scope: Scope) -> ast.AST:
