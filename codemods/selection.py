@@ -26,6 +26,7 @@ CASTS = ("float", "int", "bool")
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
 _PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_TYPE_QUESTIONS = frozenset({"isinstance", "type", "torch.is_tensor", "hasattr"})
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
 
@@ -346,9 +347,25 @@ def judge_selection(
         read = next((use for use in uses if _needs_number(use, scope)), None)
         if read is not None:
             template.refuse([Obstacle(f"line {read.lineno} needs a Python number, and would read the tensor")])
+    if not all(v.is_tensor for v in values):
+        template.refuse(_asked_for_type(names, scope.statement(at), scope))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
     return ""
+
+
+def _asked_for_type(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """Whether what is selected is asked for its type later: where a side is no tensor, the answer would be another."""
+    for name in names:
+        for load in scope.names(name) if name.isidentifier() else ():
+            call = scope.parents.get(load)
+            if (
+                isinstance(call, ast.Call)
+                and load in call.args[:1]
+                and scope.callee(call) in _TYPE_QUESTIONS
+                and load.lineno > (at.end_lineno or at.lineno)
+            ):
+                yield Obstacle(f"line {load.lineno} asks for the type of `{name}`, which would always be a tensor")
 
 
 def _own_writes(uses: Sequence[ast.expr], scope: Scope) -> frozenset[ast.AST]:
