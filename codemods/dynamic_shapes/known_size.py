@@ -5,8 +5,9 @@ Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places 
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
 test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
-`x[torch.where(mask)]`) that the code writes to, reduces or counts; and the rows that a one-hot mask selects, of which
-there is one for each index.
+`x[torch.where(mask)]`) that the code writes to, reduces or counts; the rows that a one-hot mask selects, of which
+there is one for each index; and `repeat_interleave` with a tensor of repeats, whose result is combined with a tensor
+that has as many rows.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -24,6 +25,7 @@ rank = counts.cumsum(0)[inverse]
 rows = torch.where(keep)[0]
 x[rows] = 0
 best = candidates[F.one_hot(choice, num_classes=4) > 0.5]
+centred = nodes - means.repeat_interleave(sizes, dim=0)
 ```
 
 ## Use instead
@@ -45,6 +47,7 @@ rows = keep
 x[rows] = 0
 places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
 best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
+centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=nodes.shape[0])
 ```
 
 ## Fix safety
@@ -65,7 +68,9 @@ require a gradient declines it, since the zeros may be divided by. A mask as an 
 means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
-`same-shape-dtype`).
+`same-shape-dtype`). The repeats must give as many rows as the tensor beside them has (`rows-match`): one row that is
+broadcast raises, and on a GPU a wrong number is not noticed, and memory behind the result may be written. Where the
+numbers of dimensions are not proved, what is repeated must be computed from that tensor.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -94,6 +99,7 @@ from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
 from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask
+from compilefix.codemods.dynamic_shapes.repeats import Repeats, repeats_beside, sized_code
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
@@ -110,8 +116,15 @@ class KnownSize(Rule):
     name = "known-size"
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
-    hints = ("bincount", "one_hot", "unique", "nonzero", "where(")
-    assumptions = ("index-in-range", "number-to-tensor", "same-shape-dtype", "float32-rounding", "enough-dimensions")
+    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave")
+    assumptions = (
+        "index-in-range",
+        "number-to-tensor",
+        "same-shape-dtype",
+        "float32-rounding",
+        "enough-dimensions",
+        "rows-match",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
@@ -131,6 +144,8 @@ class KnownSize(Rule):
                 yield self._mask(node, indices, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
+            elif (repeats := repeats_beside(node, scope)) is not None:
+                yield self._repeats(repeats, scope)
             else:
                 first = first_places(node, scope)
                 if first is not None:
@@ -199,6 +214,12 @@ class KnownSize(Rule):
             return self.declined(scope, node, message, template.broken)
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
+
+    def _repeats(self, found: Repeats, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
+        template = Template()
+        edit = scope.edit(found.node, sized_code(found, template), **template.parts)
+        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _places(self, found: FirstPlaces, scope: Scope) -> Finding:
         message = f"`{snippet(found.given)}` is read from a tensor as a number of classes: the graph breaks"
