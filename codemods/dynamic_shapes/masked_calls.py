@@ -71,7 +71,8 @@ def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
     template.refuse([Obstacle(reason, ROWS), Obstacle(reason, "finite-derivative")])
     template.refuse(boolean(mask.node, scope))
     names = [t.value for t in found.targets]
-    if not all(isinstance(n, ast.Name | ast.Attribute) for n in (mask.node, *names)) or mask.leading or mask.last:
+    own = (_named_mask(mask), *names)
+    if not all(isinstance(n, ast.Name | ast.Attribute) for n in own) or mask.leading or mask.last:
         template.refuse([Obstacle("the mask and the tensors that are written have no names, or it is not the index")])
         return []
     if len({ast.unparse(n) for n in names}) < len(names):
@@ -97,8 +98,17 @@ def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
     ]
 
 
+def _named_mask(mask: Mask) -> ast.expr:
+    """The name in `mask` and `~mask`."""
+    inverted = isinstance(mask.node, ast.UnaryOp) and isinstance(mask.node.op, ast.Invert)
+    return mask.node.operand if inverted and isinstance(mask.node, ast.UnaryOp) else mask.node
+
+
 def _written(mask: Mask, target: ast.expr, code: str, template: Template, scope: Scope) -> str:
-    over, obstacles = laid_over(mask, target, scope, ast.unparse(mask.node))
+    text = ast.unparse(mask.node)
+    atom = text if _named_mask(mask) is mask.node else f"({text})"
+    over, obstacles = laid_over(mask, target, scope, atom)
+    over = text if over == atom else over
     template.refuse(obstacles)
     name = ast.unparse(target)
     return f"{name}.copy_({where(scope)}({over}, {code}, {name}))"
