@@ -271,6 +271,8 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
             return compared_reads(test, scope, template, operand=operand)
     if template.mixes and value.kinds == _TENSOR_OR_FIXED:
         return _tensor_or_bool(test, scope, template)
+    if (mixed := _mixed_name(test, scope)) is not None:
+        return _defined_as_tensor(test, mixed, scope, template)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
         template.refuse([Obstacle(reason)])
@@ -294,6 +296,40 @@ def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:
     template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
     code = f"{torch_name(scope)}.as_tensor({template.use(test)})"
     return f"{code}.reshape(())" if scope.value(test).dtype == "bool" else f"({code}.reshape(()) != 0)"
+
+
+def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
+    """`flag or t.any()` that a name was given once, where tests are all that the name is used in."""
+    if not isinstance(test, ast.Name) or scope.value(test).kinds != _TENSOR_OR_FIXED:
+        return None
+    stores = scope.names(test.id, stores=True)
+    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
+        return None
+    whole = definition.value
+    if not isinstance(whole, ast.BoolOp) or not is_tensor_test(whole.values[-1], scope):
+        return None
+    for part in whole.values:
+        found = scope.value(part)
+        fixed = found.is_(Kind.STATIC) and found.dtype == "bool" and found.certain
+        if not fixed and not (found.is_tensor and found.dtype == "bool"):
+            return None
+    loads = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == test.id]
+    asked = (n for n in loads if isinstance(n.ctx, ast.Load))
+    return whole if all(n in scope.parents and _is_truth(n, scope) for n in asked) else None
+
+
+def _defined_as_tensor(test: ast.expr, whole: ast.BoolOp, scope: Scope, template: Template) -> str | None:
+    """A name for a truth that is a tensor or a Python bool: it is a tensor always, and on the device of the tensors."""
+    inner = Template()
+    code = _joined(whole.values, "&" if isinstance(whole.op, ast.And) else "|", scope, inner)
+    template.refuse(inner.obstacles)
+    if code is None:
+        return None
+    edit = scope.edit(whole, code, **inner.parts)
+    if edit not in template.edits:
+        template.edits.append(edit)
+    return template.use(test)
 
 
 def _named(test: ast.expr, read: ast.Call, scope: Scope, template: Template) -> str:

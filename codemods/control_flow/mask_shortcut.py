@@ -89,11 +89,44 @@ def _shown_all(test: ast.expr, scope: Scope) -> ast.expr | None:
 
 def _hides(test: ast.expr, scope: Scope) -> ast.expr | None:
     """The mask that hides nothing, or is None, where a condition is false."""
+    named, test = test, _definition(test, scope)
+    for part in _alternatives(test):
+        mask = _whole(part, scope, full=False)
+        if mask is not None and (part is not test or test is not named):
+            # Where `fixed or padding.any()` is false, so is each of its parts.
+            return mask if test is named or not _given_again(mask, test, scope) else None
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     mask = _whole(parts[-1], scope, full=False)
-    if mask is None or len(parts) > 2:
+    if mask is None or len(parts) > 2 or (test is not named and _given_again(mask, test, scope)):
         return None
     return mask if len(parts) == 1 or _is_given(parts[0], mask) else None
+
+
+def _definition(test: ast.expr, scope: Scope) -> ast.expr:
+    """What a name stands for that is given a value once."""
+    if not isinstance(test, ast.Name):
+        return test
+    stores = scope.names(test.id, stores=True)
+    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    return statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else test
+
+
+def _given_again(mask: ast.expr, test: ast.expr, scope: Scope) -> bool:
+    """Whether a mask is another one behind the line that asked for it."""
+    names = (n for n in ast.walk(mask) if isinstance(n, ast.Name))
+    stores = (store for name in names for store in scope.names(name.id, stores=True))
+    text = ast.unparse(mask)
+    others = (n for n in scope.of(ast.Attribute) if isinstance(n.ctx, ast.Store) and ast.unparse(n) == text)
+    return any(store.lineno > test.lineno for store in (*stores, *others))
+
+
+def _alternatives(test: ast.expr) -> list[ast.expr]:
+    """The parts of `a or b` and `a | b`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return [part for value in test.values for part in _alternatives(value)]
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitOr):
+        return [*_alternatives(test.left), *_alternatives(test.right)]
+    return [test]
 
 
 def _is_given(test: ast.expr, mask: ast.expr) -> bool:

@@ -169,6 +169,8 @@ class Expressions(Calls):
             return values.SHAPE
         if node.attr in ("dtype", "device", "ndim", "training", "requires_grad"):
             return values.STATIC
+        if node.attr == "type" and base.is_(Kind.STATIC):
+            return values.STATIC  # of a device: `x.device.type`
         return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
 
     def _kept_container(self, value: Value, attr: str) -> Value:
