@@ -23,11 +23,13 @@ in_range = (x >= 0).all() & (x <= 1).all()
 
 ## Fix safety
 `a and b` is `a & b` where both are proved to be boolean tensors without dimensions and computing `b` always cannot
-fail; `0 < t < 2` likewise. What is known while tracing stays in front (`flag and a and b` is `flag and (a & b)`), and
-what stands behind it is evaluated only where it was. `not a` gave a Python bool, and so did a chain of numbers that are
-read from tensors (`0 < t.item() < 2`): as a tensor it needs the assumption `number-to-tensor`, and where its text is
-made (in a print, a log line, by `str`) there is no fix. An assert needs `exception-late`, as in CF103; one that stood
-in the graph would raise RuntimeError. Under `python -O` asserts vanish, and the check at the boundary does not.
+fail; `0 < t < 2` likewise. Where their dimensions are not proved they must have one element (`condition-one-element`)
+and one shape (`same-shape-dtype`). What is known while tracing stays in front (`flag and a and b` is `flag and (a &
+b)`), and what stands behind it is evaluated only where it was. `not a` gave a Python bool, and so did a chain of
+numbers that are read from tensors (`0 < t.item() < 2`): as a tensor it needs the assumption `number-to-tensor`, and
+where its text is made (in a print, a log line, by `str`) there is no fix. An assert needs `exception-late`, as in
+CF103; one that stood in the graph would raise RuntimeError. Under `python -O` asserts vanish, and the check at the
+boundary does not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -71,6 +73,7 @@ class TensorTruth(Rule):
         "float32-rounding",
         "math-errors",
         "rng-stream",
+        "same-shape-dtype",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -138,12 +141,16 @@ class TensorTruth(Rule):
         message = f"the truth of the tensor `{snippet(tested[0])}` is read and breaks the graph"
         template = Template()
         fixed, whole = _leading(node, scope)
+        alike = isinstance(whole, ast.BoolOp) and all(_is_truth_tensor(v, scope) for v in whole.values)
         for operand in whole.values if isinstance(whole, ast.BoolOp) else ():
             value = scope.value(operand)
             if not (value.is_scalar_tensor and value.certain and value.dtype == "bool"):
                 number = value.is_(Kind.STATIC) and value.dtype == "bool" and value.certain
                 reason = f"`{snippet(operand)}` is not proved to be a boolean tensor without dimensions"
-                template.refuse([Obstacle(reason, "number-to-tensor" if number else None)])
+                template.refuse([Obstacle(reason, "number-to-tensor" if number else _ONE if alike else None)])
+                if alike:
+                    reason = f"`{snippet(whole)}` is one of its parts, which are not proved to have one shape"
+                    template.refuse([Obstacle(reason, "same-shape-dtype")])
         was_bool = isinstance(node, ast.UnaryOp) or (isinstance(node, ast.Compare) and not _is_of_tensors(node, scope))
         if was_bool:
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
@@ -151,7 +158,12 @@ class TensorTruth(Rule):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
         if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
             template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
-        code = condition([whole], scope, template) if template.broken is None else None
+        if alike and isinstance(whole, ast.BoolOp) and template.broken is None and _ONE in template.assumptions:
+            template.refuse(scope.legality.both_evaluated(whole.values[1:], scope.facts))
+            symbol = " & " if isinstance(whole.op, ast.And) else " | "
+            code: str | None = symbol.join(template.use(value, operand=True) for value in whole.values)
+        else:
+            code = condition([whole], scope, template) if template.broken is None else None
         names = (
             [v for v in node.values if isinstance(v, ast.Name | ast.Attribute)] if isinstance(node, ast.BoolOp) else []
         )
@@ -181,6 +193,15 @@ class TensorTruth(Rule):
                 return False
             child = parent
         return False
+
+
+_ONE = "condition-one-element"
+
+
+def _is_truth_tensor(node: ast.expr, scope: Scope) -> bool:
+    """Whether an operand is proved to be a boolean tensor, of whatever shape."""
+    value = scope.value(node)
+    return value.is_tensor and value.certain and value.dtype == "bool" and not isinstance(node, ast.BoolOp)
 
 
 def _is_of_tensors(node: ast.Compare, scope: Scope) -> bool:
