@@ -22,14 +22,17 @@ row = table[scores.argmax().reshape(1)].squeeze(0)
 
 ## Fix safety
 Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
-and is detached now (`number-to-tensor`). A row that is picked with an index tensor is a copy and not a view
-(`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel instead
-of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they must be of one
-shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None (`gradient-zeros`,
-`finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n` is
-on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of all
-elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist). Sizes,
-other slice bounds and `range` have no such form: where the number is known without its tensor see CF203, else CF205.
+and is detached now (`number-to-tensor`). One that only looks like a tensor goes where a number may go as well,
+`torch.empty_like(x).fill_(v)`: no error is raised where it does not fit the dtype (`math-errors`). `x.add(y, alpha=t)`
+becomes `x.add(y * t)`, which rounds once more (`float32-rounding`). A row that is picked with an index tensor is a copy
+and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
+kernel instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they
+must be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
+(`gradient-zeros`, `finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n +
+torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
+dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
+dimension is not proved to exist). Sizes, other slice bounds and `range` have no such form: where the number is known
+without its tensor see CF203, else CF205.
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -39,20 +42,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import fill_of, in_log, index_of, rolled_by, window_of
+from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by, window_of
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.host_reads.vector_items import seems_one_number
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
 
 _LOAD = ast.Load()
@@ -108,10 +113,16 @@ class ImplicitRead(Rule):
             if (written := _written_at(node, scope)) is not None:
                 yield from self._write(node, written, scope)
             elif value.is_tensor and (factor := _factor(node, scope)) is not None:
+                if value.certain and value.dtype != "complex" and scaled_by(node, scope) is not None:
+                    yield self._number(node, f"`{factor}=`", ("GB0033",), scope)
+                    continue
                 reason = f"multiply the tensor first: `{factor}` takes a Python number, and the sum rounds otherwise"
                 yield self.declined(scope, node, _message(node, f"`{factor}=`"), reason, gb=("GB0033",))
             elif value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
+            elif value.may_be(Kind.TENSOR) and not value.certain and (filled := fill_of(node, scope)) is not None:
+                if filled.build is not None and value.dtype != "complex":
+                    yield self._filled(node, filled, scope)
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
                     reason = f"`{snippet(node)}` is a tensor in some calls only"
@@ -181,6 +192,22 @@ class ImplicitRead(Rule):
             reason = CAPTURE if works is None else _OUTSIDE
             yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
 
+    def _filled(self, node: ast.expr, filled: Fill, scope: Scope) -> Finding:
+        """What looks like a tensor fills another one: the code that takes a tensor takes a number too."""
+        assert filled.build is not None
+        template = Template()
+        reason = (
+            f"`{snippet(node)}` may require a gradient: it raises TypeError as a fill value, and takes part in it now"
+        )
+        template.refuse([Obstacle(reason, "number-to-tensor")])
+        if scope.value(filled.target).dtype != "float":
+            reason = f"where `{snippet(node)}` does not fit the dtype of `{snippet(filled.target)}` no error is raised"
+            template.refuse([Obstacle(reason, "math-errors")])
+        code = filled.build(template.use, template.use, False)
+        edit = scope.edit(filled.call, code, **template.parts)
+        fix = Fix((edit,), imports(scope) if "torch." in code else (), template.assumptions, template.reasons)
+        return self.fixed(scope, node, _message(node, "a fill value"), fix, gb=("GB0033",))
+
     def _index(self, node: ast.expr, parent: ast.Subscript, scope: Scope) -> Iterator[Finding]:
         value, base = scope.value(node), scope.value(parent.value)
         if base.is_tensor:
@@ -210,7 +237,8 @@ class ImplicitRead(Rule):
         return self._number(node, "an index", ("GB0033",), scope)
 
     def _number(self, node: ast.expr, what: str, gb: tuple[str, ...], scope: Scope) -> Finding:
-        outcome = number_fix(node, node, "implicit" if what == "a fill value" else "item", scope)
+        refuses = what in ("a fill value", "`alpha=`", "`value=`")
+        outcome = number_fix(node, node, "implicit" if refuses else "item", scope)
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)

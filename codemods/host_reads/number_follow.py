@@ -270,6 +270,9 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
 def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None:
     other = parent.right if parent.left is node else parent.left
     numbers = scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
+    if not numbers and _reads_number(other, scope):
+        flow.refuse(f"`{snippet(other)}` is not proved to be a number", "branches-total")
+        numbers = True
     const = scope.value(other).const
     if const is not None and isinstance(const.value, str | bytes):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
@@ -318,6 +321,16 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
             f"`{snippet(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise",
             "float32-rounding",
         )
+
+
+def _reads_number(node: ast.expr, scope: Scope) -> bool:
+    """Whether what is not known computes with numbers alone, one of them read from something: `x.sum().item() + 1`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
+        sides = (node.left, node.right)
+        known = [side for side in sides if scope.value(side).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)]
+        return all(side in known or _reads_number(side, scope) for side in sides)
+    method = node.func if isinstance(node, ast.Call) and not node.args and not node.keywords else None
+    return isinstance(method, ast.Attribute) and method.attr == "item" and scope.value(node).is_unknown
 
 
 def _subtracted(node: ast.expr, op: ast.operator, scope: Scope, flow: Flow) -> None:

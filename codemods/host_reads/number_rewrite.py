@@ -64,9 +64,7 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if value.dtype not in ("int", "bool") and (value.leaves or given):
         code += ".detach()"
         if cast == "implicit":
-            reason = (
-                f"`{snippet(source)}` raises TypeError as a fill value that requires a gradient, and is detached now"
-            )
+            reason = f"`{snippet(source)}` raises TypeError there where it requires a gradient, and is detached now"
             template.refuse([Obstacle(reason, "number-to-tensor")])
     if shared(source, scope) or (flow.handed_out and _is_held(source)):
         # The number was read once; the tensor would follow later writes into its memory.

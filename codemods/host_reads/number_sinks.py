@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
@@ -12,6 +12,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import parents
 
 _OPERATIONS = frozenset({"add", "sub", "mul", "div", "multiply", "true_divide", "add_", "sub_", "mul_", "div_"})
 _DRIVES = frozenset({"backward", "zero_grad", "compile", "_dynamo"})
@@ -326,7 +327,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
-        user = next(_callers(scope), None)
+        user = next((u for u in _callers(scope) if child is not node or not _only_keeps(u, scope)), None)
         if user is not None:
             return f"the number is returned, and `{user.qualname}` goes on to use it", None
     elif isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is child:
@@ -339,7 +340,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
-    else:
+    elif not isinstance(parent, ast.Call) or not _is_collected(child, scope.parents, scope.function):
         return None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
@@ -368,6 +369,56 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
         if not stores and not isinstance(parent, ast.Return | ast.Tuple):
             return True
     return False
+
+
+def _is_collected(node: ast.AST, around: Mapping[ast.AST, ast.AST], function: Function) -> bool:
+    """Whether a value is appended to a list of the function itself, which only returns it."""
+    call = around.get(node)
+    if not isinstance(call, ast.Call) or call.args != [node] or call.keywords or not _is_append(call.func):
+        return False
+    assert isinstance(call.func, ast.Attribute)
+    name = call.func.value
+    if not isinstance(name, ast.Name) or not isinstance(around.get(call), ast.Expr):
+        return False
+    for other in function.nodes:
+        if not isinstance(other, ast.Name) or other.id != name.id:
+            continue
+        parent = around.get(other)
+        if isinstance(other.ctx, ast.Store):
+            if not _is_new_list(other, around):
+                return False
+        elif not (isinstance(parent, ast.Attribute) and _is_append(parent)):
+            while isinstance(parent, ast.Tuple | ast.List | ast.Dict):
+                parent = around.get(parent)
+            if not isinstance(parent, ast.Return):
+                return False
+    return any(isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Store) for n in function.nodes)
+
+
+def _is_new_list(target: ast.Name, around: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a name is given a new, empty list: `a = []`, `a, b = [], []`."""
+    parent = around.get(target)
+    statement = around.get(parent) if isinstance(parent, ast.Tuple) else parent
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if isinstance(parent, ast.Tuple):
+        each = isinstance(value, ast.Tuple) and len(value.elts) == len(parent.elts)
+        value = value.elts[parent.elts.index(target)] if each and isinstance(value, ast.Tuple) else None
+    return isinstance(value, ast.List) and not value.elts
+
+
+def _is_append(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "append"
+
+
+def _only_keeps(user: Function, scope: Scope) -> bool:
+    """Whether a function only collects what this one returns, and nobody in the file goes on with that."""
+    inference = scope.legality.inference
+    calls = [call for call, callee in inference.facts(user).calls.items() if callee is scope.function]
+    around = parents((user.node, *user.nodes))
+    others = (f for f in user.module.all_functions if f is not user)
+    return all(_is_collected(call, around, user) for call in calls) and not any(
+        user in inference.facts(other).calls.values() for other in others
+    )
 
 
 def _callers(scope: Scope) -> Iterator[Function]:
