@@ -34,6 +34,7 @@ class Evidence:
         module = function.module
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
+        forward = function.node.name == "forward"
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
@@ -46,18 +47,34 @@ class Evidence:
                 if isinstance(func.value, ast.Name) and func.value.id in names and not node.keywords:
                     self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
                 continue
-            if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in names:
+            first = _computed_from(node.args[0]) if node.args else None
+            if first is not None and first.id not in names:
+                first = self._aliases.get(first.id)
+            if first is not None:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:
                     continue
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
-                    self._note(node.args[0], given, proof=True)
-                elif called.startswith("self.") and called.count(".") == 1 and function.node.name == "forward":
-                    self._note(node.args[0], given, proof=False)
+                    self._note(first, given, proof=True)
+                elif first is node.args[0] and forward and called.startswith("self.") and called.count(".") == 1:
+                    self._note(first, given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+
+    @cached_property
+    def _aliases(self) -> dict[str, ast.Name]:
+        """Other names of parameters, given once: `b` of `b = a`, with the `a` that stands there."""
+        found: dict[str, ast.Name] = {}
+        stored: list[str] = [n.id for n in self._function.of(ast.Name) if isinstance(n.ctx, ast.Store)]
+        for statement in self._function.of(ast.Assign):
+            target, value = statement.targets[0], statement.value
+            if len(statement.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.Name):
+                continue
+            if value.id in self._names and stored.count(target.id) == 1:
+                found[target.id] = value
+        return found
 
     def _note(self, use: ast.Name, given: _Given, *, proof: bool) -> None:
         says = given.says(use)
@@ -89,6 +106,23 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _computed_from(node: ast.expr) -> ast.Name | None:
+    """The name that an expression is made of with numbers alone: `x` of `x`, `-x` and `1 - x ** 2`.
+
+    What torch takes a tensor for is one then, and so is what the name holds.
+    """
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+            node = node.left
+        elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant):
+            node = node.right
+        else:
+            return None
+    return node
 
 
 class _Given:
