@@ -54,6 +54,8 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         if short in DEGREE_ONE and isinstance(node.func, ast.Attribute):
             row = node.func.value if refs[node].startswith("Tensor.") else node.args[0]
             return _pair(row, numbers, refs)
+        if short in _CONVERTED:
+            return _pair(_operands(node, refs)[0], numbers, refs)
         if short in _BOUNDED:
             return _bounded(node, numbers, refs)
     if isinstance(node, ast.Call) and not node.keywords:
@@ -127,6 +129,7 @@ _TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "minimum": min,
     "maximum": max,
 }
+_CONVERTED = frozenset({"to", "type", "type_as"})
 _BOUNDED = frozenset({"clamp", "clip"})
 _MADE_LIKE: Mapping[str, Pair] = {"zeros_like": (0.0, 0.0), "ones_like": (1.0, 0.0), "full_like": (0.0, 0.0)}
 _ONE: Mapping[str, Callable[[Pair], Pair]] = {

@@ -259,6 +259,8 @@ class Elements:
         row = row_operation(node, name, scope)
         if row is not None:
             return self._row(node, row, method, at)
+        if name == "Tensor.squeeze" and not node.args and not node.keywords and isinstance(node.func, ast.Attribute):
+            return self._squeezed(node, node.func.value, at)
         callee: ast.expr
         if method:
             assert isinstance(node.func, ast.Attribute)
@@ -290,6 +292,18 @@ class Elements:
                 return None
             keywords.append(ast.keyword(keyword.arg, taken))
         return place(ast.Call(callee, args, keywords), node)
+
+    def _squeezed(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
+        """`x[m].squeeze()`: what is selected has one dimension, which goes only where it has one element."""
+        known = set(self.bases)
+        taken = self.take(operand, at)
+        if taken is None or self.mask.leading or self.mask.last or self._in_row:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        for text in sorted(set(self.bases) - known):
+            if not self._has_shape_of_mask(text):
+                reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        return taken
 
     def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
         """An operation on the last dimension, which must be one behind those of the mask."""
