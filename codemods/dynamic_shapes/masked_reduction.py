@@ -36,8 +36,10 @@ counts = counts.scatter_add_(0, torch.where(mask, label, 0).flatten(), mask.flat
 
 ## Fix safety
 A name for what is selected may be used several times: all that it is used for is rewritten together, or nothing; a use
-may stand in an `if` behind it. What is done with the last dimension alone (`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`)
-treats each row by itself, where the rows have a dimension of their own: with ranks that are not known that needs
+may stand in an `if` behind it. Where another way, fixed while tracing, returns the elements themselves, they are
+selected there (`return loss[mask]`), and only that way breaks the graph. What is done with the last dimension alone
+(`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`) treats each row by itself, where the rows have a dimension of their own:
+with ranks that are not known that needs
 `same-shape-dtype`. `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways.
 A sum or mean of floats adds zeros between the elements, which changes the order and so the rounding
 (`summation-order`); in half precision the sum can overflow where the mean does not. The maximum of nothing is an
@@ -60,6 +62,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
+from compilefix.codemods.dynamic_shapes.other_ways import moved_selections
 from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits, takes_lines
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
@@ -121,6 +124,8 @@ class MaskedReduction(Rule):
             edits = group_edits(group, scope)
         else:
             edits = _edits(found.node, draft.code or "", draft.elements, draft.template)
+        left = {use: definition for other in group for use, definition in other.left.items()}
+        edits = (*edits, *moved_selections(left, scope))
         templates = [other.template for other in group]
         assumptions = tuple(dict.fromkeys(name for template in templates for name in template.assumptions))
         reasons = tuple(dict.fromkeys(reason for template in templates for reason in template.reasons))

@@ -15,6 +15,7 @@ from itertools import takewhile
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
 from compilefix.codemods.dynamic_shapes.masks import same_mask
+from compilefix.codemods.dynamic_shapes.other_ways import left_apart
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
 from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
@@ -32,7 +33,8 @@ class Draft:
     """A reduction and the code for it.
 
     code: None where there is none; why stands in the template. inner: drafts that stand in its code. group: the
-    number of those that must be rewritten together; None where there is no rewrite.
+    number of those that must be rewritten together; None where there is no rewrite. left: uses of its definitions on
+    other ways, with what they read.
     """
 
     found: Reduction
@@ -41,6 +43,7 @@ class Draft:
     code: str | None
     inner: list[Draft] = field(default_factory=list)
     group: int | None = None
+    left: dict[ast.Name, ast.Assign] = field(default_factory=dict)
 
     @property
     def broken(self) -> str | None:
@@ -141,7 +144,9 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
     ]
     names = {n.id for part in moved for n in ast.walk(part) if isinstance(n, ast.Name)}
     statement = scope.statement(draft.found.node)
-    obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=nodes))
+    draft.left = left_apart(elements.definitions, nodes, names, scope)
+    replaced = [*nodes, *draft.left]
+    obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=replaced))
     obstacles += mask_kept(elements.definitions, elements.mask.node, draft.found.node)
     draft.template.refuse(obstacles)
     return draft.broken is None
