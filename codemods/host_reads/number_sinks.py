@@ -342,6 +342,10 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
     elif not isinstance(parent, ast.Call) or not _is_collected(child, scope.parents, scope.function):
         return None
+    elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
+        return "the number is collected: integers are sizes or indices for whoever calls this", None
+    elif (user := next(_callers(scope), None)) is not None:
+        return f"the number is collected and returned, and `{user.qualname}` goes on to use it", None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
 
