@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `x[mask] = f(x[mask])` and `x[mask] += value`, and computes `f` for all elements and selects with `torch.where`.
-`x[mask] = value` reads nothing and is compiled as it is.
+`x[mask] = value` reads nothing and is compiled as it is. `x[mask] = torch.arange(mask.sum())` numbers the elements: a
+running count of the mask gives the same numbers.
 
 ## Why is this bad
 What is read has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -51,7 +52,7 @@ than the tensor a mask is broadcast; where it does not fit the tensor, the index
 (`same-shape-dtype`). A parameter beside the elements (`x[mask] += self.token.weight`) is taken to fit one row, and not
 to have a row for each true value (`same-shape-dtype`).
 
-Graph breaks: GB0036. torch: all supported versions.
+Graph breaks: GB0033, GB0036. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_the
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
+from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
@@ -80,7 +82,7 @@ class MaskedWrite(Rule):
     code = "CF502"
     name = "masked-write"
     summary = "masked elements that are read, computed with and written back"
-    gb = ("GB0036",)
+    gb = ("GB0033", "GB0036")
     assumptions = (
         "same-shape-dtype",
         "branches-total",
@@ -101,8 +103,20 @@ class MaskedWrite(Rule):
                 target = written(node, scope)
                 if call is not None:
                     yield self._judge_call(call, scope)
+                elif (numbers := numbered(node, scope)) is not None:
+                    yield self._number(numbers, scope)
                 elif target is not None:
                     yield self._judge(node, target, scope)
+
+    def _number(self, found: Numbered, scope: Scope) -> Finding:
+        message = f"`{snippet(found.statement.value)}` has as many numbers as `{snippet(found.mask)}` has true values"
+        template = Template()
+        code = numbered_code(found, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, found.statement, message, template.broken, gb=("GB0033",))
+        edit = scope.edit(found.statement, code, **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.statement, message, fix, gb=("GB0033",))
 
     def _judge_call(self, found: MaskedCall, scope: Scope) -> Finding:
         message = f"`{snippet(found.call)}` is given as many rows as `{snippet(found.mask.node)}` has true values"
