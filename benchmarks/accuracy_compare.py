@@ -374,6 +374,7 @@ _TITLES = {
     "latest": "Models of packages that were first run after that",
     "fifth": "Models of packages that were first run last",
     "sixth": "Models of thirteen packages that were chosen after all the others",
+    "seventh": "Models of fourteen packages that were chosen after those",
 }
 
 

@@ -118,7 +118,7 @@ HOST = frozenset(
     "__str__ is_nonzero equal allclose __nonzero__ __long__".split()
 )
 # The shape of the result follows from values; no tag on the public name.
-DYNAMIC = frozenset("nonzero unique unique_consecutive masked_select bincount argwhere".split())
+DYNAMIC = frozenset("nonzero unique unique_consecutive masked_select bincount argwhere combinations".split())
 # Dynamic in one form of the call only: one argument, a boolean mask, a tensor of repeats, no class count.
 DYNAMIC_FORMS = {
     "where": "one_argument",

@@ -22,6 +22,8 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
     short = (scope.callee(node) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
     if short in _NOT_HELPED:
         return "it needs a size that is known"
+    if short == "combinations":
+        return "torch fails on it where the flag is set"
     if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
         return "the flag does not help `bincount` with `minlength`"
     for use in (node, *_loads(node, scope)):

@@ -2,9 +2,9 @@
 
 ## What it does
 Finds operations whose result has as many elements as the values say: indexing with a boolean mask, `nonzero`, `where`
-with one argument, `unique`, `masked_select`, `bincount`, `one_hot` without a number of classes, `repeat_interleave`
-with a tensor of repeats, `ctc_loss`. `x[mask] = value` writes in place and is compiled as it is; it is not reported,
-unless the mask has no dimension: such an index is read as a Python number (GB0033).
+with one argument, `unique`, `masked_select`, `combinations`, `bincount`, `one_hot` without a number of classes,
+`repeat_interleave` with a tensor of repeats, `ctc_loss`. `x[mask] = value` writes in place and is compiled as it is; it
+is not reported, unless the mask has no dimension: such an index is read as a Python number (GB0033).
 
 ## Why is this bad
 Dynamo cannot know the shape while it traces, so the graph ends there (GB0036), and on a GPU the program waits for the
@@ -23,8 +23,8 @@ loss = torch.where(mask, per_token, 0).sum() / mask.sum()
 ## Fix safety
 This rule has no fix: the rewrite depends on what the result is used for. The finding names the form to write. Where
 the shape is really needed, `torch._dynamo.config.capture_dynamic_output_shape_ops = True` keeps the operation in the
-graph (not `one_hot`, and not `bincount` with `minlength`); where that is set nothing is reported, and CF506 writes it
-where the code is compiled.
+graph (not `one_hot` and `combinations`, and not `bincount` with `minlength`); where that is set nothing is reported,
+and CF506 writes it where the code is compiled.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -65,6 +65,7 @@ _ADVICE = {
     "bincount": "with a known number of classes, `torch.zeros(classes).scatter_add_(0, index, weights)`",
     "one_hot": "pass the number of classes: `one_hot(index, num_classes)`",
     "repeat_interleave": "pass `output_size=` if the sum of the repeats is known",
+    "combinations": "pairs are `x[torch.triu_indices(len(x), len(x), 1, device=x.device)].T`, of a shape that is known",
     "lstsq": "call it outside the compiled code: the shape of the residuals depends on the rank",
 }
 
@@ -117,7 +118,7 @@ class DataDependentShape(Rule):
             return
         gb = ("GB0246",) if short == "one_hot" else ("GB0036",)
         reason = _ADVICE.get(short, "the number of results depends on values")
-        if short not in ("one_hot", "repeat_interleave", "lstsq"):
+        if short not in ("one_hot", "repeat_interleave", "lstsq", "combinations"):
             reason = f"{reason}; {_CAPTURE}"
         yield self.declined(
             scope, node, f"the shape of `{snippet(node)}` depends on values: the graph breaks", reason, gb=gb

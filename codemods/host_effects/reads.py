@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis.values import ARRAYS
 from compilefix.codemods.host_effects.calls import effect_around
 from compilefix.codemods.host_effects.texts import operand_of
 from compilefix.codemods.rule import Scope
@@ -58,7 +59,7 @@ def host_chain(node: ast.expr, scope: Scope) -> tuple[ast.expr, str] | None:
 def _is_read(base: ast.expr, scope: Scope) -> bool:
     """Whether `.item()` or `.tolist()` reads a tensor here: nothing else in compiled code has these methods."""
     value = scope.value(base)
-    return bool(value.is_tensor or value.is_unknown)
+    return bool(value.is_tensor or value.is_unknown or value.kinds == ARRAYS)
 
 
 def _peeled(node: ast.expr, scope: Scope) -> ast.expr:

@@ -67,6 +67,7 @@ _INTEGER_KEYWORDS = frozenset(
 )
 _TENSOR_BOUNDS = frozenset({"linspace", "logspace"})
 """These take tensors as start and end."""
+_FREQUENCIES = frozenset({"fftfreq", "rfftfreq"})
 _FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate"})
 _POOLS = re.compile(r"adaptive_(?:avg|max)_pool[123]d")
 
@@ -104,7 +105,7 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     if name.startswith("torch.nn.functional."):
         sized = bare in _FUNCTIONAL or _POOLS.fullmatch(bare)
         return "a size" if sized and position == 1 else None
-    if name == f"torch.{bare}" and bare in _MAKES:
+    if (name == f"torch.{bare}" and bare in _MAKES) or (bare in _FREQUENCIES and position == 0):
         return "a size"
     if (name == "torch.full" and position == 0) or (bare == "new_full" and position == 1):
         return "a size"

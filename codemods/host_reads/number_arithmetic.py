@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
@@ -123,7 +123,8 @@ class NumberArithmetic(Rule):
             source = _apparent(node, scope)
             if source is not None:
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
-                fix = number_fix(node, source, "item", scope) if scope.value(source).is_unknown else None
+                item = scope.value(source).is_unknown or isinstance(node.func, ast.Attribute)
+                fix = number_fix(node, source, "item", scope) if item else None
                 if isinstance(fix, Fix):
                     yield self.fixed(scope, node, message, fix)
                 else:
@@ -143,7 +144,9 @@ def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
     """What a call reads that may be a tensor and is not proved to be one."""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args and not node.keywords:
         source = node.func.value
-        return source if scope.value(source).is_unknown and scope.callee(node) is None else None
+        value = scope.value(source)
+        unknown = value.is_unknown and scope.callee(node) is None
+        return source if unknown or value.kinds == ARRAYS else None
     if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:
         source = node.args[0]
         value = scope.value(source)

@@ -1,7 +1,8 @@
 """CF715: `nn.LSTM`, `nn.GRU` or `nn.RNN` in compiled code.
 
 ## What it does
-Finds calls of recurrent layers in compiled code, also of classes derived from them.
+Finds calls of recurrent layers in compiled code, also of classes derived from them, and of their
+`flatten_parameters`.
 
 ## Why is this bad
 Dynamo does not trace them (GB0014). Up to PyTorch 2.14 nothing of the function that calls one is compiled, only the
@@ -50,6 +51,7 @@ from compilefix.source.snippets import snippet
 
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
 _WORDS = ("LSTM", "GRU", "RNN")
+_METHODS = frozenset({"flatten_parameters"})
 _FLAG = "allow_rnn"
 _ADVICE = (
     "call it in a method under `torch.compiler.disable`, so that the rest is compiled; "
@@ -71,8 +73,12 @@ class RecurrentLayer(Rule):
         if modules.mentioning(_FLAG) or not any(modules.mentioning(word) for word in _WORDS):
             return
         for node in scope.of(ast.Call):
-            value = scope.value(node.func)
-            if value.is_(Kind.OBJECT) and value.ref is not None and _is_recurrent(value.ref, scope):
+            func = node.func
+            # Dynamo breaks where it meets the layer, which may be to call a method of it.
+            method = isinstance(func, ast.Attribute) and func.attr in _METHODS
+            value = scope.value(func.value if isinstance(func, ast.Attribute) and method else func)
+            refs = [value.ref] if value.ref is not None else [v.ref for v in value.elements or ()]
+            if value.is_(Kind.OBJECT) and any(ref is not None and _is_recurrent(ref, scope) for ref in refs):
                 message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
                 yield self.declined(scope, node, message, _ADVICE)
 

@@ -153,7 +153,8 @@ class Attributes:
             value = _owned(assigned[name], name)
             if method is cls.methods.get("__init__"):
                 # A declared tensor (`scale: Tensor` over register_buffer) says more than what is assigned.
-                found = found if value.is_unknown and found is not None else value
+                guessed = value.is_tensor and not value.certain and found is not None and found.is_tensor
+                found = found if found is not None and (value.is_unknown or guessed) else value
             else:
                 found = value if found is None else _owned(join(found, value), name)
         return found

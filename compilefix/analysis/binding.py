@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.narrowing import Narrowing
 from compilefix.analysis.operators import unpack
-from compilefix.analysis.values import Kind, Value, join, replace, static
+from compilefix.analysis.values import Kind, Value, join, join_all, replace, static
 
 
 class Binding(Narrowing):
@@ -95,7 +96,7 @@ class Binding(Narrowing):
             env[target.id] = values.UNKNOWN if target.id in self.unstable else value
             self.facts.values[target] = value
         elif isinstance(target, ast.Tuple | ast.List):
-            parts = unpack(value, len(target.elts), self.place(target))
+            parts = _spread(target.elts, value) or unpack(value, len(target.elts), self.place(target))
             for item, part in zip(target.elts, parts, strict=True):
                 if isinstance(item, ast.Starred):
                     # A new list, of which it is not known how many items it has.
@@ -171,6 +172,16 @@ class Binding(Narrowing):
             self.facts.self_assigned[name.value] = (
                 replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
             )
+
+
+def _spread(targets: Sequence[ast.expr], value: Value) -> Sequence[Value] | None:
+    """The items of a tuple for `first, *rest = value`; the starred target gets what holds of all of its items."""
+    items, count = value.elements, len(targets) - 1
+    star = next((i for i, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+    if star is None or items is None or len(items) < count or value.may_be(Kind.OBJECT):
+        return None
+    end = len(items) - (count - star)
+    return [*items[:star], join_all(items[star:end]), *items[end:]]
 
 
 def _registered(value: Value) -> Value:

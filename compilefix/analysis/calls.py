@@ -40,6 +40,7 @@ _SHAPE_METHODS = {
 
 
 _TENSOR = frozenset({Kind.TENSOR})
+_REDUCTIONS = frozenset({"sum", "mean", "prod", "std", "var", "argmax", "argmin", "amax", "amin"})
 
 
 class Calls(Binding):
@@ -66,6 +67,8 @@ class Calls(Binding):
             self._handed_over(operands, env)
             return self._one_of(node, callee.elements, operands)
         if name is None:
+            if callee.kinds == values.OBJECT:
+                self._one_is_called(node, callee, operands)
             if isinstance(node.func, ast.Attribute) and receiver is not None:
                 self._method_of_one(node, node.func.attr, receiver, operands)
                 if stored_callable(callee, receiver):
@@ -152,12 +155,11 @@ class Calls(Binding):
         summary = self.inference.summary(found)
         if summary.certain or Kind.TENSOR not in summary.kinds or not arguments:
             return summary
+        leaves = {leaf_of(name) for name in summary.leaves}
         hinted = self.inference.hinted(found)
-        guessed = [v for name, v in arguments.items() if name in hinted]
-        from_them = hinted & {leaf_of(name) for name in summary.leaves} or summary.storage & {
-            f"param:{name}" for name in hinted
-        }
-        if not guessed or not from_them or any(Kind.TENSOR in v.kinds for v in guessed):
+        from_them = {name for name in hinted if name in leaves or f"param:{name}" in summary.storage}
+        guessed = [arguments[name] for name in from_them if name in arguments]
+        if not guessed or any(Kind.TENSOR in v.kinds for v in guessed):
             return summary
         return replace(summary, kinds=values.UNKNOWN.kinds, elements=None, element=None)
 
@@ -208,6 +210,9 @@ class Calls(Binding):
     def _constructor(self, node: ast.Call, cls: Class, operands: Sequence[Value]) -> None:
         method = self.project.method(cls, "__init__")
         if method is None:
+            # What the constructor of a dataclass runs at its end.
+            if (last := self.project.method(cls, "__post_init__")) is not None:
+                self.facts.constructed[node] = last
             return
         if arguments := passed(node, method, operands):
             self.inference.called_with(method, arguments)
@@ -226,11 +231,19 @@ class Calls(Binding):
 
     def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
         """A method of an object of one of several classes is called: each may be the one that gets the arguments."""
-        if receiver.kinds != values.OBJECTS:
+        if receiver.kinds not in (values.OBJECTS, values.OBJECT) or receiver.ref is not None:
             return
         for value in receiver.elements or ():
             cls = self.project.resolve(value.ref) if value.ref is not None else None
             method = self.project.method(cls, attr) if isinstance(cls, Class) else None
+            if method is not None and (arguments := passed(node, method, operands)):
+                self.inference.called_with(method, arguments)
+
+    def _one_is_called(self, node: ast.Call, callee: Value, operands: Sequence[Value]) -> None:
+        """A module of one of several classes is called: each may be the one that gets the arguments."""
+        for value in callee.elements or ():
+            cls = self.project.resolve(value.ref) if value.ref is not None else None
+            method = self.project.method(cls, "forward") if isinstance(cls, Class) else None
             if method is not None and (arguments := passed(node, method, operands)):
                 self.inference.called_with(method, arguments)
 
@@ -263,6 +276,8 @@ class Calls(Binding):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
+        if receiver.is_unknown and _reduces(attr, node, operands):
+            return replace(opaque(self.place(node), [receiver]), kinds=values.ARRAYS, certain=False)
         if attr in ("any", "all") and receiver.is_unknown:
             # Arrays have these too, and are tensors to Dynamo. Of uint8 they give uint8.
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
@@ -311,6 +326,8 @@ class Calls(Binding):
             return values.SIZE if attr == "stride" and (args or keywords) else _SHAPE_METHODS[attr]
         if attr == "item":
             return number(receiver.dtype, receiver.certain)
+        if not receiver.certain and receiver.is_tensor and attr in torch_api.TENSOR_ONLY_METHODS:
+            receiver = replace(receiver, certain=True)  # whatever it rested on, nothing else has this method
         if attr == "tolist":
             if receiver.rank == 0:
                 return number(receiver.dtype, receiver.certain)
@@ -345,6 +362,8 @@ class Calls(Binding):
             return values.UNKNOWN
         if name == "setattr":
             self.escapes(operands)
+        if name == "getattr" and (found := self._named_attribute(node, args, env)) is not None:
+            return found
         if name in BUILTINS:
             return builtin_result(name, args, self.place(node))
         if name.startswith("math."):
@@ -414,6 +433,19 @@ class Calls(Binding):
             return values.STATIC
         return self._into_unknown(node, operands, env)
 
+    def _named_attribute(self, node: ast.Call, args: Sequence[Value], env: Env) -> Value | None:
+        """`getattr(self, "scale", None)` of an object of the project; None where that says nothing."""
+        if len(args) not in (2, 3) or node.keywords or not args[0].is_(Kind.OBJECT) or args[0].ref is None:
+            return None
+        attr = args[1].const.value if args[1].const is not None else None
+        if not isinstance(attr, str) or not isinstance(self.project.resolve(args[0].ref), Class):
+            return None
+        read = ast.copy_location(ast.Attribute(node.args[0], attr, ast.Load()), node)
+        found = self.eval(read, env)
+        if found.is_unknown:
+            return None
+        return join(found, args[2]) if len(args) == 3 else found
+
     def _written(self, node: ast.Call, env: Env) -> None:
         """`torch.add(x, 1, out=s)` gives `s` another shape where it does not fit."""
         for keyword in node.keywords:
@@ -432,6 +464,13 @@ class Calls(Binding):
             if key is not None:
                 self.reshaped.add(key)
         return torch_result(call)
+
+
+def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:
+    """Whether a method of something unknown reduces an array to a value, or along one dimension."""
+    if attr in ("max", "min"):
+        return not node.args and not node.keywords
+    return attr in _REDUCTIONS and len(node.args) < 2 and all(v.is_static for v in operands)
 
 
 def _construct(cls: Class, operands: Sequence[Value], place: str) -> Value:

@@ -95,7 +95,7 @@ class Evidence:
                 found |= masks.computed(method.value)
         for part in self._function.of(ast.Subscript):
             selected = masks.compared(part.slice)
-            if selected or _has_dimensions(part.slice):
+            if selected or has_dimensions(part.slice):
                 found |= selected | masks.computed(part.value)
         return frozenset(found)
 
@@ -202,7 +202,7 @@ def _made_of(name: str, value: ast.expr) -> bool:
     return not converts and any(isinstance(n, ast.Name) and n.id == name for n in walk(value))
 
 
-def _has_dimensions(index: ast.expr) -> bool:
+def has_dimensions(index: ast.expr) -> bool:
     """Whether an index says something of several dimensions, as that of an array does: `x[:, 0]`, `x[..., None]`."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
     return any(isinstance(part, ast.Slice) or ast.unparse(part) == "..." for part in parts)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
+from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.leaves import ANY_LEAF, perhaps
 from compilefix.analysis.operators import (
@@ -29,6 +30,7 @@ from compilefix.analysis.values import (
     Value,
     join,
     join_all,
+    likely,
     number,
     of_other,
     replace,
@@ -176,7 +178,8 @@ class Expressions(Calls):
     def _kept_container(self, value: Value, attr: str) -> Value:
         """A list or dict in an attribute holds what `__init__` put in only where nothing in the module changes it."""
         if self.module.changes_items(attr) or value.elements == () or value.element is None:
-            return replace(value, elements=None, element=None, leaves=value.leaves | {ANY_LEAF})
+            item = None if value.element is None else likely(value.element)
+            return replace(value, elements=None, element=item, leaves=value.leaves | {ANY_LEAF})
         return replace(value, elements=None)
 
     def _path(self, node: ast.Attribute) -> str:
@@ -253,6 +256,10 @@ class Expressions(Calls):
             return base.element
         if base.is_(Kind.NDARRAY):
             return base
+        if base.is_unknown and has_dimensions(node.slice):
+            # Tensors are indexed like this, and arrays, which are tensors to Dynamo.
+            picked = self._index_tensor(node, replace(base, kinds=values.ARRAYS, certain=False))
+            return replace(picked, kinds=values.ARRAYS)
         return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
 
     def _index_tensor(self, node: ast.Subscript, base: Value) -> Value:

@@ -218,6 +218,8 @@ def _completed(found: Value, declared: Value) -> Value:
     """What a function was found to return, with what only its annotation says, item by item of a tuple."""
     if found.is_unknown:
         return found if declared.is_unknown else replace(declared, storage=memory_of(found))
+    if found.is_tensor and not found.certain and declared.is_tensor:
+        return replace(found, certain=declared.certain)
     if found.elements is None or declared.elements is None or len(found.elements) != len(declared.elements):
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))

@@ -126,6 +126,8 @@ class Narrowing(Walk):
                 known = Value(frozenset({Kind.NDARRAY}))
             if known.is_unknown and old.is_tensor and not any(tensors):
                 known = _no_tensor(old)  # what says that it is a tensor holds of the other calls
+            if old.is_tensor and known.kinds == values.CONTAINER and known.element is None and set(names) <= _LISTS:
+                known = replace(known, element=values.LIKELY_TENSOR)  # `if isinstance(x, list): x = x[0]`
             env[key] = (
                 replace(known, storage=old.storage, leaves=old.leaves)
                 if not known.is_unknown or old.is_tensor
@@ -177,7 +179,10 @@ class Narrowing(Walk):
         for node in nodes:
             key = self.key(node)
             value = self.facts.value(node)
-            if key is not None and value.is_unknown:
+            if key is not None and value.is_tensor and not value.certain and isinstance(node, ast.Name):
+                if key in env and env[key] is value:
+                    env[key] = replace(value, certain=True)
+            elif key is not None and value.is_unknown:
                 if isinstance(node, ast.Attribute) or key in self.unstable:
                     continue
                 is_parameter = (

@@ -71,7 +71,7 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
 
 
 _TENSOR = frozenset({Kind.TENSOR})
-_NUMBERS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE})
+_NUMBERS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE, Kind.NDARRAY})
 _COMPUTED = frozenset({Kind.TENSOR, Kind.NDARRAY})
 
 
@@ -188,7 +188,7 @@ def element_of(value: Value) -> Value:
 
 def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
     """The values of the targets in `a, b = value`."""
-    if value.elements is not None and len(value.elements) == count and not value.is_unknown:
+    if value.elements is not None and len(value.elements) == count and not value.may_be(Kind.OBJECT):
         return value.elements
     if value.is_(Kind.CONTAINER) and value.element is not None:
         return [element_of(value)] * count

@@ -78,7 +78,10 @@ _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 # How methods are called that make or fill the parameters of a module, or bring them to and from a file.
-_SETS_UP = ("init", "reset", "load", "save", "set_", "register", "build", "make_", "export", "resize", "tie_")
+_SETS_UP = ("init", "reset", "load", "save", "set_", "register", "build", "make_", "export", "resize", "tie_", "to_")
+_MAKES_TENSOR = frozenset(
+    {"randn", "rand", "randint", "normal", "zeros", "ones", "full", "empty", "arange", "linspace"}
+)
 _DECIDING: tuple[type[ast.AST], ...] = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -496,7 +499,7 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     """Whether a method computes on tensors that its object keeps, such as `compute` of a metric.
 
     Of a module users compile `forward` and what it calls; a method that stands beside it counts where it decides
-    something by a tensor, and is not one that sets the module up.
+    something by a tensor, or computes with a tensor that it makes, and is not one that sets the module up.
     """
     if function.cls is None or function.is_static or not function.parameters:
         return False
@@ -505,9 +508,13 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
         return False
     tests = [node.test for kind in _DECIDING for node in function.of(kind)]  # type: ignore[attr-defined]
     of_module = inference.project.is_module_class(function.cls)
-    if of_module and (not tests or function.node.name.lstrip("_").startswith(_SETS_UP)):
-        return False
     instance = function.parameters[0].arg
+    if of_module and function.node.name.lstrip("_").startswith(_SETS_UP):
+        return False
+    if of_module and _samples(function, instance):
+        return True
+    if of_module and not tests:
+        return False
     reads = [
         node
         for node in function.of(ast.Attribute)
@@ -521,7 +528,28 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     else:
         nodes = [*reads, *tests] if _is_kind_of_tensor(function.cls, inference.project) else reads
     found = map(facts.value, nodes)
-    return any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found)
+    if any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found):
+        return True
+    return not of_module and any(_asks_for_gradients(node, facts) for node in function.of(ast.Call))
+
+
+def _asks_for_gradients(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call asks autograd for gradients: nothing but tensors has any."""
+    return facts.refs.get(node) == "torch.autograd.grad"
+
+
+def _samples(function: Function, instance: str) -> bool:
+    """Whether a method of a module makes a tensor and computes with the module from there: `sample`, `generate`."""
+    uses = made = False
+    for node in function.of(ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            uses = uses or (isinstance(func.value, ast.Name) and func.value.id == instance)
+            starts = func.attr in _MAKES_TENSOR and isinstance(func.value, ast.Name)
+            made = made or (starts and (function.module.qualified(func) or "").startswith("torch."))
+        else:
+            uses = uses or (isinstance(func, ast.Name) and func.id == instance)
+    return uses and made
 
 
 def _is_kind_of_tensor(cls: Class, project: Project) -> bool:

@@ -74,6 +74,8 @@ class Interpreter(Expressions):
         value = self.eval(node.value, env) if node.value is not None else values.UNKNOWN
         if value.is_unknown and not declared.is_unknown:
             value = replace(declared, storage=value.storage, leaves=value.leaves)
+        elif value.is_tensor and not value.certain and declared.is_tensor:
+            value = replace(value, certain=declared.certain)
         self.bind(node.target, value, env)
         if value.kinds == values.NONE.kinds and isinstance(node.target, ast.Attribute) and not declared.is_unknown:
             # `self.total: Tensor | None = None`: what comes later is what is declared.

@@ -181,7 +181,7 @@ def torch_result(call: TorchCall) -> Value:
         first = first.element if first.element is not None else values.UNKNOWN
         first = first.stripped()
     dim_given = len(args) > 1 or "dim" in call.keywords or "axis" in call.keywords
-    certain = first.certain if first.is_tensor else True
+    certain = first.certain if first.is_tensor or first.kinds == values.ARRAYS else True
     returns = api.returns
     if (
         api.returns_with_dim is not None

@@ -64,6 +64,7 @@ class Value:
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
     ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of.
+    elements: the items of a container, one by one; of an OBJECT without `ref` one of each class that it may be of.
     """
 
     kinds: frozenset[Kind]
@@ -163,6 +164,8 @@ LEAKED = "leaked"
 """Among the memory of a value: it may be any that was handed to other code, or stored, before."""
 
 UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
+ARRAYS = frozenset({Kind.TENSOR, Kind.NDARRAY})
+"""The kinds of what arrays and tensors alike give, and nothing else: to Dynamo both are tensors."""
 CLASSES = frozenset({Kind.CALLABLE, Kind.UNKNOWN})
 """The kinds of a class out of a table: its `elements` are the classes that are known to be in it."""
 OBJECTS = frozenset({Kind.OBJECT, Kind.UNKNOWN})
@@ -213,6 +216,15 @@ def tensor(
 def number(dtype: str | None, certain: bool = True) -> Value:
     """A Python number that was read from a tensor."""
     return replace(_NUMBER, dtype=dtype, certain=certain)
+
+
+LIKELY_TENSOR = tensor(certain=False, storage=UNKNOWN.storage, leaves=UNKNOWN.leaves)
+"""Any tensor, if it is one."""
+
+
+def likely(item: Value) -> Value | None:
+    """What the items of a container are where other code may have put something in: most likely tensors as before."""
+    return LIKELY_TENSOR if item.is_tensor else None
 
 
 _NUMBERS = {bool: "bool", int: "int", float: "float", complex: "complex"}
@@ -297,6 +309,8 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
     elements = None
     if items_a is not None and items_b is not None and len(items_a) == len(items_b):
         elements = tuple(join(one, other, decision) for one, other in zip(items_a, items_b, strict=True))
+    if kinds_a == OBJECT == kinds_b and x["ref"] != y["ref"]:
+        elements = _alternatives(a, b)
     if item_a is None and Kind.CONTAINER in kinds_a and items_a != ():
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
     elif item_b is None and Kind.CONTAINER in kinds_b and items_b != ():
@@ -331,6 +345,17 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
     }
     _set(new, "__dict__", x | fields)
     return new
+
+
+def _alternatives(a: Value, b: Value) -> tuple[Value, ...] | None:
+    """The objects that a value may be that is one of two objects; None where the class of one is not known."""
+    found: dict[str, Value] = {}
+    for value in (a, b):
+        for one in (value,) if value.ref is not None else value.elements or (UNKNOWN,):
+            if one.ref is None:
+                return None
+            found.setdefault(one.ref, one)
+    return tuple(found.values())
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from zlib import crc32
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts, either
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
 from compilefix.analysis.summaries import memory_of
-from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, may_share, replace
+from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, likely, may_share, replace
 from compilefix.source.index import Function
 from compilefix.source.tree import walk
 
@@ -103,7 +103,9 @@ class Walk(ABC):
                 continue
             if value is container or value == container:
                 element = value.element
-                if item is not None and (element is not None or value.elements == ()):
+                if (item is None or item.is_unknown) and element is not None and element.is_tensor:
+                    element = likely(element)
+                elif item is not None and (element is not None or value.elements == ()):
                     element = (item if element is None else join(element, item)).stripped()
                 else:
                     element = None
@@ -117,7 +119,7 @@ class Walk(ABC):
             elif value.storage & container.storage:
                 env[key] = replace(
                     value,
-                    element=None,
+                    element=None if value.element is None else likely(value.element),
                     elements=None,
                     leaves=value.leaves | UNKNOWN.leaves,
                     storage=value.storage | (item if item is not None else UNKNOWN).storage,

@@ -1,0 +1,223 @@
+"""What is most likely a tensor, though nothing proves it: reported, and not taken for granted by a fix.
+
+A line that ends in `# BREAK` is to be reported, and no other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reporting import HEAD, reported
+
+from compilefix.codemods import registry
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+CASES: Mapping[str, Mapping[str, str]] = {
+    "methods of a module that make a tensor and compute with the module": {
+        "pkg/sampler.py": """
+            import numpy as np
+            from tqdm.auto import tqdm
+            class Sampler(nn.Module):
+                def __init__(self, steps):
+                    super().__init__()
+                    self.steps = steps
+                    self.net = nn.Linear(4, 4)
+                def forward(self, x: Tensor):
+                    return self.net(x)
+                def sample(self, count):
+                    x = torch.randn(count, 4)
+                    for _ in tqdm(range(self.steps)):  # BREAK
+                        x = self(x)
+                    return x
+                def times(self, count):
+                    for time in torch.linspace(0, 1, count).tolist():  # BREAK
+                        self.note(time)
+                def init_table(self, count):
+                    for _ in tqdm(range(count)):
+                        self.table = self(torch.zeros(count, 4))
+                def show(self, count):
+                    for _ in tqdm(range(count)):
+                        self.note(np.zeros(3))
+        """,
+    },
+    "a layer of one of several classes": {
+        "pkg/recurrent.py": """
+            class Encoder(nn.Module):
+                def __init__(self, kind):
+                    super().__init__()
+                    if kind == "lstm":
+                        self.rnn = nn.LSTM(4, 4)
+                        self.plain = nn.Linear(4, 4)
+                    elif kind == "gru":
+                        self.rnn = nn.GRU(4, 4)
+                        self.plain = nn.Identity()
+                    else:
+                        self.rnn = Slow()
+                        self.plain = Slow()
+                def forward(self, x: Tensor):
+                    x = self.plain(x)
+                    self.rnn.flatten_parameters()  # BREAK
+                    x, _ = self.rnn(x)  # BREAK
+                    return x
+            class Slow(nn.Module):
+                def forward(self, values):
+                    if values.mean() > 0:  # BREAK
+                        values = values + 1
+                    return values
+        """,
+    },
+    "what the constructor of a dataclass runs": {
+        "pkg/mixture.py": """
+            from dataclasses import dataclass
+            @dataclass
+            class Mixture:
+                means: Tensor
+                def __post_init__(self):
+                    if not torch.isfinite(self.means).all():  # BREAK
+                        raise ValueError("means are not finite")
+            class Head(nn.Module):
+                def forward(self, x: Tensor):
+                    return Mixture(x)
+        """,
+    },
+    "an attribute that is asked for by its name": {
+        "pkg/named.py": """
+            class Scaled(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("ready", torch.zeros((), dtype=torch.bool))
+                    self.count = 3
+                def forward(self, x: Tensor, name):
+                    if getattr(self, "ready"):  # BREAK
+                        x = x + 1
+                    if getattr(self, "ready", None) > 0:  # BREAK
+                        x = x + 2
+                    if getattr(self, "count", 0) or getattr(self, "missing", False) or getattr(self, name):
+                        x = x + 3
+                    return x
+        """,
+    },
+    "items of a tuple behind a star": {
+        "pkg/starred.py": """
+            def parts(x: Tensor):
+                return x > 0, 1, "a", x.mean()
+            def use(x: Tensor):
+                valid, *_ = parts(x)
+                *_, mean = parts(x)
+                first, *others, last = parts(x)
+                if mean > 0:  # BREAK
+                    return x
+                if len(others) > 1:
+                    return x[first]  # BREAK
+                return x[valid]  # BREAK
+        """,
+    },
+    "dicts and lists of tensors that other code may have changed": {
+        "pkg/held.py": """
+            class Pool(nn.Module):
+                def __init__(self, made):
+                    super().__init__()
+                    self.made = made
+                def forward(self, inputs: dict[str, Tensor]):
+                    inputs["y"] = self.made(inputs)
+                    last = inputs["i"]
+                    return inputs["y"], int(last[-1]) + 1  # BREAK
+            class Beam:
+                def __init__(self, size):
+                    self.ends = [torch.zeros(size)]
+                def advance(self, scores: Tensor):
+                    self.ends.append(scores)
+                    if self.ends[-1][0] == 3:  # BREAK
+                        return True
+                    return False
+        """,
+    },
+    "a list of tensors, or one": {
+        "pkg/boxes.py": """
+            def suppress(found, least: float = 0.2):
+                if isinstance(found, (list, tuple)):
+                    found = found[0]
+                count = found.shape[0]
+                sure = found[:, 4:].amax(1) > least
+                kept = [count]
+                for place, rows in enumerate(found.transpose(-1, -2)):
+                    chosen = sure[place]
+                    kept.append(rows[chosen])  # BREAK
+                return kept
+        """,
+    },
+    "what is reduced, of which nothing else is known": {
+        "pkg/reduced.py": """
+            class Loss(nn.Module):
+                def forward(self, x):
+                    mask, name = self.assigner(x)
+                    if mask.sum():  # BREAK
+                        x = x + 1
+                    least = int(mask.min())  # BREAK
+                    most = max(name.max(least), 1)
+                    if name.sum(mask, least, most) or name.count():
+                        x = x + 2
+                    return x
+        """,
+    },
+    "gradients of what an object keeps": {
+        "pkg/jacobian.py": """
+            class Jacobian:
+                def __init__(self, ys, xs):
+                    self.ys = ys
+                    self.xs = xs
+                def row(self, place):
+                    return torch.autograd.grad(self.ys[place], self.xs, create_graph=True)[0]  # BREAK
+        """,
+    },
+    "a tensor as the number of frequencies, pairs of all items": {
+        "pkg/frequencies.py": """
+            def frequencies(count: Tensor, width: Tensor):
+                return torch.fft.fftfreq(count, d=1.0) / width  # BREAK
+            def pairs(x: Tensor):
+                return torch.combinations(x)  # BREAK
+        """,
+    },
+    "a number that another caller passes as a tensor": {
+        "pkg/sizes.py": """
+            def count_of(index, count: int | None = None):
+                if count is not None:
+                    return count
+                return int(index.max()) + 1  # BREAK
+            def wrong(index: Tensor):
+                return count_of(index, index)
+            def degree(index: Tensor, count: int | None = None):
+                total = count_of(index, count)
+                return torch.zeros(total)
+        """,
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_breaks_are_reported_where_they_are(name: str) -> None:
+    found, expected = reported(CASES[name])
+    assert found == expected
+
+
+def test_what_arrays_have_too_gets_no_fix() -> None:
+    text = HEAD + (
+        "class Loss(nn.Module):\n"
+        "    def forward(self, x: Tensor):\n"
+        "        mask, other = self.assigner(x)\n"
+        "        if mask.sum() > 0:\n"
+        "            x = x + 1\n"
+        "        total = int(mask.sum())\n"
+        "        return x * total\n"
+    )
+    files = [SourceFile(Path("/pkg/loss.py"), "pkg.loss", text)]
+    findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
+    assert {(f.code, f.span.line) for f in findings if f.effect == "break"} >= {("CF101", 6), ("CF201", 8)}
+    assert [f for f in findings if f.fix is not None] == []
