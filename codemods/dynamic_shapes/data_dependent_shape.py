@@ -37,7 +37,7 @@ from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.docstrings import boolean_parameters
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
@@ -165,7 +165,7 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     # the result of a comparison.
     booleans = boolean_parameters(scope.function)
     for part in parts:
-        unknown = scope.value(part).is_unknown
+        unknown = scope.value(part).is_unknown or scope.value(part).kinds == ARRAYS
         if (unknown and (named_mask(part) or _is_compared(part, scope))) or _is_called(part, booleans, scope):
             return part
     return None

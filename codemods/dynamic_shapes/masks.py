@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -119,7 +119,8 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         sides = (node.left, node.right)
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
     value = scope.value(node)
-    return (value.is_unknown or (value.is_tensor and value.dtype is None)) and named_mask(node)
+    unknown = value.is_unknown or value.kinds == ARRAYS
+    return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(node)
 
 
 def named_mask(node: ast.expr) -> bool:
