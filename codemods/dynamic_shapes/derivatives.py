@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable, Collection, Mapping
 
 from compilefix.codemods.dynamic_shapes.row_operations import DEGREE_ONE
@@ -58,6 +59,8 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
             return _pair(_operands(node, refs)[0], numbers, refs)
         if short in _BOUNDED:
             return _bounded(node, numbers, refs)
+        if short == "where":
+            return _chosen(node, numbers, refs)
     if isinstance(node, ast.Call) and not node.keywords:
         operands = _operands(node, refs)
         if short in _MADE_LIKE:
@@ -84,6 +87,18 @@ def _bounded(node: ast.Call, numbers: Mapping[str, Pair], refs: Mapping[ast.AST,
         if name in given and not (isinstance(given[name], ast.Name) and ast.unparse(given[name]) == "None"):
             value = choose(value, _pair(given[name], numbers, refs)[0])
     return value, slope
+
+
+def _chosen(node: ast.Call, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, str]) -> Pair:
+    """`torch.where(a > b, x, y)`: zero times the derivative of the other side must be zero too."""
+    test, *sides = node.args
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1 or len(sides) != 2:
+        raise KeyError(ast.unparse(node))
+    pairs = [_pair(side, numbers, refs) for side in sides]
+    if not all(math.isfinite(part) for pair in pairs for part in pair):
+        raise ValueError(ast.unparse(node))
+    left, right = _pair(test.left, numbers, refs)[0], _pair(test.comparators[0], numbers, refs)[0]
+    return pairs[0 if _COMPARISONS[type(test.ops[0])](left, right) else 1]
 
 
 def _multiply(a: Pair, b: Pair) -> Pair:
@@ -130,6 +145,14 @@ _TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "maximum": max,
 }
 _CONVERTED = frozenset({"to", "type", "type_as"})
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 _BOUNDED = frozenset({"clamp", "clip"})
 _MADE_LIKE: Mapping[str, Pair] = {"zeros_like": (0.0, 0.0), "ones_like": (1.0, 0.0), "full_like": (0.0, 0.0)}
 _ONE: Mapping[str, Callable[[Pair], Pair]] = {
