@@ -3,7 +3,7 @@
 There is nothing to compute for the other rows: `masked_scatter` puts the given ones in their places first. Twelve
 layers that do so are one graph then, and took 0.52 and 0.48 ms on an H200 (torch 2.11, default mode and
 reduce-overhead) where they took 2.90 and 3.54 as written; `index_put_` with `accumulate` is one graph too, and took
-3.60 and 2.57, since it counts the true values on the host.
+3.60 and 2.57, since it counts the true values on the host. One row for all places is added to all as it is.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
-from compilefix.codemods.dynamic_shapes.masks import Mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, same_dimensions
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.names import free_name
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
@@ -78,9 +79,34 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
         template.refuse(mask_kept([found.definition], found.mask.node, node))
     over = elements.over(found.memory, template)
     torch, symbol = torch_name(scope), "-" if found.negative else "+"
-    spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {template.use(found.rows)})"
-    select = f"{torch}.where({over}, {name} {symbol} {spread}, {name})"
-    lines, select = elements.hoisted(elements.with_names(select, template))
-    named = [f"{given} = {template.use(part)}" for given, part in elements.hoists.items()]
+    rows_code, lines = template.use(found.rows), []
+    if not isinstance(found.rows, ast.Name | ast.Attribute):
+        named_rows = free_name("rows", scope)
+        lines, rows_code = [f"{named_rows} = {rows_code}"], named_rows
+    question = _one_for_each(found, rows_code, scope)
+    if question is None:
+        template.refuse([Obstacle(f"give `{snippet(found.mask.node)}` a name: its dimensions are asked")])
+    elif question:
+        spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {rows_code})"
+        added = free_name("added", scope)
+        lines += [f"{added} = (", f"    {spread}", f"    if {question}", f"    else {rows_code}", ")"]
+        rows_code = added
+    select = f"{torch}.where({over}, {name} {symbol} {rows_code}, {name})"
+    more, select = elements.hoisted(elements.with_names("\n".join([*lines, select]), template))
+    named = [f"{free} = {template.use(part)}" for free, part in elements.hoists.items()]
     template.refuse(elements.obstacles)
-    return "\n".join([*named, *(elements.with_names(line, template) for line in lines), f"{name}.copy_({select})"])
+    return "\n".join([*named, *more, f"{name}.copy_({select})"])
+
+
+def _one_for_each(found: AddedRows, rows: str, scope: Scope) -> str | None:
+    """Code that asks the shapes whether there is a row for each true value; empty where there is one row for all.
+
+    None where it cannot be written.
+    """
+    ranks = [scope.value(node).rank for node in (found.memory, found.mask.node, found.rows)]
+    several = f"len({rows}) != 1"
+    if None not in ranks:
+        memory, over, given = (rank or 0 for rank in ranks)
+        return several if given > memory - over else ""
+    mask = same_dimensions(found.mask.node, scope)
+    return None if mask is None else f"{rows}.dim() > {ast.unparse(found.memory)}.dim() - {mask}.dim() and {several}"

@@ -22,7 +22,8 @@ angle.copy_(torch.where(angle < 0, angle + 2 * math.pi, angle))
 safe = torch.where(positive, x, 1.0)
 y.copy_(torch.where(positive, (-1 / safe).exp(), y))
 selected = image_mask[..., None]
-hidden.copy_(torch.where(selected, hidden + torch.zeros_like(hidden).masked_scatter(selected, embeds), hidden))
+added = torch.zeros_like(hidden).masked_scatter(selected, embeds)  # or embeds, where that is one row
+hidden.copy_(torch.where(selected, hidden + added, hidden))
 ```
 
 ## Fix safety
@@ -39,7 +40,8 @@ others: the table must have one (`branches-total`), and the derivative must be f
 
 What is added to the elements and has a row for each true value (`x[mask] += rows`) is put in the places of all
 elements by `masked_scatter`. Rows that do not fit raised: fewer raise another RuntimeError now, on a GPU one that ends
-its context; of more the first ones are taken, and one row for all places is not repeated (`rows-match`).
+its context, and of more the first ones are taken (`rows-match`). One row for all places is added to all, which the
+shapes tell while tracing.
 
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes

@@ -93,7 +93,7 @@ def compared_eager(
         varied = list(compare_varied(tried, repeated, options, True, assumptions)) if second.error is None else []
     differ = [(variant, item) for variant, item in varied if not item.holds]
     if second.error is None and repeated.error is not None and len(repeated.runs) < len(variants):
-        differ.append(_died(variants[len(repeated.runs)], repeated.error))
+        differ.append(_died(tried.runs[len(repeated.runs)], repeated.error))
     coverage = (
         *covered(probed.in_before, first, tried),
         *covered(probed.in_after, second, repeated, "patched"),
@@ -147,10 +147,10 @@ def covered(
         yield BranchCoverage(probe.path, probe.line, true, false, probe.column + 1, probe.text, probe.kind, side)
 
 
-def _died(variant: Variant, error: str) -> tuple[Variant, Parity]:
+def _died(run: VariedRun, error: str) -> tuple[Variant, Parity]:
     parity = replace(Parity.all("not-run"), exceptions="error")
-    text = f"the original returned, the process of the patched code died: {error}"
-    return variant, replace(parity, first_difference=Difference("exceptions", variant.label, text))
+    text = f"the original {'raised' if run.raised else 'returned'}, the process of the patched code died: {error}"
+    return run.variant, replace(parity, first_difference=Difference("exceptions", run.variant.label, text))
 
 
 def _finished(folder: Path) -> VariedResult:

@@ -173,6 +173,15 @@ def test_patched_code_that_crashes_is_a_verdict(tmp_path: Path) -> None:
     assert found.parity.outputs == "error"
 
 
+@pytest.mark.parametrize(("does", "said"), [("raise ValueError(x)", "raised"), ("return x", "returned")])
+def test_a_crash_on_other_inputs_says_what_the_original_did(does: str, said: str, tmp_path: Path) -> None:
+    check = "    if x.isnan().any():\n        {}\n    if x.sum() > 0:"
+    before = BEFORE.replace("    if x.sum() > 0:", check.format(does))
+    crashing = BEFORE.replace("    if x.sum() > 0:", check.format("import os; os._exit(7)"))
+    found = verified(tmp_path / "model.py", before, crashing)
+    assert any(f"the original {said}, the process of the patched code died" in reason for reason in found.reasons)
+
+
 def test_an_original_that_does_not_run_leaves_nothing_to_compare_with(tmp_path: Path) -> None:
     broken = BEFORE.replace("return scaled, [", "return scaled, 5 or [")
     with pytest.raises(WorkloadError, match="an input set is a tuple"):
