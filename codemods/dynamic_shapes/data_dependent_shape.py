@@ -249,7 +249,8 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
         const = scope.value(classes).const if classes is not None else None
         return classes is None or (const is not None and const.value == -1)
     if form == "tensor_repeats":
-        if "output_size" in keywords and Kind.NONE not in scope.value(keywords["output_size"]).kinds:
+        size = keywords.get("output_size")
+        if size is not None and (isinstance(size, ast.IfExp) or Kind.NONE not in scope.value(size).kinds):
             return False
         position = 0 if method else 1
         repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")

@@ -47,7 +47,8 @@ rows = keep
 x[rows] = 0
 places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
 best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
-centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=nodes.shape[0])
+rows = nodes.shape[0]
+centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=rows if rows != 1 else None)
 ```
 
 ## Fix safety
@@ -68,9 +69,10 @@ require a gradient declines it, since the zeros may be divided by. A mask as an 
 means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
-`same-shape-dtype`). The repeats must give as many rows as the tensor beside them has (`rows-match`): one row that is
-broadcast raises, and on a GPU a wrong number is not noticed, and memory behind the result may be written. Where the
-numbers of dimensions are not proved, what is repeated must be computed from that tensor.
+`same-shape-dtype`). The repeats must give as many rows as the tensor beside them has (`rows-match`): other numbers
+raised there, and on a GPU are not noticed, and memory behind the result may be written. With one row, which may be
+broadcast, the size is read as before. Where the numbers of dimensions are not proved, what is repeated must be computed
+from that tensor.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """

@@ -33,13 +33,14 @@ class Repeats:
 
     tensor, repeats: what is repeated and how often. other: a tensor with as many rows, that exists before the call.
     place: the code of the dimension in which it has them. counted: whether dimensions are counted from the front where
-    the numbers of dimensions are not proved to be the same.
+    the numbers of dimensions are not proved to be the same. exact: whether one row cannot stand for all.
     """
 
     node: ast.Call
     other: ast.expr
     place: ast.expr | int
     counted: bool
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def repeats_beside(node: ast.Call, scope: Scope) -> Repeats | None:
             if twin is not None and _same_repeats(twin, call, scope):
                 found = next((r for r in _told(twin, scope) if _there_before(r.other, call.node, scope)), None)
                 if found is not None:
-                    return Repeats(node, found.other, found.place, found.counted)
+                    return Repeats(node, found.other, found.place, found.counted, found.exact)
     return found
 
 
@@ -86,7 +87,9 @@ def sized_code(found: Repeats, template: Template) -> str:
     given = [template.use(a) for a in found.node.args]
     given += [f"{k.arg}={template.use(k.value)}" for k in found.node.keywords]
     place = found.place if isinstance(found.place, int) else template.use(found.place)
-    given.append(f"output_size={template.use(found.other)}.shape[{place}]")
+    size = f"{template.use(found.other)}.shape[{place}]"
+    # One row is broadcast to all, and on a GPU nothing checks the number.
+    given.append(f"output_size={size}" if found.exact else f"output_size={size} if {size} != 1 else None")
     return f"{template.use(found.node.func)}({', '.join(given)})"
 
 
@@ -120,7 +123,7 @@ def _told(call: _Call, scope: Scope) -> Iterator[Repeats]:
             continue
         place, counted = _place(call, partner, scope.value(other), scope)
         if place is not None and (not counted or _made_of(call.tensor, other, scope)):
-            yield Repeats(call.node, other, place, counted)
+            yield Repeats(call.node, other, place, counted, partner.exact)
 
 
 def _made_of(node: ast.expr, other: ast.expr, scope: Scope) -> bool:
