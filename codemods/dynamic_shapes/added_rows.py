@@ -83,30 +83,21 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
     if not isinstance(found.rows, ast.Name | ast.Attribute):
         named_rows = free_name("rows", scope)
         lines, rows_code = [f"{named_rows} = {rows_code}"], named_rows
-    question = _one_for_each(found, rows_code, scope)
-    if question is None:
+    ranks = [scope.value(part).rank for part in (found.memory, found.mask.node, found.rows)]
+    mask = same_dimensions(found.mask.node, scope)
+    if mask is None:
         template.refuse([Obstacle(f"give `{snippet(found.mask.node)}` a name: its dimensions are asked")])
-    elif question:
-        spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {rows_code})"
+    elif None in ranks or sum(rank or 0 for rank in ranks[1:]) > (ranks[0] or 0):
+        behind = f"*{name}.shape[{mask}.dim() :]" if None in ranks or ranks[0] != ranks[1] else ""
+        whole = f"{rows_code}.expand(-1, {behind})" if behind else rows_code
+        several = [f"{rows_code}.dim() > {name}.dim() - {mask}.dim()"] if None in ranks else []
         added = free_name("added", scope)
-        lines += [f"{added} = (", f"    {spread}", f"    if {question}", f"    else {rows_code}", ")"]
+        spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {whole})"
+        test = " and ".join([*several, f"len({rows_code}) != 1"])
+        lines += [f"{added} = (", f"    {spread}", f"    if {test}", f"    else {rows_code}", ")"]
         rows_code = added
     select = f"{torch}.where({over}, {name} {symbol} {rows_code}, {name})"
     more, select = elements.hoisted(elements.with_names("\n".join([*lines, select]), template))
     named = [f"{free} = {template.use(part)}" for free, part in elements.hoists.items()]
     template.refuse(elements.obstacles)
     return "\n".join([*named, *more, f"{name}.copy_({select})"])
-
-
-def _one_for_each(found: AddedRows, rows: str, scope: Scope) -> str | None:
-    """Code that asks the shapes whether there is a row for each true value; empty where there is one row for all.
-
-    None where it cannot be written.
-    """
-    ranks = [scope.value(node).rank for node in (found.memory, found.mask.node, found.rows)]
-    several = f"len({rows}) != 1"
-    if None not in ranks:
-        memory, over, given = (rank or 0 for rank in ranks)
-        return several if given > memory - over else ""
-    mask = same_dimensions(found.mask.node, scope)
-    return None if mask is None else f"{rows}.dim() > {ast.unparse(found.memory)}.dim() - {mask}.dim() and {several}"
