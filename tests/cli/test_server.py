@@ -111,7 +111,9 @@ def test_diagnostics_come_with_opening_and_typing(session: Callable[..., None]) 
             identifier = types.VersionedTextDocumentIdentifier(version, editor.uri())
             change = types.TextDocumentContentChangeWholeDocument(text)
             editor.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
-        assert await editor.diagnostics() == []
+        # What stood between may be looked at too, where the machine is busy between the two changes.
+        found = await editor.diagnostics()
+        assert (found and await editor.diagnostics()) == []
         assert editor.arrived.empty()
 
     session(script)
