@@ -295,14 +295,12 @@ class Elements:
 
     def _squeezed(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
         """`x[m].squeeze()`: what is selected has one dimension, which goes only where it has one element."""
-        known = set(self.bases)
         taken = self.take(operand, at)
         if taken is None or self.mask.leading or self.mask.last or self._in_row:
             return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
-        for text in sorted(set(self.bases) - known):
-            if not self._has_shape_of_mask(text):
-                reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
-                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        # One element without dimensions gives way to the dtype of what it is computed with.
+        reason = f"`{snippet(operand)}` is not proved to have several elements in one dimension"
+        self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return taken
 
     def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
