@@ -13,6 +13,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, torch_name
 
@@ -74,9 +75,11 @@ def _tests(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
 def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:
     if isinstance(culprit, ast.BinOp):
         if isinstance(culprit.op, ast.Div):
-            return {culprit.right: 1.0}
+            return {culprit.left if scope.value(culprit.right).is_(Kind.STATIC) else culprit.right: 1.0}
         if isinstance(culprit.op, ast.Mult):
-            return {culprit.left: 1.0, culprit.right: 1.0}
+            sides = (culprit.left, culprit.right)
+            # A number beside the tensor needs no change: what it makes of the gradient ends at the inner `where`.
+            return {s: 1.0 for s in sides if not scope.value(s).is_(Kind.STATIC)}
         if isinstance(culprit.op, ast.Pow) and scope.value(culprit.right).const is not None:
             return {culprit.left: 1.0}
         return {}

@@ -323,7 +323,7 @@ class Legality:
             ]
             tensors = [c for c in children if facts.value(c).may_be(Kind.TENSOR) and facts.value(c).leaves]
             numbers = [c for c in children if c not in tensors]
-            factors = self._constant_factors(name, numbers, tensors, facts)
+            factors = self._constant_factors(name, numbers, tensors, facts) and self._finite_factors(node, name, facts)
             ok = (
                 api is not None
                 and factors
@@ -354,11 +354,18 @@ class Legality:
             return len(tensors) == 1 and all(_divides(facts.value(n)) for n in numbers)
         return True
 
+    def _finite_factors(self, node: ast.Call, name: str, facts: FunctionFacts) -> bool:
+        """Whether the numbers that a call scales a part of its result by are finite: `alpha=`, the slope of a ReLU."""
+        named = [k.value for k in node.keywords if k.arg in _FACTORS]
+        given = node.args if name.rpartition(".")[2] in ("leaky_relu", "leaky_relu_") else ()
+        values = [facts.value(part) for part in (*named, *given)]
+        return all(value.may_be(Kind.TENSOR) or self._finite_number(value) for value in values)
+
     def _finite_number(self, value: Value) -> bool:
-        # A tensor factor may be inf or NaN; a Python number read from nowhere but the source is finite.
-        return value.is_(Kind.STATIC, Kind.SIZE) and (
-            value.const is None or (isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST)
-        )
+        # A tensor factor may be inf or NaN, and so may a float that is passed: `limit = float("inf")` for none.
+        if value.const is not None:
+            return isinstance(value.const.value, int | float) and abs(value.const.value) <= _LARGEST
+        return value.is_(Kind.SIZE) or (value.is_(Kind.STATIC) and value.dtype in ("int", "bool"))
 
     def saved(self, sides: Iterable[ast.expr], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether what both sides keep for the backward pass stays as it is.
@@ -500,6 +507,7 @@ class Legality:
 
 # Of torch's floating dtypes, that compute in float32 at least.
 _LARGEST = 3e38
+_FACTORS = frozenset({"alpha", "beta", "negative_slope"})
 
 
 def _divides(value: Value) -> bool:
