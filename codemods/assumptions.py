@@ -15,8 +15,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "The tensor that decides has exactly one element; with more, another error is raised than before."
     ),
     "same-shape-dtype": (
-        "Both branches give tensors of the same shape and dtype, on one device; what a mean is taken of is floating: "
-        "for others no error is raised as before, or another."
+        "Both branches give tensors of the same shape and dtype, on one device; what a mean is taken of, or a tensor "
+        "scales, is floating: for others no error is raised as before, or another, or integers overflow."
     ),
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
     "gradient-zeros": "A parameter used only in the branch not taken may get a gradient of zeros instead of None.",

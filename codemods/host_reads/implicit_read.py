@@ -24,7 +24,8 @@ row = table[scores.argmax().reshape(1)].squeeze(0)
 Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
 and is detached now (`number-to-tensor`). One that only looks like a tensor goes where a number may go as well,
 `torch.empty_like(x).fill_(v)`: no error is raised where it does not fit the dtype (`math-errors`). `x.add(y, alpha=t)`
-becomes `x.add(y * t)`, which rounds once more (`float32-rounding`). A row that is picked with an index tensor is a copy
+becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in `y` would overflow:
+`same-shape-dtype`). A row that is picked with an index tensor is a copy
 and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
 kernel instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they
 must be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None

@@ -81,6 +81,11 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             scope.value(a).dtype in ("int", "bool") for a in _tensors_of(scaled, scope)
         ):
             flow.refuse(f"`{snippet(scaled.call)}` scales integers: the result's dtype would follow the number")
+        unproved = [a for a in scaled.call.args if a is not node and scope.value(a).dtype not in ("float", "complex")]
+        if scaled.part is scaled.call and unproved:
+            # Integers are scaled in the dtype of the sum: `x.add(pixels, alpha=t)` would overflow before it.
+            shown = snippet(unproved[0])
+            flow.refuse(f"`{shown}`, which the number scales, is not proved to be floating", "same-shape-dtype")
         reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
         flow.refuse(reason, "float32-rounding")
         flow.rewrites.append((scaled.part, scaled.build))
