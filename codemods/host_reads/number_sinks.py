@@ -384,6 +384,8 @@ def _is_collected(node: ast.AST, around: Mapping[ast.AST, ast.AST], function: Fu
     name = call.func.value
     if not isinstance(name, ast.Name) or not isinstance(around.get(call), ast.Expr):
         return False
+    if any(name.id in other.names for other in function.nodes if isinstance(other, ast.Global | ast.Nonlocal)):
+        return False
     for other in function.nodes:
         if not isinstance(other, ast.Name) or other.id != name.id:
             continue
@@ -404,6 +406,8 @@ def _is_new_list(target: ast.Name, around: Mapping[ast.AST, ast.AST]) -> bool:
     parent = around.get(target)
     statement = around.get(parent) if isinstance(parent, ast.Tuple) else parent
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) > 1:
+        return False  # `a = b = []`: the other name is the same list
     if isinstance(parent, ast.Tuple):
         each = isinstance(value, ast.Tuple) and len(value.elts) == len(parent.elts)
         value = value.elts[parent.elts.index(target)] if each and isinstance(value, ast.Tuple) else None
