@@ -56,12 +56,20 @@ class Evidence:
                     continue
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
-                    self._note(first, given, proof=True)
+                    self._note(first, given, proof=first is node.args[0] or node in self._always)
                 elif first is node.args[0] and forward and called.startswith("self.") and called.count(".") == 1:
                     self._note(first, given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+
+    @cached_property
+    def _always(self) -> frozenset[ast.AST]:
+        """What every run evaluates: behind a flag, another caller may pass a number for what is computed with there."""
+        ends = [n.lineno for n in self._function.of(ast.Return)] + [n.lineno for n in self._function.of(ast.Yield)]
+        end = min(ends, default=None)
+        found = (n for statement in self._function.node.body for n in _unconditional(statement))
+        return frozenset(n for n in found if isinstance(n, ast.Call) and (end is None or n.lineno <= end))
 
     @cached_property
     def _aliases(self) -> dict[str, ast.Name]:
