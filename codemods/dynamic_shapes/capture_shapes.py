@@ -26,11 +26,12 @@ model = torch.compile(forward)
 
 ## Fix safety
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
-Where the code asks a size that depends on values for its truth, goes through such a result in a loop, or takes the
-standard deviation or the running sum of one, the flag is not enough or makes the compilation fail: nothing is offered,
-and the finding names the place. In a file where nothing is compiled that is all its code, with what it calls. Nothing
-is offered in a package where nothing is compiled: the flag would count for all the code of whoever imports it. The flag
-does not help `one_hot` without a number of classes, nor `bincount` with `minlength`.
+Where the code asks a size that depends on values for its truth, goes through such a result in a loop, takes the
+standard deviation or the running sum of one, or gives it to a convolution in two dimensions or multi-head attention,
+the flag is not enough or makes the compilation fail: nothing is offered, and the finding names the place. In a file
+where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
+compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
+of classes, nor `bincount` with `minlength`.
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -58,6 +59,7 @@ from compilefix.codemods.host_reads.capture_flag import (
     switch_on,
 )
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.unknown_rows import failing_layer
 from compilefix.source.index import Module
 from compilefix.source.snippets import snippet
 
@@ -95,9 +97,10 @@ class CaptureShapes(Rule):
         if wanted is None:
             return
         message = f"the size of `{snippet(wanted)}` depends on values; only `{SHAPES}` keeps it"
-        for inner in scopes_reached(library_roots(scope), scope):
+        region = list(scopes_reached(library_roots(scope), scope))
+        for inner in region:
             for node in _results(inner):
-                reason = not_captured(node, inner)
+                reason = not_captured(node, inner) or failing_layer(node, inner, region)
                 if reason is not None:
                     words = f"the flag would not do for `{snippet(node)}` in `{inner.function.qualname}`: {reason}"
                     yield self.declined(scope, wanted, message, words)
@@ -109,10 +112,11 @@ class CaptureShapes(Rule):
     def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
         wanted: list[str] = []
         refused: str | None = None
-        for inner in scopes_reached([scope.function], scope):
+        region = list(scopes_reached([scope.function], scope))
+        for inner in region:
             function = inner.function
             for node in _results(inner):
-                reason = not_captured(node, inner)
+                reason = not_captured(node, inner) or failing_layer(node, inner, region)
                 if reason is not None:
                     refused = refused or f"`{snippet(node)}` in `{function.qualname}`: {reason}"
                 wanted.append(snippet(node))

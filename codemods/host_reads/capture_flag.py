@@ -26,8 +26,9 @@ model = torch.compile(forward)
 
 ## Fix safety
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
-number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, so nothing is
-offered where the compiled code has one of these, or asks a number for its truth; the finding names it. In a file where
+number that bounds a slice or picks an item of a list makes the compilation fail with the flag on, and so does one that
+is a size of what a convolution in two dimensions or multi-head attention is given: nothing is offered where the
+compiled code has one of these, or asks a number for its truth; the finding names it. In a file where
 nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is offered in a
 package where nothing is compiled: the flag would count for all the code of whoever imports it.
 
@@ -41,7 +42,7 @@ Graph breaks: GB0033, GB0124. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -57,6 +58,7 @@ from compilefix.codemods.host_reads.captured import not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.unknown_rows import failing_layer
 from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
@@ -94,9 +96,10 @@ class CaptureFlag(Rule):
         if wanted is None:
             return
         message = f"only `{SCALARS}` keeps `{snippet(wanted)}` in the graph"
-        for inner in scopes_reached(library_roots(scope), scope):
+        region = list(scopes_reached(library_roots(scope), scope))
+        for inner in region:
             for node in _numbers(inner, every=True):
-                reason = not_captured(node, inner)
+                reason = not_captured(node, inner) or _fails_behind(node, inner, region)
                 if reason is not None:
                     words = f"the flag would not do for `{snippet(node)}` in `{inner.function.qualname}`: {reason}"
                     yield self.declined(scope, wanted, message, words)
@@ -108,10 +111,11 @@ class CaptureFlag(Rule):
     def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
         wanted: list[str] = []
         refused: str | None = None
-        for inner in scopes_reached([scope.function], scope):
+        region = list(scopes_reached([scope.function], scope))
+        for inner in region:
             function = inner.function
             for node in _numbers(inner):
-                reason = not_captured(node, inner)
+                reason = not_captured(node, inner) or _fails_behind(node, inner, region)
                 refused = refused or (
                     None if reason is None else f"`{snippet(node)}` in `{function.qualname}`: {reason}"
                 )
@@ -132,6 +136,11 @@ class CaptureFlag(Rule):
         path = module.file.path.as_posix()
         line = module.lines[place.line - 1]
         yield replace(finding, path=path, span=place, source_line=line)
+
+
+def _fails_behind(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """Why a tensor with this number as a size fails in a layer; a float is no size."""
+    return None if scope.value(node).dtype == "float" else failing_layer(node, scope, region)
 
 
 def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:
