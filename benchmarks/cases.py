@@ -185,6 +185,8 @@ def _equal(a: Any, b: Any) -> bool:
         return alike and torch.allclose(a.detach(), b.detach(), rtol=rtol, atol=atol, equal_nan=True)
     if isinstance(a, list | tuple):
         return isinstance(b, list | tuple) and len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a) == list(b) and all(_equal(a[key], b[key]) for key in a)
     return bool(a == b)
 
 
