@@ -86,6 +86,8 @@ def get_ready(device: torch.device, request: WorkerRequest) -> None:
     if not request.compiled:
         return
     importlib.import_module("torch._dynamo")
+    # FX prints where a graph raised, unless something broke it before: torch's words, which are not the program's.
+    vars(importlib.import_module("torch.fx.graph_module"))["print"] = lambda *_, **__: None
     if request.options.backend == "eager":
         # It needs nothing of Inductor, whose import takes as long as all the rest; naming backends imports theirs.
         torch._dynamo.list_backends()

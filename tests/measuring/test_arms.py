@@ -166,6 +166,27 @@ def test_everything_that_a_call_does_is_recorded(run: Run) -> None:
     assert third["exception"] is None
 
 
+def test_what_torch_prints_of_a_graph_that_raised_is_not_taken_for_the_programs_words(run: Run) -> None:
+    found = run(
+        """
+        import sys
+
+        import torch
+
+        def picked(x, index):
+            print("the program's own", file=sys.stderr)
+            return x.gather(0, index)
+
+        def work():
+            return picked, [(torch.ones(3), torch.tensor([7]))]
+        """,
+        compiled=True,
+    )
+    call = records(found)[0]
+    assert "out of bounds" in call["exception"]["text"]
+    assert call["text"]["stderr"] == "the program's own\n"
+
+
 def test_a_training_step_that_runs_its_own_backward_is_left_to_it(run: Run) -> None:
     found = run(
         """
