@@ -28,8 +28,9 @@ and one shape (`same-shape-dtype`). What is known while tracing stays in front (
 b)`), and what stands behind it is evaluated only where it was. `not a` gave a Python bool, and so did a chain of
 numbers that are read from tensors (`0 < t.item() < 2`): as a tensor it needs the assumption `number-to-tensor`, and
 where its text is made (in a print, a log line, by `str`) there is no fix. An assert needs `exception-late`, as in
-CF103; one that stood in the graph would raise RuntimeError. Under `python -O` asserts vanish, and the check at the
-boundary does not.
+CF103; one that stays in the graph raises RuntimeError there, before what the boundary raises, and on a GPU ends the
+process: in a file with a check at the boundary it goes there too. Under `python -O` asserts vanish, and the check at
+the boundary does not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -108,19 +109,23 @@ class TensorTruth(Rule):
         """The finding for a statement that is an assert, or, as a call, means the same."""
         tests = tensor_tests(made.test, scope)
         plain = made is node and (made.msg is None or isinstance(made.msg, ast.Constant))
-        if not tests or (plain and _asserted_in_graph(made.test, scope)):
+        kept = plain and _asserted_in_graph(made.test, scope)
+        if not tests or (kept and not _raises_late(scope)):
             return
         message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
+        if kept:
+            message = f"`assert` on `{ast.unparse(tests[0])}` fails in the graph, before an exception that is raised late"
         template = Template(mixes=True)
         template.refuse([Obstacle("what stands behind the assert runs before it is raised", "exception-late")])
         try:
             code = late_check(ast.UnaryOp(ast.Not(), made.test), node, made, scope, template)
         except Refused as refusal:
-            yield self.declined(scope, node, message, str(refusal))
-            return
+            code = None
+            template.refuse([Obstacle(str(refusal))])
         if code is None or template.broken is not None:
             reason = template.broken or "the condition mixes tensors with what is not known"
-            yield self.declined(scope, node, message, reason)
+            if not kept:
+                yield self.declined(scope, node, message, reason)
             return
         edit = scope.edit(node, code, **template.parts)
         needed = imports(scope) if ".where(" in code else ()
@@ -237,6 +242,12 @@ def _asserted_in_graph(test: ast.expr, scope: Scope) -> bool:
         earlier = any(tensor_tests(operand, scope) for operand in test.values[:-1])
         return not earlier and _asserted_in_graph(test.values[-1], scope)
     return scope.value(test).is_tensor
+
+
+def _raises_late(scope: Scope) -> bool:
+    """Whether an earlier fix moved a check of this file to the boundary."""
+    text = scope.file.text  # the helper is imported when all fixes are made
+    return "emit(" in text and "raise_if=" in text
 
 
 def _leading(node: ast.expr, scope: Scope) -> tuple[list[ast.expr], ast.expr]:
