@@ -91,7 +91,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "enough-dimensions": (
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "
-        "result is another."
+        "result is another. What is read as a list of numbers has one: with more, its items are tensors as well."
     ),
     "rows-match": (
         "Tensors that a loop reads and fills row by row have one row for each turn of the loop; the lengths of the "

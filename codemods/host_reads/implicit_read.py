@@ -33,7 +33,9 @@ must be of one shape and dtype (`same-shape-dtype`), and those not picked get gr
 torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
 dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
 dimension is not proved to exist). Sizes, other slice bounds and `range` have no such form: where the number is known
-without its tensor see CF203, else CF205.
+without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list
+with one name of which items are read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what
+CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -50,6 +52,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by, window_of
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
@@ -98,6 +101,8 @@ class ImplicitRead(Rule):
         "summation-order",
         "mask-not-empty",
         "index-in-range",
+        "log-late",
+        "exception-late",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -151,8 +156,11 @@ class ImplicitRead(Rule):
             message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
             whole = scope.value(node.func.value)
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
-            reason = "work on the tensor itself, or make the list before the compiled code"
-            yield self.declined(scope, node, message, reason, gb=gb)
+            outcome = list_fix(node, node.func.value, scope)
+            if isinstance(outcome, str):
+                yield self.declined(scope, node, message, outcome, gb=gb)
+            else:
+                yield self.fixed(scope, node, message, outcome, gb=gb)
         elif name in ("str", "repr") and len(node.args) == 1 and not in_log(node, scope):
             value = scope.value(node.args[0])
             if value.is_tensor and value.certain:

@@ -43,7 +43,9 @@ in the last bit of double precision. A rounded number stays a float, whose zero 
 `value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`).
 A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where
 the constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads
-it for itself, and is carried to the boundary by its own fix (`log-late`). A number that is returned or stored becomes
+it for itself, and is carried to the boundary by its own fix (`log-late`). Numbers that are assigned together
+(`low, high = x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry
+that to the boundary (`exception-late`). A number that is returned or stored becomes
 a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep
 it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides. A reduced
 slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
@@ -99,6 +101,7 @@ class NumberArithmetic(Rule):
         "log-late",
         "index-in-range",
         "no-aliasing",
+        "exception-late",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

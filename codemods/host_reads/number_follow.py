@@ -6,6 +6,7 @@ import ast
 import math
 from functools import partial
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.sizes import Sizes
@@ -47,10 +48,14 @@ _MAX_CALLS = 3
 def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
+    if (together := _stored_together(node, scope)) is not None:
+        flow.listed = True
+        follow_name(together[0].id, scope, flow, stored=together[1])
+        return
     if isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is node:
         target = _stored_name(parent)
         if target is not None:
-            _follow_name(target.id, scope, flow, stored=parent)
+            follow_name(target.id, scope, flow, stored=parent)
             if isinstance(parent, ast.AnnAssign):
                 flow.rewrites.append((parent.annotation, lambda _: f"{torch_name(scope)}.Tensor"))
             return
@@ -105,6 +110,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _bound(*clamp, scope, flow)
     elif isinstance(parent, ast.Call | ast.keyword) and _passed(node, scope, flow):
         pass
+    elif isinstance(node, ast.Name) and _in_exception(node, scope, flow):
+        flow.rewrites.append((node, partial(_read_again, node, scope.value(node).dtype, flow)))
     elif in_log(node, scope):
         flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
     elif (reduced := reduced_slice(node, scope)) is not None:
@@ -147,9 +154,25 @@ def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
     return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
 
 
-def _follow_name(
+def _stored_together(node: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Assign] | None:
+    """The name that a number gets beside others: `low, high = x.min().item(), x.max().item()`."""
+    values = scope.parents.get(node)
+    statement = scope.parents.get(values) if isinstance(values, ast.Tuple) else None
+    if not isinstance(statement, ast.Assign) or statement.value is not values or len(statement.targets) != 1:
+        return None
+    names = statement.targets[0]
+    if not isinstance(names, ast.Tuple | ast.List) or not isinstance(values, ast.Tuple):
+        return None
+    if len(names.elts) != len(values.elts) or any(isinstance(e, ast.Starred) for e in (*names.elts, *values.elts)):
+        return None
+    name = names.elts[values.elts.index(node)]
+    return (name, statement) if isinstance(name, ast.Name) else None
+
+
+def follow_name(
     name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | ast.AnnAssign | None = None
 ) -> None:
+    """Follow a number from its name to every place where that is used."""
     loads = scope.names(name)
     everywhere = [
         n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
@@ -162,7 +185,7 @@ def _follow_name(
     if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
         block = _block_that_stores(name, stored, scope) if stored is not None else None
         end = ((stored.end_lineno or 0, stored.end_col_offset or 0)) if stored is not None else (0, 0)
-        reached = [] if stored is None or block is None else _reached(stored, block, loads, scope)
+        reached = [] if stored is None or block is None else _reached(name, stored, block, loads, scope)
         around = {node for statement in block or () for node in ast.walk(statement)}
         alone = block is not None and (not given or block is scope.function.node.body or around.issuperset(reached))
         if alone:
@@ -190,7 +213,7 @@ def _follow_name(
         for load, places in shown.items():
             kind = scope.value(load).dtype
             flow.rewrites += [(place, partial(_read_again, place, kind, flow)) for place in places]
-    flow.meets = bool(shown) or any(not decides(load, scope) for load in loads)
+    flow.meets = bool(shown) or any(not (decides(load, scope) or _in_exception(load, scope, flow)) for load in loads)
     for load in loads:
         follow(load, scope, flow)
     flow.meets = met_before
@@ -205,15 +228,27 @@ def _read_again(place: ast.Name, kind: str | None, flow: Flow, _: Renderer) -> s
     return f"{place.id}.item()" if same or kind not in ("int", "float", "bool") else f"{kind}({place.id})"
 
 
+def _in_exception(node: ast.Name, scope: Scope, flow: Flow) -> bool:
+    """Whether a name stands in the text of an exception, as a Python number: CF103 moves it to where that is raised."""
+    raised = isinstance(scope.statement(node), ast.Raise) and scope.file.segment(node) == node.id
+    # The items of a list are numbers by `enough-dimensions`.
+    return raised and (flow.listed or scope.value(node).is_(Kind.NUMBER))
+
+
 def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) -> None:
     """The number decides an `if`, which its tensor then does: CF101 and CF102 look at it once it is one.
 
     Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
     """
     statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
-    if not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
+    checks = isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Raise)
+    if flow.listed and checks:
+        # Without CF103 each comparison would break the graph, where one list was read.
+        flow.obstacles.append(Obstacle("the check that it decides then goes to the boundary (CF103)", "exception-late"))
+    elif flow.listed or not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
-    elif isinstance(parent, ast.Compare):
+        return
+    if isinstance(parent, ast.Compare):
         other = parent.comparators[0] if parent.left is node else parent.left
         value = scope.value(other)
         plain = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
@@ -238,12 +273,10 @@ def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Sco
 
 
 def _reached(
-    stored: ast.Assign | ast.AnnAssign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope
+    name: str, stored: ast.Assign | ast.AnnAssign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope
 ) -> list[ast.Name]:
     """The uses of a name that see what a statement of the block stores in it: those up to the next one that stores."""
-    target = _stored_name(stored)
-    assert target is not None
-    stores = (scope.statement(n) for n in scope.names(target.id, stores=True))
+    stores = (scope.statement(n) for n in scope.names(name, stores=True))
     after = sorted(block.index(s) for s in stores if block.index(s) > block.index(stored))
     end = (stored.end_lineno or 0, stored.end_col_offset or 0)
     last = block[after[0]] if after else None
@@ -678,7 +711,7 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     inner = Scope(CompiledFunction(callee, facts, (*scope.compiled.reached_by, callee.qualname)), scope.legality, "")
     before = list(flow.rewrites)
     flow.calls += 1
-    _follow_name(name, inner, flow, parameter=True)
+    follow_name(name, inner, flow, parameter=True)
     added = [node for node, _ in flow.rewrites[len(before) :]]
     if added and (callee.module.file.path != scope.file.path or not all(_takes_both(n, inner) for n in added)):
         flow.refuse(f"`{callee.qualname}` would have to change, and others may call it with a Python number")

@@ -28,13 +28,12 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
     template.refuse(scope.legality.recomputed(source, scope.facts))
-    if flow.shown:
-        template.refuse([Obstacle("a line that is printed or logged reads the number where it is made", "log-late")])
-    if flow.shown and flow.operations and read.dtype is None:
-        template.refuse([Obstacle("the number is printed or logged, and would show as a float if it is an integer")])
-    code = _as_tensor(source, cast, flow, scope, template)
-    if template.broken is not None:
-        return template.broken
+    code = stands_for(source, cast, flow, scope, template)
+    return template.broken or fix_of(node, code, flow, template, scope)
+
+
+def fix_of(node: ast.expr, code: str, flow: Flow, template: Template, scope: Scope) -> Fix | str:
+    """The fix that writes new code for a read, and for what changes with it."""
     edits = _edits(node, code, flow, template, scope)
     if isinstance(edits, str):
         return edits
@@ -53,9 +52,13 @@ def _alike(node: ast.expr) -> Iterator[str]:
         yield ast.unparse(node)
 
 
-def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template) -> str:
-    """Code for the tensor that stands for the number."""
+def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: Template, *, one: bool = True) -> str:
+    """Code for the tensor that stands for the number; for all that are read of it where it is not `one`."""
     value = flow.read
+    if flow.shown:
+        template.refuse([Obstacle("a line that is printed or logged reads the number where it is made", "log-late")])
+    if flow.shown and flow.operations and value.dtype is None:
+        template.refuse([Obstacle("the number is printed or logged, and would show as a float if it is an integer")])
     code = template.use(source, operand=True)
     if not value.certain or value.is_unknown:
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
@@ -69,7 +72,7 @@ def _as_tensor(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if shared(source, scope) or (flow.handed_out and _is_held(source)):
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
-    if value.rank != 0:
+    if one and value.rank != 0:
         template.refuse(
             [
                 Obstacle(

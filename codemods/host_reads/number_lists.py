@@ -1,0 +1,113 @@
+"""Numbers that are read from a tensor all at once: `low, high = t.tolist()`, `for n in t.tolist()`, `t.tolist()[0]`.
+
+A list of tensors without dimensions, `t.unbind()`, takes the place of the list of numbers where each of them may stay a
+tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.devices import on_default_device
+from compilefix.codemods.finding import Fix
+from compilefix.codemods.host_reads.number_flow import Flow
+from compilefix.codemods.host_reads.number_follow import follow, follow_name
+from compilefix.codemods.host_reads.number_rewrite import fix_of, stands_for
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+_ADVICE = "work on the tensor itself, or make the list before the compiled code"
+
+
+def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
+    """The fix for `source.tolist()`, or why there is none."""
+    read = scope.value(source)
+    if read.rank not in (None, 1) or not read.is_tensor:
+        return _ADVICE
+    flow = Flow(read, boolean=read.dtype == "bool", listed=True)
+    flow.elsewhere = not on_default_device(source, scope)
+    _items(node, scope, flow)
+    template = Template()
+    template.refuse(flow.obstacles)
+    template.refuse(scope.legality.recomputed(source, scope.facts))
+    if read.rank is None:
+        reason = f"`{snippet(source)}` is not proved to have one dimension: with more, an item is a list of numbers"
+        template.refuse([Obstacle(reason, "enough-dimensions")])
+    code = f"{stands_for(source, 'item', flow, scope, template, one=False)}.unbind()"
+    return template.broken or fix_of(node, code, flow, template, scope)
+
+
+def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Follow each item of a list to the places that it gets to."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
+        target = parent.targets[0]
+        if isinstance(target, ast.Name):
+            _named(target.id, scope, flow)
+        else:
+            _unpacked(target, scope, flow, stored=parent)
+    elif isinstance(parent, ast.Subscript) and parent.value is node and _is_position(parent, scope):
+        follow(parent, scope, flow)
+    elif isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [node]:
+        pass  # of a tuple as of a list
+    elif (item := _given_in_turn(node, scope)) is not None:
+        _unpacked(item, scope, flow)
+    else:
+        flow.refuse(_ADVICE)
+
+
+def _named(name: str, scope: Scope, flow: Flow) -> None:
+    """Follow a list under its one name."""
+    loads = scope.names(name)
+    nodes = scope.function.nodes
+    everywhere = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    given = any(parameter.arg == name for parameter in scope.function.parameters)
+    if given or len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
+        flow.refuse(_ADVICE)
+    for load in loads:
+        _items(load, scope, flow)
+
+
+def _unpacked(target: ast.expr, scope: Scope, flow: Flow, stored: ast.Assign | None = None) -> None:
+    """Follow the names that the items of a list are given."""
+    names = list(_names(target)) if stored is not None else [target]
+    for name in names:
+        if isinstance(name, ast.Name):
+            follow_name(name.id, scope, flow, stored=stored)
+        else:
+            flow.refuse(_ADVICE)
+
+
+def _names(target: ast.expr) -> Iterator[ast.expr]:
+    yield from target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+
+
+def _is_position(item: ast.Subscript, scope: Scope) -> bool:
+    """Whether one item is read, at a place that Python knows."""
+    value = scope.value(item.slice)
+    single = not isinstance(item.slice, ast.Slice | ast.Tuple)
+    return single and isinstance(item.ctx, ast.Load) and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+
+
+def _given_in_turn(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """What a loop or comprehension over a list names its items, by `enumerate` and `zip` too."""
+    around, position = scope.parents.get(node), None
+    if isinstance(around, ast.Call) and scope.callee(around) in ("enumerate", "zip") and node in around.args:
+        if any(isinstance(argument, ast.Starred) for argument in around.args):
+            return None
+        first = scope.callee(around) == "enumerate"
+        position = 1 if first else around.args.index(node)
+        if first and around.args[0] is not node:
+            return None
+        node, around = around, scope.parents.get(around)
+    if not isinstance(around, ast.For | ast.comprehension) or around.iter is not node:
+        return None
+    if position is None:
+        return around.target
+    parts = around.target.elts if isinstance(around.target, ast.Tuple | ast.List) else []
+    named = position < len(parts) and not any(isinstance(part, ast.Starred) for part in parts)
+    return parts[position] if named else None
