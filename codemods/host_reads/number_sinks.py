@@ -435,5 +435,7 @@ def _callers(scope: Scope) -> Iterator[Function]:
     for function in scope.function.module.all_functions:
         if function is scope.function or scope.function not in inference.facts(function).calls.values():
             continue
-        if not any(isinstance(n, ast.Attribute) and n.attr in _DRIVES for n in function.nodes):
+        decorated = {n for decorator in function.node.decorator_list for n in ast.walk(decorator)}
+        inside = (n for n in function.of(ast.Attribute) if n not in decorated)
+        if not any(n.attr in _DRIVES for n in inside):
             yield function
