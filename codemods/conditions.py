@@ -37,7 +37,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     value = scope.value(test)
     if value.is_tensor or (value.sometimes_tensor and not value.is_unknown) or read_of(test, scope) is not None:
         return [test]
-    return [test] if named_read(test, scope) is not None else []
+    return [test] if named_truth(test, scope) is not None else []
 
 
 def _read(node: ast.expr, scope: Scope) -> bool:
@@ -50,10 +50,11 @@ def tensor_words(test: ast.expr, scope: Scope) -> str:
     return "is a tensor in some calls" if scope.value(test).sometimes_tensor else "is a tensor"
 
 
-def named_read(test: ast.expr, scope: Scope) -> ast.Call | None:
-    """The read of a tensor's truth that a name was given, where tests are all that the name is used in.
+def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """What a name was given as a truth that is read from a tensor, where tests are all that the name is used in.
 
-    In `bad = bool(torch.isnan(x).any())` before `if bad:` that is the call of `bool`.
+    In `bad = bool(torch.isnan(x).any())` before `if bad:` that is the call of `bool`, and in `bad = n.item() != 2` the
+    comparison.
     """
     value = scope.value(test)
     if not isinstance(test, ast.Name) or not value.is_(Kind.NUMBER) or value.dtype != "bool":
@@ -62,17 +63,39 @@ def named_read(test: ast.expr, scope: Scope) -> ast.Call | None:
     definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
     if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
         return None
-    source = read_of(definition.value, scope)
-    if source is None or not isinstance(definition.value, ast.Call):
+    given = definition.value
+    if any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(definition)):
         return None
-    found = scope.value(source)
-    fresh = not isinstance(source, ast.Name | ast.Attribute | ast.Subscript) and found.dtype == "bool"
-    if not fresh or scope.legality.writer(found.storage, (), scope.facts) is not None:
+    reads = [source for n in ast.walk(given) if isinstance(n, ast.expr) and (source := read_of(n, scope)) is not None]
+    if any(scope.legality.writer(scope.value(s).storage, (), scope.facts) is not None for s in reads):
+        return None
+    if not (_is_new_truth(given, scope) if isinstance(given, ast.Call) else _is_compared(given, scope)):
         return None
     loads = [
         n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == test.id and isinstance(n.ctx, ast.Load)
     ]
-    return definition.value if all(n in scope.parents and _is_truth(n, scope) for n in loads) else None
+    return given if all(n in scope.parents and _is_truth(n, scope) for n in loads) else None
+
+
+def reads_of_truths(scope: Scope) -> set[ast.AST]:
+    """The nodes of what names are given as truths: what is read there is for the rules for the tests."""
+    tests = (n for n in scope.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    given = (named_truth(test, scope) for test in tests)
+    return {node for truth in given if truth is not None for node in ast.walk(truth)}
+
+
+def _is_new_truth(given: ast.Call, scope: Scope) -> bool:
+    """Whether a call reads the truth of a tensor that is made for it: the name may keep that tensor."""
+    source = read_of(given, scope)
+    return source is not None and not isinstance(source, ast.Name | ast.Attribute | ast.Subscript)
+
+
+def _is_compared(given: ast.expr, scope: Scope) -> bool:
+    """Whether a truth is a comparison of what is read from a tensor, or the opposite of one."""
+    if isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not):
+        return _is_compared(given.operand, scope)
+    sides = [given.left, *given.comparators] if isinstance(given, ast.Compare) else []
+    return any(read_of(side, scope) is not None for side in sides) and is_tensor_test(given, scope)
 
 
 def _is_truth(node: ast.expr, scope: Scope) -> bool:
@@ -259,7 +282,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
     source = read_of(test, scope)
     if source is not None:
         return _truth_of_read(test, source, scope, template, operand=operand)
-    named = named_read(test, scope)
+    named = named_truth(test, scope)
     if named is not None:
         return _named(test, named, scope, template)
     if isinstance(test, ast.Compare):
@@ -319,25 +342,27 @@ def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
     return whole if all(n in scope.parents and _is_truth(n, scope) for n in asked) else None
 
 
-def _defined_as_tensor(test: ast.expr, whole: ast.BoolOp, scope: Scope, template: Template) -> str | None:
+def _defined_as_tensor(test: ast.expr, whole: ast.expr, scope: Scope, template: Template) -> str | None:
     """A name for a truth that is a tensor or a Python bool: it is a tensor always, and on the device of the tensors."""
     inner = Template()
-    code = _joined(whole.values, "&" if isinstance(whole.op, ast.And) else "|", scope, inner)
+    code = _boolean(whole, scope, inner, operand=False)
     template.refuse(inner.obstacles)
     if code is None:
         return None
-    edit = scope.edit(whole, code, **inner.parts)
-    if edit not in template.edits:
-        template.edits.append(edit)
+    edits = [*inner.edits, scope.edit(whole, code, **inner.parts)]
+    template.edits += [edit for edit in edits if edit not in template.edits]
     return template.use(test)
 
 
-def _named(test: ast.expr, read: ast.Call, scope: Scope, template: Template) -> str:
+def _named(test: ast.expr, given: ast.expr, scope: Scope, template: Template) -> str | None:
     """A name for a truth that was read: the name keeps the tensor instead, and the read goes."""
-    source = read_of(read, scope)
-    assert source is not None
+    source = read_of(given, scope)
+    if source is None:
+        return _defined_as_tensor(test, given, scope, template)
     template.refuse(scope.legality.condition(source, scope.facts))
-    edit = scope.edit(read, "{source}", source=source)
+    used = Template()
+    code = f"{used.use(source, operand=True)} != 0" if scope.value(source).dtype != "bool" else used.use(source)
+    edit = scope.edit(given, code, **used.parts)
     if edit not in template.edits:
         template.edits.append(edit)
     return template.use(test) + (".reshape(())" if scope.value(source).rank != 0 else "")

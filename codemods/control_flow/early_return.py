@@ -275,17 +275,19 @@ def _stores_attribute(body: Sequence[ast.stmt]) -> bool:
 
 def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
     """Whether what the branches compute before they return may be computed always, under the same names."""
-    named: set[str] = set()
+    named: dict[str, ast.If] = {}
     for step in found.steps:
         flat = [n for t in step.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
         names = [t.id for t in flat if isinstance(t, ast.Name)]
         if len(names) != len(flat):
             return "a branch returns, and does more than return a value"
         owner = next(s for s in found.ifs if step in ast.walk(s))
-        taken = next((n for n in names if n in named or _read_beside(n, step, owner, scope)), None)
+        taken = next(
+            (n for n in names if named.get(n, owner) is not owner or _read_beside(n, step, owner, scope)), None
+        )
         if taken is not None:
             return f"a branch gives `{taken}` another value before it returns"
-        named.update(names)
+        named.update(dict.fromkeys(names, owner))
         template.refuse(scope.legality.both_evaluated([step.value], scope.facts))
         template.refuse(scope.legality.finite([step.value], scope.facts))
         template.refuse(scope.legality.saved([step.value], owner, scope.facts))
@@ -297,9 +299,12 @@ def _read_beside(name: str, step: ast.stmt, owner: ast.If, scope: Scope) -> bool
     block = next(b for s in ast.walk(owner) if isinstance(s, ast.If) for b in (s.body, s.orelse) if step in b)
     own = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
     outside = any(isinstance(n, ast.Name) and n.id == name and n not in own for n in ast.walk(owner))
-    stores = [n for n in own if not isinstance(n.ctx, ast.Load)]
-    before = any(isinstance(n.ctx, ast.Load) and n.lineno <= step.lineno for n in own)
-    return outside or before or len(stores) != 1 or live_after(name, owner, scope)
+    stores = [scope.statement(n) for n in own if not isinstance(n.ctx, ast.Load)]
+    # Given several values one after the other, each is the one that the next statements read.
+    in_turn = all(isinstance(s, ast.Assign) and s in block for s in stores)
+    first = min((s.lineno for s in stores), default=0)
+    before = any(isinstance(n.ctx, ast.Load) and n.lineno <= first for n in own)
+    return outside or before or not in_turn or live_after(name, owner, scope)
 
 
 def _selection(

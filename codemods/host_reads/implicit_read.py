@@ -27,9 +27,13 @@ and is detached now (`number-to-tensor`). One that only looks like a tensor goes
 becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in `y` would overflow:
 `same-shape-dtype`). A row that is picked with an index tensor is a copy
 and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
-kernel instead of raising IndexError (`number-to-tensor`). An item of a list of tensors is picked from their stack: they
-must be of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
-(`gradient-zeros`, `finite-derivative`). `torch.arange(n, n + length)` with a known length becomes `n +
+kernel instead of raising IndexError (`number-to-tensor`). What only seems to be one number, as an item of what is read
+as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An item of a
+list of tensors is picked from their stack: they must be of one shape and dtype (`same-shape-dtype`), and those not
+picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length that is
+read or written (`cache[:, n : n + k] = new`) becomes an index of its places, which goes round where the slice is cut
+off or counts from the end (`index-in-range`), and refuses to be written with another dtype (`same-shape-dtype`).
+`torch.arange(n, n + length)` with a known length becomes `n +
 torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
 dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
 dimension is not proved to exist). Sizes, other slice bounds and `range` have no such form: where the number is known
@@ -54,12 +58,13 @@ from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by, window_of
+from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.host_reads.vector_items import seems_one_number
+from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
@@ -129,6 +134,8 @@ class ImplicitRead(Rule):
             elif value.may_be(Kind.TENSOR) and not value.certain and (filled := fill_of(node, scope)) is not None:
                 if filled.build is not None and value.dtype != "complex":
                     yield self._filled(node, filled, scope)
+            elif (window := window_of(node, scope)) is not None and window.first is node:
+                yield self._window(node, window, scope)
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
                     reason = f"`{snippet(node)}` is a tensor in some calls only"
@@ -189,7 +196,9 @@ class ImplicitRead(Rule):
         elif isinstance(parent, ast.Slice) and (first := _window_start(parent, scope)) is not None:
             if node is first:
                 yield self._number(node, "a slice bound", ("GB0124",), scope)
-            elif not isinstance(number_fix(first, first, "item", scope), str):
+            elif (isinstance(node, ast.Name) and scope.value(first).is_tensor) or not isinstance(
+                number_fix(first, first, "item", scope), str
+            ):
                 reason = f"goes with the fix of `{snippet(first)}`"
                 yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
         elif rolled_by(node, scope) is not None:
@@ -200,6 +209,21 @@ class ImplicitRead(Rule):
                 return
             reason = CAPTURE if works is None else _OUTSIDE
             yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
+
+    def _window(self, node: ast.expr, window: Window, scope: Scope) -> Finding:
+        """What looks like a tensor begins a slice of fixed length: the index of its places takes a number, too."""
+        template = Template()
+        template.refuse(window.obstacles(scope))
+        template.refuse(scope.legality.recomputed(node, scope.facts))
+        if scope.value(node).rank != 0:
+            reason = f"`{snippet(node)}` is not proved to have one element, and with more another error is raised"
+            template.refuse([Obstacle(reason, "condition-one-element")])
+        code = window.code(template.use(node), template, scope)
+        if template.broken is not None:
+            return self.declined(scope, node, _message(node, "a slice bound"), template.broken, gb=("GB0124",))
+        edit = scope.edit(window.item, code, **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, _message(node, "a slice bound"), fix, gb=("GB0124",))
 
     def _filled(self, node: ast.expr, filled: Fill, scope: Scope) -> Finding:
         """What looks like a tensor fills another one: the code that takes a tensor takes a number too."""
@@ -235,6 +259,8 @@ class ImplicitRead(Rule):
             yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
 
     def _item(self, node: ast.expr, scope: Scope) -> Finding:
+        if scope.value(node).dtype_id == "int64":
+            return self._number(node, "an index", ("GB0033",), scope)
         reason = f"`{snippet(node)}` seems to be one number, which is not proved; if it is: {_OUTSIDE}"
         return self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
 

@@ -64,6 +64,7 @@ from dataclasses import replace
 
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
+from compilefix.codemods.conditions import reads_of_truths
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
@@ -163,7 +164,7 @@ def reads(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
 
     What only decides an `if` belongs to the rule for that `if`, and what Python knows without the tensor to CF203.
     """
-    checks = reads_in_checks(scope)
+    checks = reads_in_checks(scope) | reads_of_truths(scope)
     for node in scope.of(ast.Call):
         source = read_of(node, scope)
         if source is None or node in checks or decides(node, scope) or reads_static(source, scope):

@@ -17,7 +17,6 @@ from compilefix.codemods.host_reads.number_sinks import (
     Picked,
     Rolled,
     Scaled,
-    Window,
     fill_of,
     in_log,
     index_of,
@@ -27,10 +26,10 @@ from compilefix.codemods.host_reads.number_sinks import (
     shown_by,
     tensor_beside,
     tensor_of_items,
-    window_of,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
+from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
@@ -536,6 +535,9 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     )
     if picked.listed:
         _pick_listed(item, scope, flow)
+    elif scope.value(node).is_tensor and scope.value(node).rank != 0:
+        reason = f"`{snippet(node)}` is not proved to be without dimensions: with one, `{snippet(item)}` keeps that"
+        flow.refuse(reason, "enough-dimensions")
     dim = picked.dim
     torch = torch_name(scope)
 
@@ -554,25 +556,17 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
 
 def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> None:
     """A slice of fixed length becomes an index of that many places, and what it picks a copy."""
-    item = window.item
-    _as_index(node, item, scope, flow)
-    _computed_again(item.value, scope, flow)
-    flow.refuse(
-        f"`{snippet(item)}` is cut off at the end, or counts from it, where the rewritten code raises or goes round",
-        "index-in-range",
-    )
-    if any(changed is item for changed, _ in flow.rewrites):
+    flow.picks = True
+    if node in ast.walk(window.first):
+        if scope.value(node).dtype not in ("int", None) or (flow.operations and not flow.whole):
+            flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
+        elif scope.value(node).dtype is None:
+            flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another raises", "index-in-range")
+    for obstacle in window.obstacles(scope):
+        flow.refuse(obstacle.reason, obstacle.assumption)
+    if any(changed is window.item for changed, _ in flow.rewrites):
         return  # the other bound
-
-    def build(render: Renderer) -> str:
-        base = render.template.use(item.value, operand=True)
-        length = render.template.use(window.length)
-        if not Sizes(scope).never_negative(window.length):
-            length = f"max({length}, 0)"  # such a slice is empty
-        places = f"{torch_name(scope)}.arange({length}, device={base}.device)"
-        return f"{base}[{':, ' * window.dim}{render(window.first)} + {places}]"
-
-    flow.rewrites.append((item, build))
+    flow.rewrites.append((window.item, lambda render: window.code(render(window.first), render.template, scope)))
 
 
 def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:

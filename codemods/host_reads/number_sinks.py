@@ -201,46 +201,6 @@ def index_of(node: ast.expr, scope: Scope) -> Picked | None:
 
 
 @dataclass(frozen=True)
-class Window:
-    """A slice that begins at the number and has a fixed length: `x[:, n : n + 4]`, along a dimension."""
-
-    item: ast.Subscript
-    dim: int
-    first: ast.expr
-    length: ast.expr
-
-
-def window_of(node: ast.expr, scope: Scope) -> Window | None:
-    """The slice of fixed length that a number begins, where it stands in the slice's first bound or in its second."""
-    parent = scope.parents.get(node)
-    part = scope.parents.get(parent) if isinstance(parent, ast.BinOp) else parent
-    if not isinstance(part, ast.Slice) or part.lower is None or part.step is not None:
-        return None
-    first, last = part.lower, part.upper
-    if not isinstance(last, ast.BinOp) or not isinstance(last.op, ast.Add) or parent not in (part, last):
-        return None
-    # What a call reads would be read apart in each bound.
-    if any(isinstance(n, ast.Call) for n in ast.walk(first)):
-        return None
-    sides = ((last.left, last.right), (last.right, last.left))
-    length = next((other for side, other in sides if ast.unparse(side) == ast.unparse(first)), None)
-    if length is None or node is length or not scope.value(length).is_(Kind.STATIC, Kind.SIZE):
-        return None
-    item, dim = scope.parents.get(part), 0
-    if isinstance(item, ast.Tuple):
-        dim = item.elts.index(part)
-        if any(ast.unparse(e) != ":" for e in item.elts if e is not part):
-            return None
-        item = scope.parents.get(item)
-    if not isinstance(item, ast.Subscript) or not isinstance(item.ctx, ast.Load):
-        return None
-    if not isinstance(item.value, ast.Name | ast.Attribute):
-        return None  # its device is asked for, too: it would be computed twice
-    base = scope.value(item.value)
-    return Window(item, dim, first, length) if base.is_tensor and base.certain else None
-
-
-@dataclass(frozen=True)
 class Rolled:
     """A call that rolls a tensor along one dimension by as many places as the number says."""
 

@@ -1,0 +1,163 @@
+"""Slices of a fixed length that begin at a number read from a tensor: `x[:, n : n + 4]`, read or written.
+
+As an index of that many places (`n + torch.arange(4)`) they need no number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, torch_name
+from compilefix.source.snippets import snippet
+
+
+@dataclass(frozen=True)
+class Window:
+    """A slice that begins at the number and has a fixed length.
+
+    part: the slice in the index. parts: all parts of the index. written: the statement that writes there, if one does.
+    between: what is written into between the second bound and the slice, and may hold the first one.
+    """
+
+    item: ast.Subscript
+    part: ast.Slice
+    parts: tuple[ast.expr, ...]
+    first: ast.expr
+    length: ast.expr
+    written: ast.Assign | None = None
+    between: tuple[ast.expr, ...] = ()
+
+    def code(self, first: str, template: Template, scope: Scope) -> str:
+        """The index of its places, where `first` is code for the number it begins at."""
+        base = template.use(self.item.value, operand=True)
+        length = template.use(self.length)
+        if not Sizes(scope).never_negative(self.length):
+            length = f"max({length}, 0)"  # such a slice is empty
+        places = f"{first} + {torch_name(scope)}.arange({length}, device={base}.device)"
+        given = [places if part is self.part else _code(part, template) for part in self.parts]
+        return f"{base}[{', '.join(given)}]"
+
+    def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
+        """What is not the same for an index of places."""
+        yield from scope.legality.computed_again(self.item.value, scope.facts)
+        reason = "is cut off at the end, or counts from it, where the rewritten code raises or goes round"
+        yield Obstacle(f"`{snippet(self.item)}` {reason}", "index-in-range")
+        for tensor in self.between:
+            reason = f"`{snippet(tensor)}` may share memory with `{snippet(self.first)}`"
+            yield Obstacle(f"{reason}: the slice would have another length", "no-aliasing")
+        if self.written is None:
+            if not isinstance(scope.parents.get(self.item), ast.BinOp | ast.UnaryOp | ast.Compare):
+                reason = "becomes a copy: who writes into it does not write into the whole"
+                yield Obstacle(f"`{snippet(self.item)}` {reason}", "no-aliasing")
+            return
+        value, base = scope.value(self.written.value), scope.value(self.item.value)
+        if not value.storage.isdisjoint(base.storage):
+            yield Obstacle(f"`{snippet(self.written.value)}` may share memory with `{snippet(self.item.value)}`")
+        number = value.is_(Kind.STATIC, Kind.SIZE)
+        if not number and (value.dtype_id is None or value.dtype_id != base.dtype_id):
+            reason = f"is not proved to have the dtype of `{snippet(self.item.value)}`: an index refuses another one"
+            yield Obstacle(f"`{snippet(self.written.value)}` {reason}", "same-shape-dtype")
+
+
+def _code(part: ast.expr, template: Template) -> str:
+    if not isinstance(part, ast.Slice):
+        return "..."
+    bounds = [part.lower, part.upper] + ([part.step] if part.step is not None else [])
+    return ":".join("" if bound is None else template.use(bound) for bound in bounds)
+
+
+def window_of(node: ast.expr, scope: Scope) -> Window | None:
+    """The slice of fixed length that a number begins, where it stands in the slice's first bound or in its second."""
+    parent = scope.parents.get(node)
+    part = scope.parents.get(parent) if isinstance(parent, ast.BinOp) else parent
+    if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None or part.step is not None:
+        return None
+    # What a call reads would be read apart in each bound.
+    if parent not in (part, part.upper) or any(isinstance(n, ast.Call) for n in ast.walk(part.lower)):
+        return None
+    item, parts = scope.parents.get(part), list[ast.expr]([part])
+    if isinstance(item, ast.Tuple):
+        parts = item.elts
+        item = scope.parents.get(item)
+    if not isinstance(item, ast.Subscript) or not all(p is part or _is_plain(p, scope) for p in parts):
+        return None
+    written = scope.parents.get(item)
+    if isinstance(item.ctx, ast.Load):
+        written = None
+    elif not isinstance(written, ast.Assign) or written.targets != [item]:
+        return None
+    if not isinstance(item.value, ast.Name | ast.Attribute):
+        return None  # its device is asked for, too: it would be computed twice
+    base = scope.value(item.value)
+    length = _length(part, item, scope)
+    if length is None or node is length or not (base.is_tensor and base.certain):
+        return None
+    store = written if isinstance(written, ast.Assign) else None
+    return Window(item, part, tuple(parts), part.lower, length, store, tuple(_written_between(part, item, scope)))
+
+
+def _is_plain(part: ast.expr, scope: Scope) -> bool:
+    """Whether a part of an index is a slice with fixed bounds, or an ellipsis."""
+    if isinstance(part, ast.Constant):
+        return part.value is Ellipsis
+    bounds = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else None
+    return bounds is not None and all(b is None or scope.value(b).is_(Kind.STATIC, Kind.SIZE) for b in bounds)
+
+
+def _length(part: ast.Slice, item: ast.Subscript, scope: Scope) -> ast.expr | None:
+    """What the second bound adds to the first, there or in the statement that gives it a name."""
+    first, last = part.lower, part.upper
+    if isinstance(last, ast.Name):
+        last = _named(last, first, item, scope)
+    if first is None or not isinstance(last, ast.BinOp) or not isinstance(last.op, ast.Add):
+        return None
+    sides = ((last.left, last.right), (last.right, last.left))
+    length = next((other for side, other in sides if ast.unparse(side) == ast.unparse(first)), None)
+    return length if length is not None and scope.value(length).is_(Kind.STATIC, Kind.SIZE) else None
+
+
+def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: Scope) -> ast.expr | None:
+    """What a name for the second bound was given, where that and what it is made of are still the same at the slice."""
+    stores = scope.names(last.id, stores=True)
+    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    statement = scope.statement(item)
+    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]] or not isinstance(first, ast.Name):
+        return None
+    if any(len(scope.names(n.id, stores=True)) > 1 for n in ast.walk(definition.value) if isinstance(n, ast.Name)):
+        return None
+    around = scope.parents.get(statement)
+    block = next((b for b in (getattr(around, "body", ()), getattr(around, "orelse", ())) if statement in b), ())
+    if definition not in block:
+        return None
+    between = block[block.index(definition) + 1 : block.index(statement)]
+    return definition.value if all(_only_gives(s, scope) for s in between) else None
+
+
+def _only_gives(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement only gives names values, or writes into a tensor."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    if scope.legality.effects.of(statement.value, scope.facts).mutates is not None:
+        return False
+    return all(
+        isinstance(t, ast.Name) or (isinstance(t, ast.Subscript) and scope.value(t.value).is_tensor)
+        for t in statement.targets
+    )
+
+
+def _written_between(part: ast.Slice, item: ast.Subscript, scope: Scope) -> Iterator[ast.expr]:
+    """The tensors written into between the second bound and the slice that may share the memory of the first one."""
+    if not isinstance(part.upper, ast.Name) or part.lower is None:
+        return
+    start, end = scope.statement(scope.names(part.upper.id, stores=True)[0]).lineno, scope.statement(item).lineno
+    memory = scope.value(part.lower).storage
+    for node in scope.of(ast.Assign):
+        if start < node.lineno < end:
+            written = (t.value for t in node.targets if isinstance(t, ast.Subscript))
+            yield from (tensor for tensor in written if not scope.value(tensor).storage.isdisjoint(memory))
