@@ -4,7 +4,8 @@
 Finds loops that write each row of a tensor up to a length from another tensor: `mask[i, :lengths[i]] = value`, from a
 length on (`lengths[i]:`), and copies of a row (`out[i, :n] = x[i, :n]`). The loop may run over `range`, `enumerate` or
 `zip`, over the lengths or their `tolist()`, and may read the length first (`n = lengths[i].item()`). All rows are
-written at once, where a range of positions is below the lengths.
+written at once, where a range of positions is below the lengths. And loops that write one number between consecutive
+items of a tensor, in one dimension or in blocks of two: `mask[..., cu[i - 1] : cu[i], cu[i - 1] : cu[i]] = True`.
 
 ## Why is this bad
 A slice needs its end as a Python number, so Dynamo ends the graph at every row (GB0124, GB0033), and because it stands
@@ -22,7 +23,9 @@ positions = torch.arange(attention_mask.shape[1], device=attention_mask.device)
 attention_mask[positions < lengths.unsqueeze(1)] = True
 ```
 
-Rows of another tensor are copied with `out.copy_(torch.where(valid, x, out))`.
+Rows of another tensor are copied with `out.copy_(torch.where(valid, x, out))`. For blocks, `inside` says which
+positions lie between two items, and `mask.masked_fill_(inside.float().mT @ inside.float() > 0, True)` fills those of
+which some turn has row and column.
 
 ## Fix safety
 The fix is safe where the tensors are proved to have as many rows as the loop has turns, and the lengths to be integers
@@ -30,7 +33,8 @@ in one dimension. Else it needs the assumption `rows-match`: with too few length
 copy needs `same-shape-dtype` where the tensors are not proved to have the same shape: a longer row could be copied in
 part. A length below zero counts from the end, as in a slice: the code for that is left out where lengths cannot be
 negative. A tensor of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are
-read again by the backward pass where memory is saved (`no-recompute`).
+read again by the backward pass where memory is saved (`no-recompute`). Blocks are the same for all items that do not
+count from the end (`not-negative`), whatever their order, also those that overlap or reach behind the tensor.
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -43,6 +47,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value, may_share
+from compilefix.codemods.control_flow.block_loop import Blocks, block_code, block_obstacles, blocks_of
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
 from compilefix.codemods.control_flow.sizes import Sizes
@@ -74,11 +79,20 @@ class RowLoop(Rule):
     summary = "loop that fills rows up to lengths from a tensor"
     gb = ("GB0124", "GB0033")
     hints = ("for ",)
-    assumptions = ("rows-match", "enough-dimensions", "branches-total", "same-shape-dtype", "no-recompute")
+    assumptions = (
+        "rows-match",
+        "enough-dimensions",
+        "branches-total",
+        "same-shape-dtype",
+        "no-recompute",
+        "not-negative",
+    )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """`for` loops that only write parts of rows."""
         for node in scope.of(ast.For):
+            if (blocks := blocks_of(node, scope)) is not None:
+                yield self._judge_blocks(blocks, scope)
             rows = rows_of(node.target, node.iter, scope) if not node.orelse else None
             if rows is None:
                 continue
@@ -89,6 +103,19 @@ class RowLoop(Rule):
             found = [fill for fill in fills if fill is not None]
             if len(found) == len(fills):
                 yield self._judge(node, writes[0], rows, found, scope)
+
+    def _judge_blocks(self, found: Blocks, scope: Scope) -> Finding:
+        message = f"each turn reads two items of `{snippet(found.bounds[0])}` to fill a block, and breaks the graph"
+        template = Template()
+        template.refuse(_left_over(found.loop, scope))
+        template.refuse(block_obstacles(found, scope))
+        template.refuse(_fits(found.filled, found.value, scope))
+        at = found.loop.body[-1]
+        if template.broken is not None:
+            return self.declined(scope, at, message, template.broken)
+        edit = scope.edit(found.loop, block_code(found, scope, template), **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, at, message, fix)
 
     def _judge(self, node: ast.For, at: ast.stmt, rows: Rows, fills: Sequence[_RowFill], scope: Scope) -> Finding:
         message = (
@@ -129,7 +156,9 @@ def _obstacles(
     filled, lengths = scope.value(fill.part.tensor), scope.value(fill.part.lengths)
     shown = snippet(fill.part.tensor)
     yield from rows_match(rows, fill.part, scope)
-    yield from _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill, scope)
+    yield from (
+        _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill.part.tensor, fill.value, scope)
+    )
     if not filled.is_tensor:
         yield Obstacle(f"`{shown}` is not proved to be a tensor of rows")
     if overlaps(fill.part.tensor, scope):
@@ -147,11 +176,11 @@ def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
     return ast.dump(one) != ast.dump(other) and may_share(scope.value(one).storage, scope.value(other).storage)
 
 
-def _fits(fill: _RowFill, scope: Scope) -> Iterator[Obstacle]:
+def _fits(tensor: ast.expr, number: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether a number is written that every element of the tensor can be."""
-    filled, value = scope.value(fill.part.tensor), scope.value(fill.value)
+    filled, value = scope.value(tensor), scope.value(number)
     ranks = {"bool": 0, "int": 1, "float": 2}
-    reason = f"`{snippet(fill.value)}` is not proved to be a number that fits the dtype of the rows"
+    reason = f"`{snippet(number)}` is not proved to be a number that fits the dtype of the rows"
     if value.const is None or value.dtype not in ranks:
         yield Obstacle(reason)
     elif filled.dtype in ranks:
