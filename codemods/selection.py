@@ -27,6 +27,10 @@ _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
 _PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _TYPE_QUESTIONS = frozenset({"isinstance", "type", "torch.is_tensor", "hasattr"})
+_OF_ONE_TENSOR = frozenset(
+    {"is_leaf", "grad_fn", "grad", "retain_grad", "retains_grad", "requires_grad_", "register_hook", "detach_"}
+    | {"_version", "_base", "data_ptr", "storage", "untyped_storage"}
+)
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
 
@@ -351,6 +355,8 @@ def judge_selection(
         template.refuse(_asked_for_type(names, scope.statement(at), scope))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
+    if kept:
+        template.refuse(_asked_for_identity(names, scope.statement(at), scope))
     return ""
 
 
@@ -366,6 +372,24 @@ def _asked_for_type(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterato
                 and load.lineno > (at.end_lineno or at.lineno)
             ):
                 yield Obstacle(f"line {load.lineno} asks for the type of `{name}`, which would always be a tensor")
+
+
+def _asked_for_identity(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """Whether code asks later which tensor it has: where one was kept, that is a new one now, and never a leaf."""
+    again = any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(at))
+    for name in names:
+        for load in scope.names(name) if name.isidentifier() else ():
+            parent = scope.parents.get(load)
+            if not again and load.lineno <= (at.end_lineno or at.lineno):
+                continue
+            asks = isinstance(parent, ast.Attribute) and parent.attr in _OF_ONE_TENSOR
+            if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot):
+                sides = (parent.left, *parent.comparators)
+                asks = not any(isinstance(side, ast.Constant) for side in sides)
+            if isinstance(parent, ast.Call) and load in parent.args:
+                asks = scope.callee(parent) == "id"
+            if asks and parent is not None:
+                yield Obstacle(f"line {load.lineno} asks which tensor `{name}` is, which would always be a new one")
 
 
 def _own_writes(uses: Sequence[ast.expr], scope: Scope) -> frozenset[ast.AST]:

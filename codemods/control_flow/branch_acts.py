@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static
 from compilefix.codemods.control_flow.arms import Link
@@ -315,7 +314,7 @@ def _noted(
                 "which would fail before the exception is raised"
             )
         line, shown = deferred_raise(statement, taken, scope, texts)
-        template.refuse([LATE, *(Obstacle(text, "gradient-text") for text in shown)])
+        template.refuse([LATE, *shown])
         yield line
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         yield _noted_call(statement.value, taken, scope, template)

@@ -125,6 +125,9 @@ def _edits(
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     one = len(tests) == 1
     finite = finite_sides([side for sides in elements for side in sides], scope) if one else frozenset[ast.expr]()
+    if not (found.between or found.steps or noted) and all(_are_one(sides) for sides in elements):
+        # Nothing is selected, and nothing evaluates the condition any more.
+        template.refuse(_never_fails(found.tests, scope))
     named = found.between or found.steps or comments or len(elements) > 1 or noted or finite
     head = list(first)
     names = list(tests)
@@ -165,6 +168,19 @@ def _edits(
             line = _line(sides or [], names, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
+
+
+def _are_one(sides: Sequence[ast.expr]) -> bool:
+    """Whether the same name is returned on every way."""
+    return all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
+
+
+def _never_fails(tests: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+    """Whether conditions may go of which nothing depends: one that raises keeps doing so."""
+    for test in tests:
+        doubt = next(evaluated(test, scope), None)
+        if doubt is not None:
+            yield Obstacle(f"`{snippet(test)}` decides nothing, and may raise: {doubt.reason}")
 
 
 def _guarded_line(
@@ -317,8 +333,7 @@ def _selection(
     template: Template,
     result: str | None = None,
 ) -> str:
-    same = all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
-    if same and not any(side in early for side in sides):
+    if _are_one(sides) and not any(side in early for side in sides):
         return result or template.use(sides[-1])
     givens = [Given(side) for side in sides]
     values = [scope.value(side) for side in sides]

@@ -148,6 +148,7 @@ def _gradients(write: _Write, statement: ast.stmt, around: ast.If, scope: Scope)
     memory = scope.value(write.memory)
     if any(scope.value(operand).leaves for operand in write.operands):
         yield Obstacle(f"a gradient flows into `{snippet(write.memory)}` on either side then", "no-gradient")
+        yield from _zeros_back(write, scope)
     if not _is_buffer(write.memory, scope):
         if memory.leaves and not memory.origin:
             yield Obstacle(f"a gradient flows through `{snippet(write.memory)}`")
@@ -156,6 +157,26 @@ def _gradients(write: _Write, statement: ast.stmt, around: ast.If, scope: Scope)
         yield Obstacle(
             f"`{snippet(statement)}` writes into a buffer that the backward pass of other code may need", "no-aliasing"
         )
+
+
+def _zeros_back(write: _Write, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the gradient that flows back to what is written is zero, and was None, where nothing was written."""
+    memory = scope.value(write.memory)
+    for operand in write.operands:
+        value = scope.value(operand)
+        if value.leaves:
+            yield from scope.legality.gradients(operand, None, (value, memory), scope.facts)
+            if not all(_adds(call, scope) for call in write.calls) or isinstance(write.operator, ast.Mult | ast.Div):
+                reason = f"the derivative by `{snippet(operand)}` is not finite for every value"
+                yield Obstacle(f"{reason}: where nothing was written it could give NaN", "finite-derivative")
+
+
+def _adds(call: ast.Call, scope: Scope) -> bool:
+    """Whether a method adds, or works with written numbers alone: a gradient of zero stays zero on its way back."""
+    assert isinstance(call.func, ast.Attribute)
+    given = [k.value for k in call.keywords]
+    given += [] if call.func.attr in ("add_", "sub_") else call.args
+    return all(scope.value(part).const is not None for part in given)
 
 
 def _is_buffer(node: ast.expr, scope: Scope) -> bool:

@@ -14,6 +14,7 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.writes import last_line
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.masks import Mask, selects_by
 from compilefix.codemods.finding import Edit
@@ -112,7 +113,10 @@ def _definition(test: ast.expr, scope: Scope) -> ast.expr:
 
 
 def _given_again(mask: ast.expr, test: ast.expr, scope: Scope) -> bool:
-    """Whether a mask is another one behind the line that asked for it."""
+    """Whether a mask is another one, or holds something else, behind the line that asked for it."""
+    for writer in scope.legality.writers(scope.value(mask).storage, (), scope.facts):
+        if last_line(writer, scope.facts) >= test.lineno:
+            return True
     names = (n for n in ast.walk(mask) if isinstance(n, ast.Name))
     stores = (store for name in names for store in scope.names(name.id, stores=True))
     text = ast.unparse(mask)

@@ -206,7 +206,7 @@ def _rewrite(node: ast.If, links: Sequence[Link], scope: Scope, template: Templa
         reason = f"`elif {ast.unparse(loose[0])}` is a tensor only under a fixed condition: the order of tests matters"
         template.refuse([Obstacle(reason)])
         return None
-    if fixed and len(arms) > 2:
+    if fixed and any(arm.test is not None for arm in arms[1:]):
         template.refuse([Obstacle("a fixed condition and a tensor are mixed in an `if` that has an `elif`")])
         return None
     order = assignment_order(arms, template)

@@ -31,8 +31,10 @@ check failed, an index that is the checked tensor, or is made of what that is ma
 `masked_scatter` behind the check takes no places: without that, an index out of range ended the CUDA context in place
 of the ValueError (H200, torch 2.11). A write at such an index (`cache[:, place] = x`) changes the first place in the
 failing call. Declined where an index that is the checked tensor stands where the check may not have run, and where a
-handler in the function may catch the exception. Outside a boundary the check is made at once. The text of a tensor that
-requires a gradient would not say so (`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
+handler in the function may catch the exception. Outside a boundary the check is made at once. What the text shows and
+may not be there where the check holds (`x[x < 0][0]`) is looked up where the exception is made; a call that cannot be
+judged is made always (`branches-total`). The text of a tensor that requires a gradient would not say so
+(`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
@@ -231,7 +233,7 @@ def late_check(
     for one in moved:
         own = [*one.indices, *one.masks]
         flag = _flag(node, scope, flags) if own or one.later else one.code
-        line, texts = deferred_raise(statement, flag, scope)
+        line, obstacles = deferred_raise(statement, flag, scope)
         check = [line]
         if flag != one.code:
             # The index must not fail before the exception is raised, nor the elements be too few.
@@ -246,7 +248,7 @@ def late_check(
         for use, operator in one.later:
             failing.setdefault(use, (operator, []))[1].append(flag)
         lines += [f"if {one.guard}:", *(f"    {part}" for part in check)] if one.guard else check
-        template.refuse(Obstacle(text, "gradient-text") for text in texts)
+        template.refuse(obstacles)
     for use, (operator, raised) in failing.items():
         whole = "{part}" if isinstance(use, ATOMS) else "({part})"
         code = "".join(f" {operator} ~{flag}" for flag in raised)

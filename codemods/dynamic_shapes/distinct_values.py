@@ -83,7 +83,7 @@ def number_edits(found: Number, template: Template, scope: Scope) -> list[Edit]:
     for asked in found.asked:
         template.refuse(count_uses(asked, scope, raised=True))
     flat = f"{template.use(found.tensor, operand=True)}.flatten()"
-    template.refuse(_sortable(found.tensor, scope))
+    template.refuse(sortable(found.tensor, scope))
     if found.runs:
         ordered = free_name("flat", scope)
         first = f"{ordered} = {flat}"
@@ -184,7 +184,7 @@ def groups_of(node: ast.Call, scope: Scope) -> Groups | None:
 
 def groups_edits(found: Groups, template: Template, scope: Scope) -> list[Edit]:
     """The statements that number the values, and the places that only ask for the shape of the values."""
-    template.refuse(_sortable(found.tensor, scope))
+    template.refuse(sortable(found.tensor, scope))
     template.refuse(_open_ended(found, scope))
     if not isinstance(found.tensor, ast.Name | ast.Attribute):
         template.refuse([Obstacle(f"give `{snippet(found.tensor)}` a name: it is needed twice")])
@@ -229,7 +229,8 @@ def _tensor_of(node: ast.Call, allowed: set[str], scope: Scope, function: str = 
     return tensor if scope.value(tensor).is_tensor else None
 
 
-def _sortable(tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+def sortable(tensor: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether `unique` takes a tensor: it raises for complex numbers."""
     dtype = scope.value(tensor).dtype
     if dtype == "complex":
         yield Obstacle("`unique` raises for complex numbers")

@@ -93,6 +93,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     groups_of,
     number_edits,
     number_of_values,
+    sortable,
 )
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
@@ -266,6 +267,7 @@ class KnownSize(Rule):
         if dtype not in ("int", "bool") and any(_tells_zeros(use, scope) for use in asked):
             reason = f"`{snippet(tensor)}` may hold zeros of both signs, of which `unique` keeps one"
             template.refuse([Obstacle(reason, "same-shape-dtype" if dtype is None else None)])
+        template.refuse(sortable(tensor, scope))
         template.refuse(_unchanged(statement, last, names, scope))
         if template.broken is not None:
             yield self.declined(scope, node, message, template.broken)
@@ -273,7 +275,8 @@ class KnownSize(Rule):
         edits: list[Edit] = [scope.edit(statement, "")]
         edits.extend(scope.edit(use, "{p}", p=tensor) for use in asked)
         edits.extend(scope.edit(use, "{p}", p=node) for use in uses if use not in asked)
-        yield self.fixed(scope, node, message, Fix(tuple(edits), imports(scope)))
+        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        yield self.fixed(scope, node, message, fix)
 
 
 def _gone_with(node: ast.Call, scope: Scope) -> Finding | None:

@@ -193,8 +193,8 @@ def _late(node: ast.If | ast.Assert, raised: ast.Raise | ast.Assert, scope: Scop
     code = _tensor_code(test, template, scope)
     if code is None:
         return None
-    line, texts = deferred_raise(raised, code, scope)
-    template.refuse(Obstacle(text, "gradient-text") for text in texts)
+    line, obstacles = deferred_raise(raised, code, scope)
+    template.refuse(obstacles)
     return line
 
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
 from compilefix.codemods.host_effects.calls import calls_with, effects, kind_of, taken_by_name
@@ -49,7 +50,7 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     assumptions = ["log-late"]
     reads: dict[str, ast.expr] = {}
     for item in calls:
-        plan = Plan(scope)
+        plan = Plan(scope, conditional=_depends(item, scope))
         texts[item] = _emitted(item, plan)
         reasons.extend([*plan.reasons, *plan.gradient_texts])
         assumptions.extend(_assumed(plan))
@@ -77,6 +78,11 @@ def deferred(call: ast.Call, scope: Scope) -> Fix:
     return Fix(tuple(edits), (), tuple(dict.fromkeys(assumptions)), tuple(dict.fromkeys(reasons)), boundary=True)
 
 
+def _depends(call: ast.Call, scope: Scope) -> bool:
+    """Whether a tensor decides about a call: the condition goes to the boundary with it, and what it needs may fail."""
+    return any(isinstance(around, ast.If) and is_tensor_test(around.test, scope) for around in scope.ancestors(call))
+
+
 def _assumed(plan: Plan) -> list[str]:
     """What moving a call rests on, beside `log-late`."""
     return [*plan.assumptions, *(["gradient-text"] if plan.gradient_texts else [])]
@@ -100,11 +106,11 @@ def _left_in_place(moved: Sequence[ast.Call], assumed: Collection[str], scope: S
 
 def deferred_raise(
     statement: ast.stmt, failed: str, scope: Scope, texts: Sequence[ast.stmt] = ()
-) -> tuple[str, list[str]]:
+) -> tuple[str, list[Obstacle]]:
     """Code that raises at the boundary what a statement raises, where the code `failed` gives a true tensor.
 
     `texts` are the statements before it that only its exception needs. The second part says which tensors in the
-    exception's text would lose what it shows of their gradient.
+    exception's text would lose what it shows of their gradient, and what of it is computed always and may fail.
 
     Raises:
         Refused: a part of the exception cannot be made later.
@@ -116,7 +122,7 @@ def deferred_raise(
     for parent in scope.ancestors(statement):
         if isinstance(parent, ast.Try) and parent.handlers:
             raise Refused("a handler in the function may catch the exception")
-    plan = Plan(scope, in_check=True)
+    plan = Plan(scope, in_check=True, conditional=True)
     make(texts, plan)
     asserted = asserted_text(statement, scope)
     if asserted is not None:
@@ -130,7 +136,7 @@ def deferred_raise(
         assert exception is not None
         body = inline_or_captured(exception, plan)
     code = f"emit({', '.join([escaped(plan.head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
-    return code, plan.gradient_texts
+    return code, [*(Obstacle(text, "gradient-text") for text in plan.gradient_texts), *plan.failing]
 
 
 def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], scope: Scope) -> tuple[str, list[str]]:
@@ -182,7 +188,7 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         names[len(values) :] = [f"{n}={source_of(d, scope)}" for n, d in _with_defaults(first)]
         body = source_of(first.body, scope)
     else:
-        plan = Plan(scope)
+        plan = Plan(scope, conditional=True)
         body = _called(call, plan)
         if plan.reads:
             raise Refused(f"`{next(iter(plan.reads))}` is read from a tensor before the `if`")

@@ -6,12 +6,14 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check_text, is_global
+from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check, check_text, is_global
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
 from compilefix.codemods.number_comparison import checked_read
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import ATOMS
 from compilefix.source.snippets import snippet
 
 _LATE_BUILTINS = frozenset(
@@ -65,9 +67,9 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         tensor, suffix = chain
         if raw and suffix == ".cpu()":
             check_text(node, scope.value(node), plan)
-        return capture(tensor, plan, checked=False) + suffix
+        return passed(tensor, plan, checked=False) + suffix
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (source := read_of(node, scope)) is not None:
-        return f"{node.func.id}({capture(source, plan, checked=False)})"
+        return f"{node.func.id}({passed(source, plan, checked=False)})"
     if _needs_text(node, scope):
         if raw and scope.value(node).is_tensor:
             check_text(node, scope.value(node), plan)
@@ -79,7 +81,50 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
             for p in ast.walk(node)
         ):
             raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
-    return capture(node, plan, checked=True, raw=raw)
+    return passed(node, plan, checked=True, raw=raw)
+
+
+def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> str:
+    """A value in the lambda: computed before, or there where it may fail and is wanted under a condition only.
+
+    `x[x < 0][0]` in the text of what is raised for negative numbers exists only where there are some.
+    """
+    scope = plan.scope
+    doubts = _doubts(node, plan) if plan.conditional else []
+    if not doubts:
+        return capture(node, plan, checked=checked, raw=raw)
+    does = scope.legality.effects.of(node, scope.facts)
+    if does.random or does.mutates or does.host or does.unknown:
+        plan.failing += doubts
+        return capture(node, plan, checked=checked, raw=raw)
+    if checked:
+        check(node, scope.value(node), plan, raw=raw)
+    text = whole(node, plan)
+    return text if isinstance(node, ATOMS) else f"({text})"
+
+
+def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:
+    """Why an expression may fail, or do more than give a value, where the condition is false."""
+    if node not in plan.scope.parents or (isinstance(node, ast.Name | ast.Attribute) and _is_path(node)):
+        return []
+    if ast.dump(node) in _asked(node, plan.scope):
+        return []
+    return list(plan.scope.legality.both_evaluated([node], plan.scope.facts))
+
+
+def _asked(node: ast.expr, scope: Scope) -> set[str]:
+    """What the condition is made of that decides about an expression: it is computed in any case."""
+    around = next((a for a in scope.ancestors(node) if isinstance(a, ast.If | ast.Assert)), None)
+    pending: list[ast.AST] = [around.test] if around is not None else []
+    found: set[str] = set()
+    while pending:
+        part = pending.pop()
+        found.add(ast.dump(part))
+        if isinstance(part, ast.BoolOp):
+            pending.append(part.values[0])
+        elif not isinstance(part, ast.IfExp | ast.Lambda) and not hasattr(part, "generators"):
+            pending.extend(ast.iter_child_nodes(part))
+    return found
 
 
 def whole(node: ast.expr, plan: Plan) -> str:

@@ -7,6 +7,7 @@ import builtins
 import keyword
 from dataclasses import dataclass, field
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_effects.texts import source_of
 from compilefix.codemods.rule import Scope
@@ -25,7 +26,8 @@ class Plan:
     bound: what is given to the lambda as the default of a parameter, not as a value: a logger, of which PyTorch before
     2.12 cannot tell the type. made: the code of names whose values are made in the lambda. gradient_texts: which
     tensors would lose what their text shows of their gradient. in_check: whether it is called, or raised, where a
-    check of tensors fails.
+    check of tensors fails. conditional: whether the lambda computes nothing where the condition is false. failing: what
+    may fail of the parts that are computed always then.
     """
 
     scope: Scope
@@ -39,6 +41,8 @@ class Plan:
     nodes: list[ast.expr] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
+    conditional: bool = False
+    failing: list[Obstacle] = field(default_factory=list)
 
     @property
     def parameters(self) -> list[str]:
@@ -67,7 +71,7 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
         raise Refused(f"`{snippet(node)}` stands where compiled code never comes")
     text = source_of(node, scope)
     if checked:
-        _check(node, scope.value(node), plan, raw=raw)
+        check(node, scope.value(node), plan, raw=raw)
     listed = _of_unknown_size(node, scope)
     if listed is not None:
         return f"{ast.unparse(node.func)}({capture(listed, plan, checked=False)})"  # type: ignore[attr-defined]
@@ -102,7 +106,12 @@ def _of_unknown_size(node: ast.expr, scope: Scope) -> ast.Name | None:
     return tensor if plain and named and isinstance(tensor, ast.Name) and scope.value(tensor).is_tensor else None
 
 
-def _check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
+def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
+    """Note where what is shown could differ from what the original shows.
+
+    Raises:
+        Refused: it is an object, which may be another by then.
+    """
     if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
         return
     if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):

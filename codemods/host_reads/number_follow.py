@@ -90,6 +90,12 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             # Integers are scaled in the dtype of the sum: `x.add(pixels, alpha=t)` would overflow before it.
             shown = snippet(unproved[0])
             flow.refuse(f"`{shown}`, which the number scales, is not proved to be floating", "same-shape-dtype")
+        if flow.boolean or flow.read.dtype in ("bool", "complex"):
+            kind = "complex number" if flow.read.dtype == "complex" else "bool"
+            flow.refuse(f"`{snippet(scaled.call)}` may refuse a {kind}")
+        elif flow.read.dtype is None:
+            reason = f"`{snippet(scaled.call)}` raises for a number that is a bool or complex"
+            flow.refuse(reason, "same-shape-dtype")
         reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
         flow.refuse(reason, "float32-rounding")
         flow.rewrites.append((scaled.part, scaled.build))

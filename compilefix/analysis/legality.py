@@ -190,7 +190,10 @@ class Legality:
 
     def kept(self, name: str, value: Value, statement: ast.AST, facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether a gradient of zero may flow back through what a name keeps, where the side taken does not use it."""
-        if not value.leaves or value.origin or value.dtype in ("bool", "int"):
+        branch = statement if isinstance(statement, ast.stmt) else None
+        if not value.leaves or value.dtype in ("bool", "int"):
+            return
+        if value.origin and not self._written(value, facts, branch):
             return
         line = getattr(statement, "lineno", 0)
         turns = (n for n in live_nodes(facts) if isinstance(n, ast.For | ast.While))
@@ -202,7 +205,6 @@ class Legality:
             for target, source in _given(n.targets[0], n.value)
             if isinstance(target, ast.Name) and target.id == name
         ]
-        branch = statement if isinstance(statement, ast.stmt) else None
         written = self.writer(value.storage, (), facts, without=branch) if value.storage else None
         if (
             written is not None
@@ -219,11 +221,18 @@ class Legality:
                 "finite-derivative",
             )
 
+    def _written(self, value: Value, facts: FunctionFacts, without: ast.stmt | None = None) -> bool:
+        """Whether something is written into what came from outside: the way back leads through that, too."""
+        writers = self.writers(value.storage, (), facts, without) if value.storage else ()
+        return any(not _sets_data(writer) for writer in writers)
+
     def _passes_zero(self, atom: ast.expr, facts: FunctionFacts, seen: set[str]) -> bool:
         """Whether a gradient of zero stays zero on its way from a name back to the arguments and attributes."""
         value = facts.value(atom)
-        if value.origin or not value.leaves:
+        if not value.leaves:
             return True
+        if value.origin:
+            return not self._written(value, facts)
         if not isinstance(atom, ast.Name):
             return False
         if atom.id in seen:
@@ -508,6 +517,13 @@ class Legality:
 # Of torch's floating dtypes, that compute in float32 at least.
 _LARGEST = 3e38
 _FACTORS = frozenset({"alpha", "beta", "negative_slope"})
+
+
+def _sets_data(writer: ast.AST) -> bool:
+    """Whether a write goes round autograd: `p.data = x`, `p.data.copy_(x)`."""
+    if isinstance(writer, ast.Call) and isinstance(writer.func, ast.Attribute):
+        writer = writer.func.value
+    return isinstance(writer, ast.Attribute) and writer.attr == "data"
 
 
 def _divides(value: Value) -> bool:
