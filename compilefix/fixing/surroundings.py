@@ -23,7 +23,7 @@ from compilefix.source.tree import children, walk
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
 _USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
 _TEXT = re.compile(r"(^|\.)(script|script_method|script_if_tracing|njit|jit)$|^torch\.jit\.export$|^numba\.|^triton\.")
-_SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,)]")
+_SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,()]")
 # A statement begins a line, or stands behind another one.
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
 _BUILTINS = frozenset(dir(builtins))
@@ -31,6 +31,11 @@ _BUILTINS = frozenset(dir(builtins))
 _WRITTEN = frozenset({"torch", "numpy"})
 # These keep each statement in its place.
 _IN_PLACE = "CF3"
+_TORCH_SCRIPT = (
+    *(ast.Module, ast.Expr, ast.Assign, ast.Return, ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Subscript),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context),
+)
+_IN_SCRIPT = frozenset({"taken", "torch.where", "torch.ones_like", "torch.zeros_like"})
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -88,16 +93,42 @@ class Surroundings:
                 made = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
                 names = [self._module.qualified(one) or ast.unparse(one) for one in made]
                 name = next((name for name in names if _TEXT.search(name)), None)
-                if name is None and node.name in self._scripted:
+                if name is None and node in self._scripted:
                     name = "torch.jit.script"
+                if name == "torch.jit.script" and all(_is_torch_script(one) for one in fix.edits):
+                    continue
                 if name is not None:
                     return f"`{name}` compiles `{node.name}` from its text, and may not take the new code"
         return None
 
     @cached_property
-    def _scripted(self) -> frozenset[str]:
-        """The functions that the file gives to `torch.jit.script` by name."""
-        return frozenset(_SCRIPTED.findall(self._module.file.text))
+    def _scripted(self) -> set[ast.AST]:
+        """The functions of the file that TorchScript compiles: those that it is given, and what they name in turn."""
+        if "script" not in self._module.file.text:
+            return set()
+        defined: dict[str, list[ast.FunctionDef | ast.ClassDef]] = {}
+        for node in walk(self._module.tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                defined.setdefault(node.name, []).append(node)
+        given = _SCRIPTED.findall(self._module.file.text)
+        pending = [node for name in given for node in defined.get(name, ())]
+        pending += [node for nodes in defined.values() for node in nodes if self._is_scripted(node)]
+        found: set[ast.AST] = set()
+        while pending:
+            node = pending.pop()
+            if node in found:
+                continue
+            found.add(node)
+            if isinstance(node, ast.ClassDef):
+                found.update(part for part in node.body if getattr(part, "name", "__init__") != "__init__")
+            for part in walk(node):
+                named = getattr(part, "id", getattr(part, "attr", None))
+                pending += defined.get(named, ()) if isinstance(part, ast.Name | ast.Attribute) and named else ()
+        return found
+
+    def _is_scripted(self, node: ast.FunctionDef | ast.ClassDef) -> bool:
+        names = (self._module.qualified(one) for one in node.decorator_list)
+        return any(name is not None and name.startswith("torch.jit.script") for name in names)
 
     def _crowded(self, fix: Fix) -> str | None:
         """A line whose statements are about the same as the fix: which of them comes first is not looked at."""
@@ -180,6 +211,20 @@ class Surroundings:
             else:
                 found |= {n.id for one in node.generators for n in walk(one.target) if isinstance(n, ast.Name)}
         return found
+
+
+def _is_torch_script(edit: Edit) -> bool:
+    """Whether new code is of the part of Python that TorchScript takes, for tensors, beside what it takes over.
+
+    Measured in the fixture CF101/scripted: selection, operators, and methods without arguments.
+    """
+    try:
+        nodes = list(walk(ast.parse(_PLACEHOLDER.sub("taken", edit.template))))
+    except SyntaxError:
+        return False
+    calls = (node for node in nodes if isinstance(node, ast.Call))
+    plain = (ast.unparse(c.func) in _IN_SCRIPT or (not c.args and isinstance(c.func, ast.Attribute)) for c in calls)
+    return all(isinstance(node, _TORCH_SCRIPT) for node in nodes) and all(plain)
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -57,11 +57,8 @@ def load(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules[name]
+    sys.modules[name] = module  # it stays there: Dynamo imports the module of a function that TorchScript compiled
+    spec.loader.exec_module(module)
     return module
 
 
