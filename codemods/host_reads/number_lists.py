@@ -63,10 +63,8 @@ def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
 def _named(name: str, scope: Scope, flow: Flow) -> None:
     """Follow a list under its one name."""
     loads = scope.names(name)
-    nodes = scope.function.nodes
-    everywhere = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
     given = any(parameter.arg == name for parameter in scope.function.parameters)
-    if given or len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
+    if given or len(_reads(name, scope)) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
         flow.refuse(_ADVICE)
     for load in loads:
         _items(load, scope, flow)
@@ -76,10 +74,15 @@ def _unpacked(target: ast.expr, scope: Scope, flow: Flow, stored: ast.Assign | N
     """Follow the names that the items of a list are given."""
     names = list(_names(target)) if stored is not None else [target]
     for name in names:
-        if isinstance(name, ast.Name):
-            follow_name(name.id, scope, flow, stored=stored)
-        else:
+        if not isinstance(name, ast.Name):
             flow.refuse(_ADVICE)
+        elif len(names) == 1 or _reads(name.id, scope):
+            follow_name(name.id, scope, flow, stored=stored)
+
+
+def _reads(name: str, scope: Scope) -> list[ast.Name]:
+    """All uses of a name, those in nested functions too."""
+    return [n for n in scope.function.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
 
 
 def _names(target: ast.expr) -> Iterator[ast.expr]:
