@@ -36,7 +36,7 @@ from compilefix.source.snippets import snippet
 
 _SEVERAL = 2
 _LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of
-_SAFE_CONSTANTS = (1, 2)  # integers: beside them a tensor keeps its dtype
+_SAFE_CONSTANTS = (1, 2, 0)  # integers: beside them a tensor keeps its dtype
 
 
 @dataclass
