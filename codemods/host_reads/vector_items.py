@@ -26,7 +26,19 @@ def seems_one_number(node: ast.expr, scope: Scope) -> bool:
 
 def _is_position(index: ast.expr, scope: Scope) -> bool:
     value = scope.value(index)
-    return not isinstance(index, ast.Slice | ast.Tuple) and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+    if isinstance(index, ast.Slice | ast.Tuple):
+        return False
+    return (value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int") or _is_counter(index, scope)
+
+
+def _is_counter(index: ast.expr, scope: Scope) -> bool:
+    """Whether a name counts the turns of a `range` around it, whatever that is given."""
+    for around in scope.ancestors(index) if isinstance(index, ast.Name) else ():
+        loops = [around] if isinstance(around, ast.For) else getattr(around, "generators", [])
+        for loop in loops:
+            if ast.unparse(loop.target) == ast.unparse(index):
+                return scope.callee(loop.iter) == "range"
+    return False
 
 
 def _is_sorted(name: ast.Name, scope: Scope) -> bool:
