@@ -114,7 +114,9 @@ class TensorTruth(Rule):
             return
         message = f"`assert` on `{ast.unparse(tests[0])}` breaks the graph"
         if kept:
-            message = f"`assert` on `{ast.unparse(tests[0])}` fails in the graph, before an exception that is raised late"
+            message = (
+                f"`assert` on `{ast.unparse(tests[0])}` fails in the graph, before an exception that is raised late"
+            )
         template = Template(mixes=True)
         template.refuse([Obstacle("what stands behind the assert runs before it is raised", "exception-late")])
         try:

@@ -9,7 +9,7 @@ from compilefix.codemods.dynamic_shapes.expert_routing import Routing
 
 def sum_of(statement: ast.stmt, routing: Routing) -> tuple[ast.expr, ast.expr, str] | None:
     """The tensor that a statement adds rows to, the rows, and the name of the index."""
-    names = (routing.token, routing.position)
+    names = {routing.token, routing.position, routing.whole} - {""}
     if (
         isinstance(statement, ast.Expr)
         and isinstance(call := statement.value, ast.Call)
@@ -83,12 +83,17 @@ def row_of(node: ast.AST, name: str) -> str | None:
 
 def asks_whether_empty(test: ast.expr, routing: Routing) -> bool | None:
     """True for `token.numel() == 0`, False for `token.numel() > 0`; None for another test."""
+    masks = {routing.choices, routing.whole, routing.token if routing.by_mask else ""} - {""}
     counts = [
         form.format(name)
         for name in (routing.token, routing.position)
         for form in ("{}.numel()", "{}.shape[0]", "{}.size(0)", "len({})", "{}.nelement()")
+        if not routing.by_mask
     ]
+    counts += [f"{name}.{asked}" for name in masks for asked in ("sum()", "sum().item()")]
     text = ast.unparse(test)
+    if text.removeprefix("not ").removesuffix(".item()") in [f"{name}.any()" for name in masks]:
+        return text.startswith("not ")
     if any(text in (f"{c} == 0", f"not {c}", f"{c} < 1") for c in counts):
         return True
     return False if any(text in (f"{c} > 0", f"{c} != 0", c) for c in counts) else None

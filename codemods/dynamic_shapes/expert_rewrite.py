@@ -16,6 +16,7 @@ from compilefix.codemods.dynamic_shapes.expert_forms import (
     sum_of,
     tests,
 )
+from compilefix.codemods.dynamic_shapes.expert_masks import adds_nothing
 from compilefix.codemods.dynamic_shapes.expert_routing import Routing, is_rows
 from compilefix.codemods.dynamic_shapes.expert_turns import changed_by_more_turns
 from compilefix.codemods.finding import Edit
@@ -41,12 +42,17 @@ class Rewrite:
         self.fresh: set[str] = set()
         self.counted: ast.Assign | None = None
         self.skips: list[ast.stmt] = []
+        self.dropped: ast.stmt | None = None
+        self.viewed = False
+        self.in_line = False
 
     def run(self) -> None:
         """Collect the edits; `routing.refusal` is set where the loop stays."""
         routing, scope = self.routing, self.scope
         sums = [found for s in ast.walk(self.loop) if isinstance(s, ast.stmt) and (found := sum_of(s, routing))]
-        if len({name for _, _, name in sums}) == 1 and sums[0][2] == routing.position:
+        if not routing.position:  # one name stands for the tokens
+            self.in_line = all(name == routing.whole for _, _, name in sums)
+        elif len({name for _, _, name in sums}) == 1 and sums[0][2] == routing.position:
             routing.token, routing.position, routing.token_first = routing.position, routing.token, True
         elif len({name for _, _, name in sums}) != 1:
             routing.refuse("the results are added by different indices")
@@ -54,7 +60,7 @@ class Rewrite:
         self._block(self.loop.body)
         if self.loop.orelse:
             routing.refuse("the loop has an `else`")
-        outside = [n for n in scope.names(routing.token) + scope.names(routing.position) if not inside(n, self.loop)]
+        outside = [n for name in sorted(routing.indices) for n in scope.names(name) if not inside(n, self.loop)]
         if outside:
             routing.refuse(f"`{outside[0].id}` is used after the loop")
         later = [n for name in routing.rows for n in scope.names(name) if not inside(n, self.loop)]
@@ -161,6 +167,10 @@ class Rewrite:
             self.counted = counted
             self.skips.append(statement)
             self.edits += [scope.edit(statement, ""), scope.edit(counted, "")]
+        elif statement is routing.statement and not routing.position:
+            template = Template()
+            code = self._picked_by_mask(template)
+            self.edits += [] if self.in_line else [scope.edit(statement, code, **template.parts)]
         elif statement is routing.statement:
             template = Template()
             boolean = scope.value(routing.mask).dtype == "bool"
@@ -171,8 +181,10 @@ class Rewrite:
             self.edits.append(scope.edit(statement, code, **template.parts))
         elif (found := sum_of(statement, routing)) is not None:
             template = Template()
-            code = self._sum(*found[:2], template)
+            code = self._sum(*found, template)
             self.edits.append(scope.edit(statement, code, **template.parts))
+        elif self._makes_mask(statement):
+            pass
         elif not any(routing.mentions(n) for n in ast.walk(statement)) and not holds(statement, routing):
             self._replace(statement)
         elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -193,9 +205,25 @@ class Rewrite:
         else:
             routing.refuse(f"`{snippet(statement)}` is not known to treat each row by itself")
 
+    def _makes_mask(self, statement: ast.stmt) -> bool:
+        """Whether a statement makes the mask of the choices, which stays."""
+        routing = self.routing
+        name = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(name, ast.Name) or name.id not in {routing.choices, routing.whole} - {""}:
+            return False
+        return isinstance(statement, ast.Assign) and not routing.mentions(statement.value)
+
+    def _picked_by_mask(self, template: Template) -> str:
+        """The statement that says which tokens were sent to the expert, one column or one for each choice."""
+        routing = self.routing
+        if routing.choices:
+            return f"{self.routed} = {routing.choices}"
+        kept = template.use(routing.statement)
+        return kept if self.in_line else f"{kept}\n{self.routed} = {routing.token}[:, None]"
+
     def _if(self, statement: ast.If) -> None:
         """`if token.numel() == 0: continue` has nothing to skip any more."""
-        if not self.routing.mentions(statement.test):
+        if not self.routing.mentions(statement.test) and asks_whether_empty(statement.test, self.routing) is None:
             self._replace(statement.test)
             self._block(statement.body)
             self._block(statement.orelse)
@@ -204,18 +232,29 @@ class Rewrite:
         self.skips.append(statement)
         if empty is True and not statement.orelse and [type(s) for s in statement.body] == [ast.Continue]:
             self.edits.append(self.scope.edit(statement, ""))
-        elif empty is False and not statement.orelse:
+        elif empty is False and all(self._adds_nothing(s) for s in statement.orelse):
             template = Template()
             lines = [self._line(inner, template) for inner in statement.body]
             self.edits.append(self.scope.edit(statement, "\n".join(lines), **template.parts))
         else:
             self.routing.refuse(f"`if {snippet(statement.test)}` depends on the tokens")
 
+    def _adds_nothing(self, statement: ast.stmt) -> bool:
+        """Whether what is done for an expert without tokens adds zeros: its parameters take part now anyway."""
+        if isinstance(statement, ast.If):
+            return all(self._adds_nothing(s) for s in (*statement.body, *statement.orelse))
+        if not adds_nothing(statement):
+            return False
+        self.dropped = self.dropped or statement
+        return True
+
     def _line(self, statement: ast.stmt, template: Template) -> str:
         """The code of a statement that is always carried out now."""
         routing, scope = self.routing, self.scope
+        if statement is routing.statement and not routing.position:
+            return self._picked_by_mask(template)
         if (found := sum_of(statement, routing)) is not None:
-            return self._sum(*found[:2], template)
+            return self._sum(*found, template)
         if not routing.mentions(statement):
             return template.use(statement)
         if (
@@ -238,23 +277,28 @@ class Rewrite:
         linear = isinstance(value, ast.Call) and self.scope.callee(value) == "torch.nn.functional.linear"
         self.fresh = self.fresh | found if isinstance(value, ast.BinOp) or linear else self.fresh - found
 
-    def _sum(self, tensor: ast.expr, rows: ast.expr, template: Template) -> str:
+    def _sum(self, tensor: ast.expr, rows: ast.expr, index: str, template: Template) -> str:
         """The code that adds the rows of those tokens that were sent to the expert."""
         routing, scope = self.routing, self.scope
         if not is_rows(rows, routing, scope):
             routing.refuse(f"`{snippet(rows)}` is not known to have a row for each token")
         if routing.mentions(tensor):
             routing.refuse(f"`{snippet(tensor)}` depends on the tokens")
+        if routing.whole and index == routing.whole:
+            self.viewed = True
+            code = f"{self._code(rows, template, operand=True)}.view_as({template.use(tensor, operand=True)})"
+            hit = f"{routing.whole}[..., None]"
+            return f"{template.use(tensor, operand=True)}.add_({where(scope)}({hit}, {code}, 0))"
         if scope.value(tensor).rank != 2 and not self._two_dimensional():
             routing.refuse(f"`{snippet(tensor)}` is not known to have two dimensions")
-        hit = f"{self.routed}.any(-1, keepdim=True)"
+        hit = self.routed if routing.by_mask else f"{self.routed}.any(-1, keepdim=True)"
         code = self._code(rows, template)
         return f"{template.use(tensor, operand=True)}.add_({where(scope)}({hit}, {code}, 0))"
 
     def _two_dimensional(self) -> bool:
         """Whether the rows are weighted by one number for each: they have one dimension then."""
-        names = {self.routing.token, self.routing.position}
-        return any(
+        names = {self.routing.choices} if self.routing.choices else {self.routing.token, self.routing.position}
+        return "" not in names and any(
             names <= {n.id for n in ast.walk(s.slice) if isinstance(n, ast.Name)} for s in self.routing.selections
         )
 
@@ -278,7 +322,10 @@ class Rewrite:
         tensor = template.use(node.value, operand=True)
         if texts == [token]:
             return tensor
-        if texts in ([token, position], [token, position, "None"]):
+        if texts == [self.routing.choices]:
+            self.weights = node.value
+            return f"{where(self.scope)}({self.routed}, {tensor}, 0).sum(-1)"
+        if position and texts in ([token, position], [token, position, "None"]):
             keep = ", keepdim=True" if len(texts) == 3 else ""
             self.weights = node.value
             return f"{where(self.scope)}({self.routed}, {tensor}, 0).sum(-1{keep})"

@@ -31,7 +31,9 @@ class Routing:
     """The names of one loop turn.
 
     statement: `position, token = torch.where(mask)`. mask: what `torch.where` is given. token_first: whether its first
-    result is the token, so that the mask is laid out as (token, choice).
+    result is the token, so that the mask is laid out as (token, choice). choices: the name of such a mask that is an
+    index too, for the choice of each token. by_mask: whether the name for the tokens is a mask over them, and `whole`
+    the name of the mask of which it is the elements in line.
     """
 
     statement: ast.Assign
@@ -39,6 +41,9 @@ class Routing:
     token: str
     position: str
     token_first: bool
+    choices: str = ""
+    by_mask: bool = False
+    whole: str = ""
     rows: set[str] = field(default_factory=set)
     layers: list[ast.expr] = field(default_factory=list)
     selections: list[ast.Subscript] = field(default_factory=list)
@@ -53,11 +58,16 @@ class Routing:
         if not isinstance(node, ast.Subscript):
             return False
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return any(isinstance(p, ast.Name) and p.id in (self.token, self.position) for p in parts)
+        return any(isinstance(p, ast.Name) and p.id in self.indices for p in parts)
+
+    @property
+    def indices(self) -> frozenset[str]:
+        """The names by which rows are picked."""
+        return frozenset({self.token, self.position, self.choices} - {""})
 
     def mentions(self, node: ast.AST) -> bool:
         """Whether an expression depends on the tokens."""
-        names = {self.token, self.position, *self.rows}
+        names = self.indices | self.rows
         return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
 
 

@@ -66,6 +66,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
+from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
@@ -99,8 +100,11 @@ class MaskedWrite(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Writes to masked elements whose new values are made of masked elements."""
+        experts = [e.target for f in scope.found(ExpertLoop()) if f.fix is not None for e in f.fix.edits]
         for node in scope.among(ast.Assign, ast.AugAssign):
             if isinstance(node, ast.Assign | ast.AugAssign):
+                if any(scope.span(node).overlaps(edit) for edit in experts):
+                    continue  # what an expert gives its tokens
                 call = masked_call(node, scope)
                 target = written(node, scope)
                 if call is not None:
