@@ -28,9 +28,10 @@ and one shape (`same-shape-dtype`). What is known while tracing stays in front (
 b)`), and what stands behind it is evaluated only where it was. `not a` gave a Python bool, and so did a chain of
 numbers that are read from tensors (`0 < t.item() < 2`): as a tensor it needs the assumption `number-to-tensor`, and
 where its text is made (in a print, a log line, by `str`) there is no fix. An assert needs `exception-late`, as in
-CF103; one that stays in the graph raises RuntimeError there, before what the boundary raises, and on a GPU ends the
-process: in a file with a check at the boundary it goes there too. Under `python -O` asserts vanish, and the check at
-the boundary does not.
+CF103; one that stays in the graph raises RuntimeError there, before what the boundary raises, and on a GPU it ends the
+CUDA context (H200, torch 2.11: the ValueError of an earlier check was lost, and no call worked after it). So in a file
+with a check at the boundary it goes there too. Under `python -O` asserts vanish, and the check at the boundary does
+not.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
