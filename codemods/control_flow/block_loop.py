@@ -62,6 +62,8 @@ def blocks_of(loop: ast.For, scope: Scope) -> Blocks | None:
         name = statement.targets[0]
         if not isinstance(name, ast.Name) or name.id in named:
             return None
+        if _item(statement.value, turns, {}, scope) is None:
+            return None
         named[name.id] = statement.value
     write = loop.body[-1]
     if not isinstance(write, ast.Assign) or len(write.targets) != 1 or not isinstance(write.targets[0], ast.Subscript):

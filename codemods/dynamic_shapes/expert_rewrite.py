@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from compilefix.analysis.values import may_share
 from compilefix.codemods.dynamic_shapes.expert_counts import count_behind
 from compilefix.codemods.dynamic_shapes.expert_forms import (
     asks_whether_empty,
@@ -68,6 +69,13 @@ class Rewrite:
             routing.refuse(f"`{later[0].id}` is used outside the loop")
         if not routing.selections:
             routing.refuse("no rows are picked")
+        added = [scope.value(tensor).storage for tensor, _, _ in sums]
+        read = next(
+            (s for s in routing.selections if any(may_share(scope.value(s.value).storage, a) for a in added)), None
+        )
+        if read is not None:
+            # The rows were a copy; the tensor itself may be kept for the backward pass.
+            routing.refuse(f"`{snippet(read.value)}` may share memory with what the results are added to")
         changed = changed_by_more_turns(self.loop, self.skips, self.replaced, routing, scope)
         if changed is not None:
             routing.refuse(changed)
@@ -170,7 +178,7 @@ class Rewrite:
         elif statement is routing.statement and not routing.position:
             template = Template()
             code = self._picked_by_mask(template)
-            self.edits += [] if self.in_line else [scope.edit(statement, code, **template.parts)]
+            self.edits.append(scope.edit(statement, code, **template.parts))
         elif statement is routing.statement:
             template = Template()
             boolean = scope.value(routing.mask).dtype == "bool"
@@ -218,8 +226,9 @@ class Rewrite:
         routing = self.routing
         if routing.choices:
             return f"{self.routed} = {routing.choices}"
-        kept = template.use(routing.statement)
-        return kept if self.in_line else f"{kept}\n{self.routed} = {routing.token}[:, None]"
+        if self.in_line:
+            return ""
+        return f"{self.routed} = {template.use(routing.statement.value, operand=True)}[:, None]"
 
     def _if(self, statement: ast.If) -> None:
         """`if token.numel() == 0: continue` has nothing to skip any more."""
@@ -234,7 +243,7 @@ class Rewrite:
             self.edits.append(self.scope.edit(statement, ""))
         elif empty is False and all(self._adds_nothing(s) for s in statement.orelse):
             template = Template()
-            lines = [self._line(inner, template) for inner in statement.body]
+            lines = [line for inner in statement.body if (line := self._line(inner, template))]
             self.edits.append(self.scope.edit(statement, "\n".join(lines), **template.parts))
         else:
             self.routing.refuse(f"`if {snippet(statement.test)}` depends on the tokens")

@@ -6,7 +6,7 @@ As an index of that many places (`n + torch.arange(4)`) they need no number.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -133,20 +133,24 @@ def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: S
         return None
     around = scope.parents.get(statement)
     block = next((b for b in (getattr(around, "body", ()), getattr(around, "orelse", ())) if statement in b), ())
-    if definition not in block:
+    if definition not in block or block.index(definition) > block.index(statement):
         return None
     between = block[block.index(definition) + 1 : block.index(statement)]
-    return definition.value if all(_only_gives(s, scope) for s in between) else None
+    names = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
+    return definition.value if all(_only_gives(s, names, scope) for s in between) else None
 
 
-def _only_gives(statement: ast.stmt, scope: Scope) -> bool:
-    """Whether a statement only gives names values, or writes into a tensor."""
+def _only_gives(statement: ast.stmt, names: Collection[str], scope: Scope) -> bool:
+    """Whether a statement only gives other names values, or writes into a tensor."""
     if not isinstance(statement, ast.Assign):
         return False
     if scope.legality.effects.of(statement.value, scope.facts).mutates is not None:
         return False
+    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(statement)):
+        return False
     return all(
-        isinstance(t, ast.Name) or (isinstance(t, ast.Subscript) and scope.value(t.value).is_tensor)
+        (isinstance(t, ast.Name) and t.id not in names)
+        or (isinstance(t, ast.Subscript) and scope.value(t.value).is_tensor)
         for t in statement.targets
     )
 
