@@ -19,7 +19,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "scales, is floating: for others no error is raised as before, or another, or integers overflow."
     ),
     "finite-derivative": "The derivative of the branch not taken is finite, so that zero times it is zero and not NaN.",
-    "gradient-zeros": "A parameter used only in the branch not taken may get a gradient of zeros instead of None.",
+    "gradient-zeros": (
+        "A parameter used only in the branch not taken may get a gradient of zeros instead of None, and what is "
+        "selected may require a gradient because of it."
+    ),
     "no-gradient": (
         "A tensor that the function copies or makes needs no gradient of its own: nobody reads its `.grad`, and a "
         "result need not require a gradient because of it."
@@ -99,6 +102,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "number, no error is raised as before, or another. What `repeat_interleave` gives has as many rows as the "
         "tensor that it is combined with: one that is broadcast raises, and on a GPU a wrong number is not noticed, "
         "and memory behind the result may be written."
+    ),
+    "nan-order": (
+        "Which of several NaN comes first is left open: the number or rank that belongs to one of them may be "
+        "another's."
     ),
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."

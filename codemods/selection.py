@@ -9,6 +9,7 @@ import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.added_in_place import added_after
@@ -29,7 +30,7 @@ _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _TYPE_QUESTIONS = frozenset({"isinstance", "type", "torch.is_tensor", "hasattr"})
 _OF_ONE_TENSOR = frozenset(
     {"is_leaf", "grad_fn", "grad", "retain_grad", "retains_grad", "requires_grad_", "register_hook", "detach_"}
-    | {"_version", "_base", "data_ptr", "storage", "untyped_storage"}
+    | {"_version", "_base", "data_ptr", "storage", "untyped_storage", "is"}
 )
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
@@ -355,8 +356,10 @@ def judge_selection(
         template.refuse(_asked_for_type(names, scope.statement(at), scope))
     kept = [v for side, v in zip(sides, values, strict=True) if side is None or _shares(side.node, v, scope)]
     template.refuse(scope.legality.aliasing(names, kept, scope.statement(at), scope.facts))
-    if kept:
-        template.refuse(_asked_for_identity(names, scope.statement(at), scope))
+    asked = _OF_ONE_TENSOR if kept else frozenset[str]()
+    if not all(are_same(value.leaves, values[-1].leaves) for value in values):
+        asked |= {"requires_grad"}
+    template.refuse(_asked_for_identity(names, asked, scope.statement(at), scope))
     return ""
 
 
@@ -374,22 +377,26 @@ def _asked_for_type(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterato
                 yield Obstacle(f"line {load.lineno} asks for the type of `{name}`, which would always be a tensor")
 
 
-def _asked_for_identity(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
-    """Whether code asks later which tensor it has: where one was kept, that is a new one now, and never a leaf."""
+def _asked_for_identity(names: Sequence[str], asked: Collection[str], at: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """Whether code asks later which tensor it has, by `is` or an attribute in `asked`.
+
+    Where a tensor was kept, there is a new one now, which is never a leaf.
+    """
     again = any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(at))
     for name in names:
         for load in scope.names(name) if name.isidentifier() else ():
-            parent = scope.parents.get(load)
-            if not again and load.lineno <= (at.end_lineno or at.lineno):
-                continue
-            asks = isinstance(parent, ast.Attribute) and parent.attr in _OF_ONE_TENSOR
-            if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot):
-                sides = (parent.left, *parent.comparators)
-                asks = not any(isinstance(side, ast.Constant) for side in sides)
-            if isinstance(parent, ast.Call) and load in parent.args:
-                asks = scope.callee(parent) == "id"
-            if asks and parent is not None:
+            later = again or load.lineno > (at.end_lineno or at.lineno)
+            if later and _asks(load, asked, scope):
                 yield Obstacle(f"line {load.lineno} asks which tensor `{name}` is, which would always be a new one")
+
+
+def _asks(load: ast.Name, asked: Collection[str], scope: Scope) -> bool:
+    parent = scope.parents.get(load)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in asked
+    if "is" in asked and isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot):
+        return not any(isinstance(side, ast.Constant) for side in (parent.left, *parent.comparators))
+    return "is" in asked and isinstance(parent, ast.Call) and load in parent.args and scope.callee(parent) == "id"
 
 
 def _own_writes(uses: Sequence[ast.expr], scope: Scope) -> frozenset[ast.AST]:

@@ -185,6 +185,10 @@ def groups_of(node: ast.Call, scope: Scope) -> Groups | None:
 def groups_edits(found: Groups, template: Template, scope: Scope) -> list[Edit]:
     """The statements that number the values, and the places that only ask for the shape of the values."""
     template.refuse(sortable(found.tensor, scope))
+    if scope.value(found.tensor).dtype not in ("int", "bool"):
+        # No two NaN are equal, and the sort in `unique` is not stable (with 17 values or more, PyTorch 2.13 on a CPU).
+        reason = f"`unique` numbers several NaN in `{snippet(found.tensor)}` in an order of its own"
+        template.refuse([Obstacle(reason, "nan-order")])
     template.refuse(_open_ended(found, scope))
     if not isinstance(found.tensor, ast.Name | ast.Attribute):
         template.refuse([Obstacle(f"give `{snippet(found.tensor)}` a name: it is needed twice")])

@@ -63,9 +63,9 @@ code does not (`index-in-range`).
 
 The number of different values is that of the places where a new value begins in sorted order (as it is for
 `unique_consecutive`), NaN and no elements included; it was a Python number and becomes a tensor (`number-to-tensor`).
-The numbering of `return_inverse` is the same, and its counts stand in front of zeros, one for each element: that is
-safe where what is made of them, number by number, is in the end only indexed with the numbering; a factor that may
-require a gradient declines it, since the zeros may be divided by. A mask as an index
+The numbering of `return_inverse` is the same, but for several NaN (`nan-order`). Its counts stand in front of zeros,
+one for each element: that is safe where what is made of them, number by number, is in the end only indexed with the
+numbering; a factor that may require a gradient declines it, since the zeros may be divided by. A mask as an index
 means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
@@ -127,6 +127,7 @@ class KnownSize(Rule):
         "float32-rounding",
         "enough-dimensions",
         "rows-match",
+        "nan-order",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

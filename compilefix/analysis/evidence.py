@@ -38,7 +38,7 @@ class Evidence:
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
-                    self._note(attribute.value, given, proof=True)
+                    self._note(attribute.value, given, proof=attribute in self._always)
                 elif attribute.attr in ("shape", "size", "device", "dtype"):
                     self._note(attribute.value, given, proof=False)
         for node in function.of(ast.Call):
@@ -69,7 +69,9 @@ class Evidence:
         ends = [n.lineno for n in self._function.of(ast.Return)] + [n.lineno for n in self._function.of(ast.Yield)]
         end = min(ends, default=None)
         found = (n for statement in self._function.node.body for n in _unconditional(statement))
-        return frozenset(n for n in found if isinstance(n, ast.Call) and (end is None or n.lineno <= end))
+        return frozenset(
+            n for n in found if isinstance(n, ast.Call | ast.Attribute) and (end is None or n.lineno <= end)
+        )
 
     @cached_property
     def _aliases(self) -> dict[str, ast.Name]:
@@ -300,8 +302,14 @@ def _unconditional(statement: ast.stmt) -> Iterator[ast.AST]:
             yield from walk(item)
         for inner in statement.body:
             yield from _unconditional(inner)
-    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
-        pending: list[ast.AST] = [statement]
+    else:
+        pending: list[ast.AST] = []
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise):
+            pending = [statement]
+        elif isinstance(statement, ast.If | ast.While | ast.Assert):
+            pending = [statement.test]
+        elif isinstance(statement, ast.For):
+            pending = [statement.iter]
         while pending:
             node = pending.pop()
             yield node
