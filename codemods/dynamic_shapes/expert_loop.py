@@ -101,16 +101,11 @@ class ExpertLoop(Rule):
         layer = snippet(routing.layers[0]) if routing.layers else "each expert"
         obstacles = [
             Obstacle(f"`{layer}` would be given all tokens, and not only those of the expert", ROWS),
-            *(
-                []
-                if routing.by_mask
-                else [Obstacle("a token may be sent to the same expert twice", "distinct-choices")]
-            ),
             Obstacle("an expert without tokens would get a gradient of zeros instead of None", "gradient-zeros"),
             Obstacle("a token may overflow in an expert that it was not sent to", "finite-derivative"),
         ]
         if not routing.by_mask:
-            obstacles.append(Obstacle("a token may be sent to the same expert twice", "distinct-choices"))
+            obstacles.insert(1, Obstacle("a token may be sent to the same expert twice", "distinct-choices"))
         if rewrite.weights is not None:
             reason = f"`{snippet(rewrite.weights)}` is not proved to have one column for each choice"
             obstacles.append(Obstacle(reason, "same-shape-dtype"))
@@ -129,7 +124,7 @@ class ExpertLoop(Rule):
         fix = Fix(
             tuple(rewrite.edits),
             imports(scope),
-            tuple(str(o.assumption) for o in obstacles),
+            tuple(dict.fromkeys(str(o.assumption) for o in obstacles)),
             tuple(o.reason for o in obstacles),
         )
         return self.fixed(scope, routing.statement, message, fix, gb=("GB0036",))
