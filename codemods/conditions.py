@@ -275,7 +275,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _opposite(test.operand, scope, template, operand=operand)
     if isinstance(test, ast.Call) and _is_whole(test, scope):
-        return _whole(test, scope, template)
+        return _whole(test, scope, template, operand=operand)
     if isinstance(test, ast.Call) and is_builtin_truth(test, scope):
         return _builtin_truth(test, scope, template, operand=operand)
     value = scope.value(test)
@@ -368,7 +368,7 @@ def _named(test: ast.expr, given: ast.expr, scope: Scope, template: Template) ->
     return template.use(test) + (".reshape(())" if scope.value(source).rank != 0 else "")
 
 
-def _whole(test: ast.Call, scope: Scope, template: Template) -> str:
+def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str:
     """`torch.equal(a, b)` compares shapes first; `torch.allclose` is `isclose(...).all()` by definition."""
     first, second = (node for node in _pair(test) if node is not None)
     function = test.func
@@ -377,11 +377,17 @@ def _whole(test: ast.Call, scope: Scope, template: Template) -> str:
     if not all(side.is_tensor and side.certain for side in sides):
         template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "branches-total")])
     if function.attr == "equal":
-        same = sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id
-        if not same or sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id:
-            reason = f"the tensors in `{snippet(test)}` are not proved to have the same shape and dtype"
-            template.refuse([Obstacle(f"{reason}: compare the shapes first, and then `(a == b).all()`")])
-        return f"({template.use(first, operand=True)} == {template.use(second, operand=True)}).all()"
+        itself = isinstance(first, ast.Name) and ast.dump(first) == ast.dump(second)
+        if not itself and (sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id):
+            reason = f"the tensors in `{snippet(test)}` are not proved to have the same dtype, and else may raise"
+            template.refuse([Obstacle(reason, "same-shape-dtype")])
+        one, two = template.use(first, operand=True), template.use(second, operand=True)
+        if itself or (sides[0].shape_id is not None and sides[0].shape_id == sides[1].shape_id):
+            return f"({one} == {two}).all()"
+        for node in (first, second):
+            template.refuse(scope.legality.computed_again(node, scope.facts))
+        code = f"({one} == {two}).all() if {one}.shape == {two}.shape else {one}.new_zeros(()).bool()"
+        return f"({code})" if operand else code
     arguments = [template.use(a) for a in test.args] + [f"{k.arg}={template.use(k.value)}" for k in test.keywords]
     return f"{template.use(function.value)}.isclose({', '.join(arguments)}).all()"
 

@@ -27,8 +27,8 @@ close = torch.isclose(x, y, atol=1e-4).all()
 ## Fix safety
 `torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
 that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`). In
-conditions the rules for branches (CF101 and others) rewrite both comparisons. Elsewhere `torch.equal` has no fix: it is
-also False for tensors of other shapes, for which `==` broadcasts or raises.
+conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for tensors of
+other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -45,7 +45,7 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _ADVICE = {
-    "equal": "compare with `(a == b).all()`, which stays a tensor, where the shapes are known to be equal",
+    "equal": "compare with `(a == b).all()`, which stays a tensor, where the shapes are equal",
     "allclose": "compare with `torch.isclose(a, b).all()`, which stays a tensor",
     "is_nonzero": "compare with `t != 0`, which stays a tensor",
 }

@@ -83,7 +83,20 @@ class Wrapping:
             long = len(_code(func)) > self._room(depth, level)
             if long or not call.args:
                 return call.with_changes(func=func.with_changes(value=self._called(made, depth, level)))
+        if isinstance(func, cst.Attribute) and isinstance(made, cst.ConcatenatedString) and level:
+            return self._formatted(call, func, made, depth, level)
         return self._call(call, depth, level) if call.args else call
+
+    def _formatted(
+        self, call: cst.Call, func: cst.Attribute, text: cst.ConcatenatedString, depth: int, level: int
+    ) -> cst.Call:
+        """A call on a text in several parts, with a part on each line."""
+        last: cst.BaseExpression = text
+        while isinstance(last, cst.ConcatenatedString):
+            last = last.right
+        if len(_code(call.with_changes(func=func.with_changes(value=last)))) >= self._room(depth, level):
+            call = self._call(call, depth, level) if call.args else call
+        return call.with_changes(func=func.with_changes(value=self._strings(text, level)))
 
     def _call(self, call: cst.Call, depth: int, level: int) -> cst.Call:
         """The call with its arguments on a line of their own, one on each where they do not fit on one."""
@@ -114,24 +127,29 @@ class Wrapping:
             return self._operands(node, type(node.operator), depth, level)
         if isinstance(node, cst.Call):
             return self._called(node, depth, level)
+        if isinstance(node, cst.UnaryOperation):
+            part = node.expression
+            whole = self._choice(part, level) if isinstance(part, cst.IfExp) else self._expression(part, depth, level)
+            return node.with_changes(expression=whole)
         if not isinstance(node, cst.Lambda):
             return node
         body = node.body
         if isinstance(body, cst.IfExp) and not body.lpar:
-            inner = self._line(level + 1)
             value = body.body
             if isinstance(value, cst.Call) and value.args and len(_code(value)) > self._room(depth, level + 1):
                 value = self._call(value, depth, level + 1)
-            body = body.with_changes(
-                lpar=[cst.LeftParen(whitespace_after=inner)],
-                rpar=[cst.RightParen(whitespace_before=self._line(level))],
-                body=value,
-                whitespace_before_if=inner,
-                whitespace_before_else=inner,
-            )
+            body = self._choice(body.with_changes(body=value, lpar=[cst.LeftParen()], rpar=[cst.RightParen()]), level)
         elif isinstance(body, cst.Call) and body.args:
             body = self._call(body, depth, level)
         return node.with_changes(body=body)
+
+    def _choice(self, node: cst.IfExp, level: int) -> cst.IfExp:
+        """A conditional expression with its three parts on a line each, further in where it has parentheses."""
+        inner = self._line(level + 1 if node.lpar else level)
+        if node.lpar:
+            opened, closed = cst.LeftParen(whitespace_after=inner), cst.RightParen(whitespace_before=self._line(level))
+            node = node.with_changes(lpar=[opened, *node.lpar[1:]], rpar=[*node.rpar[1:], closed])
+        return node.with_changes(whitespace_before_if=inner, whitespace_before_else=inner)
 
     def _strings(self, node: cst.ConcatenatedString, level: int) -> cst.ConcatenatedString:
         right = node.right

@@ -56,6 +56,20 @@ DIVIDED = """share = (
     / selected.expand_as(prediction).sum()
 )
 """
+FORMATTED = """emit(
+    lambda first, second: ValueError(
+        "the first element of the row is not that of the column: "
+        "{} and {}".format(first, second),
+    ),
+    first,
+    second,
+    raise_if=~(
+        (first[..., 0] == second[..., 0]).all()
+        if first.shape == second.shape
+        else first.new_zeros(()).bool()
+    ),
+)
+"""
 
 
 def wrapped(code: str, line_length: int = 80) -> str:
@@ -76,12 +90,13 @@ def test_long_statements_are_broken_as_formatters_do(code: str) -> None:
     assert wrapped(code) == code, "what stands on several lines already stays"
 
 
-def test_strings_that_stand_side_by_side_get_a_line_each() -> None:
-    flat = " ".join(line.strip() for line in RAISED.splitlines()).replace("( ", "(").replace(",)", ")") + "\n"
-    assert wrapped(flat.replace(", )", ")")) == RAISED
+@pytest.mark.parametrize("code", [RAISED, FORMATTED])
+def test_strings_that_stand_side_by_side_get_a_line_each(code: str) -> None:
+    flat = " ".join(line.strip() for line in code.splitlines()).replace("( ", "(").replace(" )", ")") + "\n"
+    assert wrapped(flat.replace(",)", ")")) == code
 
 
-@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED, CHAINED, DIVIDED])
+@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED, CHAINED, DIVIDED, FORMATTED])
 @pytest.mark.parametrize("line_length", [1, 20, 50, 79, 100, 400])
 def test_the_meaning_stays(code: str, line_length: int) -> None:
     flat = on_one_line(code)
