@@ -37,7 +37,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "nobody adds to it in place."
     ),
     "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
-    "math-errors": "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf.",
+    "math-errors": (
+        "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf, and where NumPy "
+        "gives one of these Python may raise."
+    ),
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
     ),

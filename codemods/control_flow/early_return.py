@@ -128,7 +128,8 @@ def _edits(
     if not (found.between or found.steps or noted) and all(_are_one(sides) for sides in elements):
         # Nothing is selected, and nothing evaluates the condition any more.
         template.refuse(_never_fails(found.tests, scope))
-    named = found.between or found.steps or comments or len(elements) > 1 or noted or finite
+    # Behind guards the last `return` is that of other ways, too, and stays where it is.
+    named = found.guards or found.between or found.steps or comments or len(elements) > 1 or noted or finite
     head = list(first)
     names = list(tests)
     guards: dict[ast.If, str] = {}

@@ -187,6 +187,7 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         names = [a.arg for a in first.args.args]
         names[len(values) :] = [f"{n}={source_of(d, scope)}" for n, d in _with_defaults(first)]
         body = source_of(first.body, scope)
+        body = f"({body})" if isinstance(first.body, ast.IfExp | ast.Lambda) else body
     else:
         plan = Plan(scope, conditional=True)
         body = _called(call, plan)
