@@ -438,6 +438,7 @@ class Legality:
         """
         names = set(names)
         env = facts.env_before.get(statement, {})
+        given = frozenset(f"param:{parameter.arg}" for parameter in facts.function.parameters)
         for value in kept:
             if not value.storage:
                 continue
@@ -452,7 +453,10 @@ class Legality:
             )
             if not outside and not others:
                 continue
-            writer = self.writer(value.storage, names, facts)
+            # Two arguments of a call may be one tensor.
+            writer = self.writer(
+                value.storage if given.isdisjoint(value.storage) else value.storage | given, names, facts
+            )
             if writer is not None:
                 yield Obstacle(
                     f"`{snippet(writer)}` {says(writer, facts)} into memory that the selected tensor may share",
