@@ -27,8 +27,8 @@ close = torch.isclose(x, y, atol=1e-4).all()
 ## Fix safety
 `torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
 that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`). In
-conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for tensors of
-other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
+conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for tensors
+of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
