@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compilefix.source.unbound import unbound_names
@@ -35,6 +35,8 @@ def test_what_python_does_not_compile() -> None:
         unbound_names("return 1\n")
 
 
+# On a busy machine each draw may be slow.
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sets(st.sampled_from("abcdefgh")), st.sets(st.sampled_from("abcdefgh")))
 def test_what_is_read_without_a_value_raises_when_it_runs(given_: set[str], read: set[str]) -> None:
     lines = [f"{name} = 1" for name in sorted(given_)]
