@@ -44,8 +44,6 @@ def rewritten(node: ast.Call, function: Function, scope: Scope, template: Templa
     cast = _item_of(cast, scope) or cast
     if function.result == "float" or (function.result == "same" and not is_integral(node, function, scope)):
         return cast, f"int({code})"
-    if function.sequence and _may_be_empty(node.args[0], scope) and function.python.startswith(("max", "min")):
-        template.refuse([Obstacle("the sequence may be empty: the error has another text", "math-errors")])
     return cast, code
 
 
@@ -88,13 +86,17 @@ def _float_kept(node: ast.Call, function: Function, scope: Scope) -> Iterator[Ob
 
 
 def _may_be_empty(node: ast.expr, scope: Scope) -> bool:
-    return not scope.value(node).elements
+    value = scope.value(node)
+    shaped = isinstance(node, ast.Attribute) and node.attr == "shape" and scope.value(node.value).dimensioned
+    return not value.elements and not shaped
 
 
 def _code(node: ast.Call, scope: Scope, template: Template) -> str:
     """The call in Python; NumPy calls among its arguments with it."""
     function = function_of(node, scope)
     assert function is not None
+    if function.sequence and _may_be_empty(node.args[0], scope) and function.python.startswith(("max", "min")):
+        template.refuse([Obstacle("the sequence may be empty: the error has another text", "math-errors")])
     parts = []
     for argument in node.args:
         _domain(argument, function, scope, template)

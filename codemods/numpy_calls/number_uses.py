@@ -56,6 +56,8 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         parent, ast.BoolOp | ast.UnaryOp
     ):
         use.truth = True
+        if isinstance(parent, ast.BoolOp) and not _in_test(parent, scope):
+            follow(parent, scope, use, integral)  # its value may be the number
     elif isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and parent.slice is node):
         use.integer = True
     elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):

@@ -34,7 +34,7 @@ the argument must be proved to be in the domain, else the fix needs `math-errors
 arithmetic of the function, or an argument is not proved to be a Python number, it needs `static-shape-values`; so
 does a product or sum of integers that are no sizes, which NumPy cuts off at 64 bits, and what may be minus zero
 (`np.ceil(-n / 2)`). `np.ceil` of NaN or infinity is what it was, and `math.ceil` raises (`math-errors`), unless `int`
-raises there anyway. `np.array` of a shape is declined.
+raises there anyway. `max` of no sizes raises with another text (`math-errors`). `np.array` of a shape is declined.
 
 Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """

@@ -80,6 +80,9 @@ class ParameterInForward(Rule):
     def _judge_parameter(self, node: ast.Call, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` makes a parameter in compiled code, and the graph breaks"
         reason = _asks(scope) or _other_use(node, scope)
+        value = scope.value(node.args[0])
+        if reason is None and not (value.is_tensor and value.certain):
+            reason = f"`{snippet(node.args[0])}` is not proved to be a tensor: of None an empty parameter is made"
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=("GB0264",))
         template = Template()
@@ -230,7 +233,10 @@ def _left_by(name: ast.expr, scope: Scope) -> str | None:
 
 def _computes(node: ast.expr, scope: Scope) -> bool:
     parent = scope.parents.get(node)
-    if isinstance(parent, ast.BinOp | ast.UnaryOp):
+    if isinstance(parent, ast.BinOp):
+        # `"%s" % p` shows that it is a parameter.
+        return not isinstance(parent.op, ast.Mod) or parent.left is node or scope.value(parent.left).is_tensor
+    if isinstance(parent, ast.UnaryOp):
         return True
     if isinstance(parent, ast.Call) and node in parent.args:
         name = scope.callee(parent) or ""

@@ -19,9 +19,11 @@ kept = mask.clone()
 
 ## Fix safety
 Safe where the tensor cannot require a gradient (integers, booleans, detached tensors, results computed without
-parameters). Else under `no-gradient`: the deep copy of a leaf is a leaf of its own that requires a gradient; of any
-other tensor with a gradient, `deepcopy` raises an error, which is then gone. The clone of an expanded tensor has memory
-for each element: one that the function expands is declined.
+parameters), and was computed or made by the function. Else under `no-gradient`: the deep copy of a leaf is a leaf of
+its own that requires a gradient; of any other tensor with a gradient, `deepcopy` raises an error, which is then gone.
+And under `no-aliasing`: the clone of an expanded tensor has memory for each element, where a write into the deep copy
+changes several, and the clone of one that is not contiguous has other strides, which `view` may take then. What the
+function expands is declined.
 
 No fix for `copy.copy`, whose result shares the memory, for a module, and where it is not known that a tensor is copied.
 
@@ -33,6 +35,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis import torch_api
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
@@ -49,7 +53,7 @@ class TensorDeepcopy(Rule):
     summary = "copy.deepcopy of a tensor"
     gb = ("GB4198", "GB0208")
     hints = ("copy",)
-    assumptions = ("no-gradient",)
+    assumptions = ("no-gradient", "no-aliasing")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `copy.deepcopy` and `copy.copy` on tensors."""
@@ -89,8 +93,30 @@ def _holds_tensors(value: Value) -> bool:
 def _clone(node: ast.Call, scope: Scope) -> Fix:
     template = Template()
     tensor = template.use(node.args[0], operand=True)
-    value = scope.value(node.args[0])
-    if value.dtype in ("bool", "int") or not value.leaves:
-        return Fix((scope.edit(node, f"{tensor}.clone()", **template.parts),))
-    reason = f"`{snippet(node.args[0])}` may require a gradient, and its deep copy too"
-    return Fix((scope.edit(node, f"{tensor}.detach().clone()", **template.parts),), (), ("no-gradient",), (reason,))
+    value, shown = scope.value(node.args[0]), snippet(node.args[0])
+    code = f"{tensor}.clone()"
+    if value.dtype not in ("bool", "int") and value.leaves:
+        template.refuse([Obstacle(f"`{shown}` may require a gradient, and its deep copy too", "no-gradient")])
+        code = f"{tensor}.detach().clone()"
+    if not _has_own_elements(node.args[0], scope):
+        reason = f"elements of `{shown}` may share memory, or lie apart, as those of a deep copy then do"
+        template.refuse([Obstacle(reason, "no-aliasing")])
+    return Fix((scope.edit(node, code, **template.parts),), (), template.assumptions, template.reasons)
+
+
+def _has_own_elements(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is seen to be new: then its elements fill its memory, each with a place of its own."""
+    if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp):
+        return True
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        given = any(parameter.arg == node.id for parameter in scope.function.parameters)
+        alone = not given and isinstance(statement, ast.Assign) and statement.targets == stores
+        return alone and isinstance(statement, ast.Assign) and _has_own_elements(statement.value, scope)
+    name = (scope.callee(node) or "") if isinstance(node, ast.Call) else ""
+    method = name.startswith("Tensor.")
+    api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
+    if api is None or api.view or api.maybe_view or api.mutates or name.endswith("_strided"):
+        return False
+    return api.pointwise or name == "Tensor.clone" or api.rank in ("0", "arg")
