@@ -1,7 +1,7 @@
 """Applying edits to a LibCST tree.
 
 Everything outside the replaced nodes stays byte for byte; the original nodes that a template names keep their own
-formatting, and a comment inside a replaced statement that the template does not carry over moves above it.
+formatting, and a comment inside of what is replaced that the template does not carry over moves above it.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ class _Apply(cst.CSTTransformer):
         self.line_length = line_length
         self.depth = 0
         self.gone: list[cst.CSTNode] = []
+        self.lost: list[str] = []
         self.rewritten = False
 
     def on_visit(self, node: cst.CSTNode) -> bool:
@@ -180,7 +181,9 @@ class _Apply(cst.CSTTransformer):
         found = self.pending.pop(id(original), None)
         if found is None:
             left = cast(cst.CSTNode, super().on_leave(original, updated))
-            return self._wrapped(left) if self.rewritten and isinstance(left, cst.SimpleStatementLine) else left
+            if not isinstance(left, cst.SimpleStatementLine):
+                return left
+            return self._wrapped(self._with_lost_comments(left)) if self.rewritten else self._with_lost_comments(left)
         edit = found[0]
         if not edit.statement:
             return self._expression(edit, cast(cst.BaseExpression, original))
@@ -192,7 +195,14 @@ class _Apply(cst.CSTTransformer):
         new = cast(cst.BaseExpression, parsed.visit(_Fill(self._parts(edit))))
         if original.lpar and not new.lpar:
             new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
+        self.lost += (_comments(original, own_leading=True) - _comments(new, own_leading=True)).elements()
         return new
+
+    def _with_lost_comments(self, statement: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
+        """A line with the comments above it that stood in an expression there, or in the head that it stands below."""
+        lines = [cst.EmptyLine(indent=True, comment=cst.Comment(text)) for text in self.lost]
+        self.lost = []
+        return statement.with_changes(leading_lines=[*statement.leading_lines, *lines]) if lines else statement
 
     def _wrapped(self, statement: cst.SimpleStatementLine) -> cst.BaseStatement:
         """A line that an expression in it has made too long; what a comment behind it makes long stays."""

@@ -19,9 +19,9 @@ HEAD = "import torch\n\n\n"
 
 
 def fixed(text: str, line_length: int | None = None) -> str:
-    """The text with all safe fixes of the control flow and number rules."""
+    """The text with all safe fixes of some rules."""
     path = Path("module.py")
-    rules = [rule for code, rule in registry.load().items() if code in ("CF101", "CF102", "CF201")]
+    rules = [rule for code, rule in registry.load().items() if code in ("CF101", "CF102", "CF201", "CF709")]
     config = Config(root=Path(), line_length=line_length)
     outcome = run([SourceFile(path, "module", text)], config, rules=rules)
     return next((change.after for change in outcome.patchset), text)
@@ -128,6 +128,28 @@ def test_no_comment_is_lost() -> None:
         assert result.count(comment) == text.count(comment), comment
     positions = [result.index(comment + "\n") for comment in comments]
     assert positions == sorted(positions)
+
+
+def test_no_comment_inside_of_an_expression_is_lost() -> None:
+    text = (
+        HEAD
+        + """def f(x: torch.Tensor):
+    y = pow(  # the call
+        x,  # the base
+        2,  # the exponent
+    )  # behind
+    if pow(
+        x.shape[0] * x,  # in the head
+        2,
+    ) is not None:
+        y = y + 1
+    return y
+"""
+    )
+    result = fixed(text)
+    assert "pow(" not in result
+    for comment in ("# the call", "# the base", "# the exponent", "# behind", "# in the head"):
+        assert result.count(comment) == 1, comment
 
 
 def test_strings_blank_lines_and_decorators_around_stay() -> None:
