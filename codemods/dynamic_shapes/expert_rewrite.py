@@ -18,7 +18,7 @@ from compilefix.codemods.dynamic_shapes.expert_forms import (
     tests,
 )
 from compilefix.codemods.dynamic_shapes.expert_masks import adds_nothing
-from compilefix.codemods.dynamic_shapes.expert_routing import Routing, is_rows
+from compilefix.codemods.dynamic_shapes.expert_routing import Routing, are_numbers, is_rows
 from compilefix.codemods.dynamic_shapes.expert_turns import changed_by_more_turns
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
@@ -282,6 +282,8 @@ class Rewrite:
             self.routing.refuse(f"`{snippet(target)}` is assigned rows")
         found = {n.id for n in names if isinstance(n, ast.Name)}
         self.routing.rows.update(found)
+        alone = are_numbers(value, self.routing, self.scope)
+        self.routing.numbers = self.routing.numbers | found if alone else self.routing.numbers - found
         # What was a copy of some rows is now the tensor itself: nothing may write into it.
         linear = isinstance(value, ast.Call) and self.scope.callee(value) == "torch.nn.functional.linear"
         self.fresh = self.fresh | found if isinstance(value, ast.BinOp) or linear else self.fresh - found
@@ -293,6 +295,8 @@ class Rewrite:
             routing.refuse(f"`{snippet(rows)}` is not known to have a row for each token")
         if routing.mentions(tensor):
             routing.refuse(f"`{snippet(tensor)}` depends on the tokens")
+        if are_numbers(rows, routing, scope):
+            routing.refuse(f"`{snippet(rows)}` has one number for each token, and no row")
         if routing.whole and index == routing.whole:
             self.viewed = True
             code = f"{self._code(rows, template, operand=True)}.view_as({template.use(tensor, operand=True)})"

@@ -33,7 +33,8 @@ class Routing:
     statement: `position, token = torch.where(mask)`. mask: what `torch.where` is given. token_first: whether its first
     result is the token, so that the mask is laid out as (token, choice). choices: the name of such a mask that is an
     index too, for the choice of each token. by_mask: whether the name for the tokens is a mask over them, and `whole`
-    the name of the mask of which it is the elements in line.
+    the name of the mask of which it is the elements in line. rows: the names of what has one row for each token;
+    numbers: those of them that have one number for each.
     """
 
     statement: ast.Assign
@@ -45,6 +46,7 @@ class Routing:
     by_mask: bool = False
     whole: str = ""
     rows: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
     layers: list[ast.expr] = field(default_factory=list)
     selections: list[ast.Subscript] = field(default_factory=list)
     refusal: str | None = None
@@ -102,13 +104,14 @@ def is_rows(node: ast.expr, routing: Routing, scope: Scope) -> bool:
     if isinstance(node, ast.BinOp):
         right = not isinstance(node.op, ast.MatMult) or not routing.mentions(node.right)
         parts = [part for part in (node.left, node.right) if routing.mentions(part)]
-        return (right and all(is_rows(part, routing, scope) for part in parts)) or _refused(
-            routing, f"`{snippet(node)}` mixes the rows"
-        )
+        right = right and all(is_rows(part, routing, scope) for part in parts)
+        alike = len({are_numbers(part, routing, scope) for part in parts}) == 1
+        return (right and alike) or _refused(routing, f"`{snippet(node)}` mixes the rows")
     if isinstance(node, ast.UnaryOp):
         return is_rows(node.operand, routing, scope)
     if isinstance(node, ast.Subscript):
-        return (_keeps_rows(node.slice) and is_rows(node.value, routing, scope)) or _refused(
+        behind = _adds_dimension(node.slice) or not are_numbers(node.value, routing, scope)
+        return (_keeps_rows(node.slice) and behind and is_rows(node.value, routing, scope)) or _refused(
             routing, f"`{snippet(node)}` picks among the rows"
         )
     if isinstance(node, ast.Call):
@@ -133,13 +136,15 @@ def _is_call_rows(node: ast.Call, routing: Routing, scope: Scope) -> bool:
             return False
         api = torch_api.method(node.func.attr)
         plain = node.func.attr in _LAYOUTS or (api is not None and api.pointwise and not api.mutates and not api.random)
-        return plain or _last_dim(node, node.func.attr, node.args) or _refused(routing, reason)
+        along = _last_dim(node, node.func.attr, node.args) and not _along_rows(node, node.func.attr, routing, scope)
+        return plain or along or _refused(routing, reason)
     if not all(is_rows(t, routing, scope) for t in tensors):
         return False
     api = torch_api.function(name)
     if api is not None:
         rowwise = api.pointwise or (name in _ROW_FUNCTIONS and tensors == node.args[:1])
-        return rowwise or _last_dim(node, short, node.args[1:]) or _refused(routing, reason)
+        along = _last_dim(node, short, node.args[1:]) and not _along_rows(node, short, routing, scope)
+        return rowwise or along or _refused(routing, reason)
     listed = name == "torch.nn.Sequential"
     if listed and not row_layer(scope.value(node.func)):
         return _refused(routing, reason)
@@ -166,6 +171,65 @@ def _last_dim(node: ast.Call, short: str, args: Sequence[ast.expr]) -> bool:
     elif dim is None:
         dim = args[0] if args else None
     return short in _LAST_DIM and dim is not None and ast.unparse(dim) == "-1"
+
+
+def _along_rows(node: ast.Call, short: str, routing: Routing, scope: Scope) -> bool:
+    """Whether the last dimension, along which a call works, is that of the tokens."""
+    return short in _LAST_DIM and any(are_numbers(part, routing, scope) for part in _given(node, routing))
+
+
+def _given(node: ast.Call, routing: Routing) -> list[ast.expr]:
+    """The rows that a call is given, or is a method of."""
+    own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    return [part for part in (*own, *node.args, *(k.value for k in node.keywords)) if routing.mentions(part)]
+
+
+def are_numbers(node: ast.expr, routing: Routing, scope: Scope) -> bool:
+    """Whether rows are seen to have one number each, so that their last dimension is that of the tokens."""
+    if isinstance(node, ast.Name):
+        return node.id in routing.numbers
+    if isinstance(node, ast.UnaryOp):
+        return are_numbers(node.operand, routing, scope)
+    if isinstance(node, ast.Subscript) and routing.picks(node):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(parts) > 1:
+            return not any(isinstance(p, ast.Slice) or _is_constant(p, None) or _is_constant(p, ...) for p in parts)
+        return scope.value(node.value).rank == 1 or ast.unparse(parts[0]) == routing.choices
+    if isinstance(node, ast.Subscript):
+        index = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+        if _is_constant(index, None):
+            return False
+        return not isinstance(index, ast.Slice) or are_numbers(node.value, routing, scope)
+    if isinstance(node, ast.BinOp):
+        return any(are_numbers(part, routing, scope) for part in (node.left, node.right) if routing.mentions(part))
+    if not isinstance(node, ast.Call):
+        return False
+    short = (scope.callee(node) or ast.unparse(node.func)).rpartition(".")[2]
+    given = _given(node, routing)
+    if short in ("sum", "mean"):
+        arguments = node.args[1:] if given and given[0] in node.args else node.args
+        return _last_dim(node, short, arguments) and not any(k.arg == "keepdim" for k in node.keywords)
+    if short == "squeeze" and given and _has_one_column(given[0]):
+        return True
+    if short in ("unsqueeze", "view", "reshape", "linear", "embedding"):
+        return False
+    return bool(given) and all(are_numbers(part, routing, scope) for part in given)
+
+
+def _has_one_column(node: ast.expr) -> bool:
+    """Whether a last dimension of one element is seen to have been added: `w[..., None]`, `w.unsqueeze(-1)`."""
+    if isinstance(node, ast.Subscript):
+        return _adds_dimension(node.slice)
+    unsqueezed = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "unsqueeze"
+    return unsqueezed or (isinstance(node, ast.Call) and any(k.arg == "keepdim" for k in node.keywords))
+
+
+def _is_constant(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
+
+
+def _adds_dimension(index: ast.expr) -> bool:
+    return isinstance(index, ast.Tuple) and bool(index.elts) and _is_constant(index.elts[-1], None)
 
 
 def _keeps_rows(index: ast.expr) -> bool:
