@@ -27,7 +27,7 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
     if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
         return "the flag does not help `bincount` with `minlength`"
     for use in (node, *_loads(node, scope)):
-        reason = _use(use, scope)
+        reason = use_not_captured(use, scope)
         if reason is not None:
             return f"line {use.lineno}: {reason}"
     return None
@@ -43,7 +43,7 @@ def _loads(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
                 yield from (n for n in scope.names(name.id) if n.lineno >= node.lineno)
 
 
-def _use(node: ast.expr, scope: Scope) -> str | None:
+def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
     """Why a use of a tensor of unknown size cannot stay in the graph; None where it can."""
     asked: ast.AST = node
     sized = False

@@ -1,16 +1,20 @@
 """Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
 
-Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, arithmetic and results work. A number
-that bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks again.
+Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, arithmetic and results work, and so
+do the items of a list of integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A number that
+bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks again.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.captured_sizes import use_not_captured
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
@@ -39,12 +43,36 @@ _NEW_TENSORS = frozenset(
         "new_full",
     }
 )
+_SPLITS = frozenset({"split", "split_with_sizes"})
 _MAX_DEPTH = 3
 
 
+def is_list(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression reads all numbers of a tensor at once: `t.tolist()`."""
+    return isinstance(node, ast.Call) and scope.callee(node) == "Tensor.tolist" and not node.args
+
+
 def not_captured(node: ast.expr, scope: Scope) -> str | None:
-    """Why the number, or the tensor in the place of one, cannot stay in the graph; None where it can."""
-    return _not_captured(node, scope, 0, set())
+    """Why the number, the tensor in the place of one, or the list cannot stay in the graph; None where it can."""
+    if not is_list(node, scope):
+        return _not_captured(node, scope, 0, set())
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Attribute)
+    if scope.value(node.func.value).rank not in (None, 1):
+        return f"line {node.lineno}: `{snippet(node.func.value)}` has not one dimension, and an item is a list"
+    uses = _uses_of_list(node, scope)
+    if uses is None:
+        return _used(node, scope.parents.get(node))
+    return next((r for use in uses if (r := _item_not_captured(use, scope, 0, set())) is not None), None)
+
+
+def holds_integers(node: ast.expr, scope: Scope) -> bool:
+    """Whether a list is one of integers, by its tensor or by its use as sizes: one of floats breaks the graph."""
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Attribute)
+    dtype = scope.value(node.func.value).dtype
+    sizes = any(_splits(use, scope) for use in _uses_of_list(node, scope) or ())
+    return dtype == "int" or (dtype is None and sizes)
 
 
 def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
@@ -86,6 +114,108 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         return _call(node, call, scope, depth, seen) if isinstance(call, ast.Call) else _used(node, parent)
     return _used(node, parent)
+
+
+def _uses_of_list(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
+    """The list, or all places that read the one name that it is given; None where that is not certain."""
+    parent = scope.parents.get(node)
+    if not isinstance(parent, ast.Assign | ast.AnnAssign) or parent.value is not node:
+        return [node]
+    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        return None
+    name = targets[0].id
+    loads = [n for n in scope.function.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    end = (parent.end_lineno or 0, parent.end_col_offset or 0)
+    again = any(isinstance(around, ast.For | ast.While | ast.If) for around in scope.ancestors(parent))
+    # An argument may give way to its own list: `counts = counts.tolist()`.
+    given = any(parameter.arg == name for parameter in scope.function.parameters)
+    if len(scope.names(name, stores=True)) != 1 or len(scope.names(name)) != len(loads) or (given and again):
+        return None
+    return [load for load in loads if (load.lineno, load.col_offset) >= end]
+
+
+def _splits(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The call that splits a tensor into parts of these sizes."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is node:
+        return None
+    name = scope.callee(call) or ""
+    bare = name.rpartition(".")[2]
+    first = name.startswith("torch.") and bool(call.args) and call.args[0] is node
+    return call if name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _SPLITS and not first else None
+
+
+def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+    """As `not_captured`, of one use of a list of integers."""
+    parent = scope.parents.get(node)
+    if (split := _splits(node, scope)) is not None:
+        return next((r for part in _parts(split, scope) if (r := use_not_captured(part, scope)) is not None), None)
+    if isinstance(parent, ast.Subscript) and parent.value is node and is_position(parent, scope):
+        return _not_captured(parent, scope, depth, seen)
+    if isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords:
+        called = scope.callee(parent)
+        if called == "len":
+            return None
+        if called == "sum":
+            return _sum_not_captured(node, parent, scope, depth, seen)
+    item = given_in_turn(node, scope)
+    if isinstance(item, ast.Name):
+        loads = _reads_of_item(item, scope)
+        if loads is None:
+            return f"`{item.id}` is assigned in several places"
+        return next((r for load in loads if (r := _not_captured(load, scope, depth, seen)) is not None), None)
+    if isinstance(parent, ast.Return):
+        return None
+    return _used(node, parent)
+
+
+def _reads_of_item(item: ast.Name, scope: Scope) -> list[ast.Name] | None:
+    """The places that read what a loop or comprehension gives one name; None where it may be something else there."""
+    loop = next(a for a in scope.ancestors(item) if isinstance(a, ast.For | ast.comprehension))
+    if isinstance(loop, ast.comprehension):
+        around = set(ast.walk(scope.parents[loop]))
+        return [load for load in scope.names(item.id) if load in around]
+    return scope.names(item.id) if len(scope.names(item.id, stores=True)) == 1 else None
+
+
+def _parts(split: ast.Call, scope: Scope) -> Iterator[ast.expr]:
+    """The places that read one of the parts that a tensor is split into, as far as they have names."""
+    pending: list[ast.expr] = [split]
+    while pending:
+        whole = pending.pop()
+        parent = scope.parents.get(whole)
+        item = given_in_turn(whole, scope)
+        if isinstance(item, ast.Name):
+            yield from scope.names(item.id) if (reads := _reads_of_item(item, scope)) is None else reads
+        elif isinstance(parent, ast.Subscript) and parent.value is whole:
+            yield parent
+        elif isinstance(parent, ast.Assign) and parent.value is whole:
+            last = parent.end_lineno or parent.lineno
+            for target in parent.targets:
+                names = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
+                later = [load for n in names for load in scope.names(n.id) if load.lineno > last]
+                if isinstance(target, ast.Name):
+                    pending += later
+                else:
+                    yield from later
+
+
+def _sum_not_captured(
+    node: ast.expr, total: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]
+) -> str | None:
+    """As `not_captured`, of the sum of the list. It may end the slice that is split into parts of these sizes."""
+    bound = scope.parents.get(total)
+    part = scope.parents.get(bound) if isinstance(bound, ast.Slice) else None
+    ends = isinstance(bound, ast.Slice) and bound.upper is total and bound.lower is None and bound.step is None
+    if ends and isinstance(part, ast.Subscript) and part.slice is bound:
+        call = scope.parents.get(part)
+        given = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
+        same = [g for g in given if ast.dump(g) == ast.dump(node) and _splits(g, scope) is call]
+        if same and isinstance(node, ast.Name):
+            return None
+    return _not_captured(total, scope, depth, seen)
 
 
 def _is_text(node: ast.expr, scope: Scope) -> bool:

@@ -53,7 +53,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
+from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import list_fix
@@ -165,6 +165,10 @@ class ImplicitRead(Rule):
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
             outcome = list_fix(node, node.func.value, scope)
             if isinstance(outcome, str):
+                if holds_integers(node, scope) and not_captured(node, scope) is None:
+                    if switched_on(SCALARS, scope):
+                        return
+                    outcome = f"{outcome}; {CAPTURE}"
                 yield self.declined(scope, node, message, outcome, gb=gb)
             else:
                 yield self.fixed(scope, node, message, outcome, gb=gb)

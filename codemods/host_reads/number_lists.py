@@ -50,11 +50,11 @@ def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
             _named(target.id, scope, flow)
         else:
             _unpacked(target, scope, flow, stored=parent)
-    elif isinstance(parent, ast.Subscript) and parent.value is node and _is_position(parent, scope):
+    elif isinstance(parent, ast.Subscript) and parent.value is node and is_position(parent, scope):
         follow(parent, scope, flow)
     elif isinstance(parent, ast.Call) and scope.callee(parent) == "len" and parent.args == [node]:
         pass  # of a tuple as of a list
-    elif (item := _given_in_turn(node, scope)) is not None:
+    elif (item := given_in_turn(node, scope)) is not None:
         _unpacked(item, scope, flow)
     else:
         flow.refuse(_ADVICE)
@@ -89,14 +89,14 @@ def _names(target: ast.expr) -> Iterator[ast.expr]:
     yield from target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
-def _is_position(item: ast.Subscript, scope: Scope) -> bool:
+def is_position(item: ast.Subscript, scope: Scope) -> bool:
     """Whether one item is read, at a place that Python knows."""
     value = scope.value(item.slice)
     single = not isinstance(item.slice, ast.Slice | ast.Tuple)
     return single and isinstance(item.ctx, ast.Load) and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
 
 
-def _given_in_turn(node: ast.expr, scope: Scope) -> ast.expr | None:
+def given_in_turn(node: ast.expr, scope: Scope) -> ast.expr | None:
     """What a loop or comprehension over a list names its items, by `enumerate` and `zip` too."""
     around, position = scope.parents.get(node), None
     if isinstance(around, ast.Call) and scope.callee(around) in ("enumerate", "zip") and node in around.args:
