@@ -39,6 +39,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.tensor_range import is_plain_device
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -197,7 +198,7 @@ def _made(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
     """`torch.tensor(data)` where the data are Python integers."""
     for keyword in node.keywords:
         integers = keyword.arg == "dtype" and scope.value(keyword.value).ref in _INTEGER_DTYPES
-        if not integers and keyword.arg != "device":
+        if not integers and not (keyword.arg == "device" and is_plain_device(keyword.value, scope)):
             return None
     if len(node.args) != 1:
         return None

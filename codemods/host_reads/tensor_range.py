@@ -88,9 +88,20 @@ def listed(node: ast.Call, scope: Scope) -> ast.Call | None:
     return made if known else None
 
 
+def is_plain_device(node: ast.expr, scope: Scope) -> bool:
+    """Whether a device that is not asked for any more is only read from something, and nothing happens by that."""
+    does = scope.legality.effects.of(node, scope.facts)
+    owner = scope.value(node.value) if isinstance(node, ast.Attribute) else None
+    numbers = owner is not None and owner.is_(Kind.STATIC, Kind.SIZE, Kind.NONE)
+    return not (numbers or does.random or does.mutates or does.host or does.unknown)
+
+
 def _obstacle(node: ast.Call, made: ast.Call, scope: Scope) -> str | None:
     if any(scope.local_name(name) or scope.names(name, stores=True) for name in ("list", "range")):
         return "`list` or `range` is another name here"
+    device = next((k.value for k in made.keywords if k.arg == "device"), None)
+    if device is not None and not is_plain_device(device, scope):
+        return f"`{snippet(device)}` would not be asked for any more"
     *starts, end = made.args
     start = scope.value(starts[0]).const if starts else None
     first = 0 if not starts else start.value if start is not None else None

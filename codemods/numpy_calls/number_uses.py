@@ -66,6 +66,8 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         return
     elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
         use.integer = True
+        if isinstance(node, ast.Name):
+            use.refuse(f"`{snippet(parent)}` needs a NumPy number")  # only the call itself is rewritten
         cast = cast_of(node, scope) if parent.attr == "astype" else None
         if cast is not None:
             follow(cast, scope, use, True)  # still a NumPy number
