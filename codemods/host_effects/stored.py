@@ -1,4 +1,4 @@
-"""Numbers read from tensors that are stored on a module: `self.metrics["loss"] = loss.item()`."""
+"""Numbers read from tensors that are stored on a module: `self.metrics["loss"] = loss.item()`, `self.total += n`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from compilefix.analysis.regions import live_nodes, reached_from
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late
+from compilefix.codemods.host_effects.number_attributes import holds_number
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
@@ -16,14 +17,18 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
 
 _COLLECTS = frozenset({"append", "update"})
-Store = ast.Assign | ast.Expr
+_SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
+Store = ast.Assign | ast.AugAssign | ast.Expr
 
 
 def stores(scope: Scope) -> Iterator[Store]:
     """Statements that do nothing but store a number read from a tensor on `self` or in a container of `self`."""
-    for node in scope.among(ast.Assign, ast.Expr):
+    for node in scope.among(ast.Assign, ast.AugAssign, ast.Expr):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             if _attribute(node.targets[0], scope) is not None and _reads(node.value, scope):
+                yield node
+        elif isinstance(node, ast.AugAssign):
+            if _is_running(node, scope) and _reads(node.value, scope):
                 yield node
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
@@ -48,15 +53,22 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
     check_function(scope)
     if is_tried(statement, scope):
         raise Refused("a handler in the function may catch the error of the read")
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.value
+    target = statement.value if isinstance(statement, ast.Expr) else _target(statement)
     assert isinstance(target, ast.Attribute | ast.Subscript | ast.Call)
     name = _attribute(target.func.value if _is_method(target) else target, scope)  # type: ignore[union-attr]
     assert name is not None
     reader = _reader(name, scope)
     if reader is not None:
         raise Refused(f"`{reader}` reads `self.{name}`, which would not be stored yet")
+    later = _stored_again(name, statement, scope)
+    if later is not None:
+        raise Refused(f"`{later}` stores `self.{name}` too, and may do so after this")
     plan = Plan(scope)
     owner = scope.function.node.args.args[0].arg
+    if isinstance(statement, ast.AugAssign):
+        cls = scope.function.cls
+        if cls is None or not holds_number(name, cls, scope):
+            raise Refused(f"`{owner}.{name}` is not proved to hold a number, and of a tensor others may see the change")
     plan.captured[owner] = owner
     if isinstance(target, ast.Call):
         assert isinstance(target.func, ast.Attribute)
@@ -65,12 +77,26 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         key = late(target.slice, plan, raw=False)
         body = f"{owner}.{name}.__setitem__({key}, {late(_value(statement), plan, raw=False)})"
     else:
-        body = f"setattr({owner}, {name!r}, {late(_value(statement), plan, raw=False)})".replace("'", '"')
+        value = late(_value(statement), plan, raw=False)
+        if isinstance(statement, ast.AugAssign):
+            plain = isinstance(statement.value, ast.Call | ast.Name | ast.Attribute)
+            value = f"{owner}.{name} {_SYMBOLS[type(statement.op)]} {value if plain else f'({value})'}"
+        body = f"setattr({owner}, {name!r}, {value})".replace("'", '"')
     if plan.gradient_texts:
         raise Refused(plan.gradient_texts[0])
     code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
     reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
     return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)
+
+
+def _target(statement: ast.Assign | ast.AugAssign) -> ast.expr:
+    return statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+
+
+def _is_running(node: ast.AugAssign, scope: Scope) -> bool:
+    """Whether a statement adds to an attribute of `self`."""
+    adds = type(node.op) in _SYMBOLS and isinstance(node.target, ast.Attribute)
+    return adds and _attribute(node.target, scope) is not None
 
 
 def _is_method(target: ast.AST) -> bool:
@@ -104,19 +130,48 @@ def _reads(node: ast.expr, scope: Scope) -> bool:
 
 def _reader(name: str, scope: Scope) -> str | None:
     """A function that may run in the same compiled call and reads the attribute, of this or of another module."""
-    inference = scope.legality.inference
-    project = inference.project
-    for module_name in project.modules.mentioning(name):
-        for function in project.modules[module_name].all_functions:
-            if not _reads_attribute(function, name, scope):
-                continue
-            entries = {scope.function}
-            for cls in (scope.function.cls, function.cls):
-                methods = [project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
-                entries |= {method for method in methods if method is not None}
-            if function in reached_from(entries, inference) | entries:
-                return function.qualname
+    reads = (f for f in _mentioning(name, scope) if _reads_attribute(f, name, scope))
+    return next((f.qualname for f in reads if _runs_with(f, scope)), None)
+
+
+def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
+    """A function that may store the attribute in the same compiled call, behind the statement, and not late."""
+    late_ones = set(stores(scope))
+    loops = [a for a in scope.ancestors(statement) if isinstance(a, ast.For | ast.While)]
+    for function in _mentioning(name, scope):
+        others = [n for n in function.of(ast.Attribute) if n.attr == name and not isinstance(n.ctx, ast.Load)]
+        if function is scope.function:
+            own = [n for n in others if n in scope.parents and scope.statement(n) not in late_ones]
+            turns = {n for loop in loops for n in ast.walk(loop)}
+            others = [n for n in own if n.lineno > statement.lineno or n in turns]
+        if others and (function is scope.function or _runs_with(function, scope)):
+            return function.qualname
     return None
+
+
+def _mentioning(name: str, scope: Scope) -> Iterator[Function]:
+    modules = scope.legality.inference.project.modules
+    for module in modules.mentioning(name):
+        yield from modules[module].all_functions
+
+
+def _runs_with(function: Function, scope: Scope) -> bool:
+    """Whether a function may run in the same compiled call."""
+    inference = scope.legality.inference
+    entries = {scope.function, *_callers(scope)}
+    for cls in (scope.function.cls, function.cls):
+        methods = [inference.project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
+        entries |= {method for method in methods if method is not None}
+    return function in reached_from(entries, inference) | entries
+
+
+def _callers(scope: Scope) -> Iterator[Function]:
+    """The functions by which the compiled code gets here."""
+    modules = scope.legality.inference.project.modules
+    for name in scope.compiled.reached_by:
+        bare = name.rpartition(".")[2]
+        for module in modules.mentioning(bare) if bare.isidentifier() else ():
+            yield from (f for f in modules[module].all_functions if f.qualname == name)
 
 
 def _reads_attribute(function: Function, name: str, scope: Scope) -> bool:

@@ -2,8 +2,9 @@
 
 ## What it does
 Finds writes to opened files (`self.file.write`), to collectors of metrics (`writer.add_scalar`, `wandb.log`,
-`mlflow.log_metric`) and numbers read from tensors that are stored on the module (`self.metrics["loss"] = loss.item()`),
-and carries them out at the compile boundary, with the values as they were where the call stood.
+`mlflow.log_metric`) and numbers read from tensors that are stored on the module (`self.metrics["loss"] = loss.item()`)
+or added to one there (`self.total += loss.item()`), and carries them out at the compile boundary, with the values as
+they were where the call stood.
 
 ## Why is this bad
 Dynamo cannot trace into a file or a writer and ends the graph there (GB0156, GB0007, GB0059); reading the number ends
@@ -28,7 +29,8 @@ Under `log-late`: the same is written in the same order, after the compiled call
 rests on `state-late`: nobody reads it before the call has returned. With `logging = "guard"` or `"remove"` in the
 configuration, writes to files and collectors of metrics are treated like log lines; numbers on the module are not.
 
-Declined in the cases that CF301 declines, and where the function, or what it calls, reads the attribute.
+Declined in the cases that CF301 declines, where code of the same call reads the attribute, and where it may store
+another value there later. What is added to must hold a Python number by all that the project stores in it.
 
 Graph breaks: GB0156, GB0007, GB0059, GB0124. torch: all supported versions.
 """
