@@ -19,8 +19,9 @@ _DTYPE_FROM_VALUE = frozenset(
 
 @dataclass
 class Use:
-    """What becomes of a NumPy number. `place` is the first use under a name that needs its value."""
+    """What becomes of a NumPy number, or `boolean`. `place` is the first use under a name that needs its value."""
 
+    boolean: bool = False
     place: ast.expr | None = None
     integer: bool = False
     truth: bool = False
@@ -39,11 +40,13 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         other = parent.right if parent.left is node else parent.left
         if scope.value(other).is_tensor and scope.value(other).certain:
             return
+        _not_boolean(parent, use)
         if origin_of(other, scope) in (None, "assumed"):
             use.refuse(f"`{snippet(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
         division(parent, scope, use)
         follow(parent, scope, use, integral)
     elif isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
+        _not_boolean(parent, use)
         follow(parent, scope, use, integral)
     elif isinstance(parent, ast.Compare) and all(
         origin_of(o, scope) for o in (parent.left, *parent.comparators) if o is not node
@@ -80,6 +83,12 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         _argument(call, scope, use, integral)
     else:
         use.refuse(f"the number leaves the arithmetic of this function in `{snippet(parent)}`", "static-shape-values")
+
+
+def _not_boolean(node: ast.expr, use: Use) -> None:
+    """Two of NumPy's bools add up to one, and have no difference; Python's are integers."""
+    if use.boolean:
+        use.refuse(f"`{snippet(node)}` computes with a NumPy bool", "static-shape-values")
 
 
 def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> None:

@@ -109,7 +109,7 @@ class NumpyStatic(Rule):
         origins = origins_of(node, function, scope)
         if not origins or not outermost(node, scope):
             return
-        use = Use()
+        use = Use(boolean=function.result == "truth")
         whole = is_integral(node, function, scope)
         follow(node, scope, use, whole)
         breaks = use.truth or (use.integer and whole)

@@ -103,6 +103,10 @@ class ShapeBranch(Rule):
         if negated or both or len(tested) != len(list(_tests(node.test))):
             template.refuse([Obstacle("the test does not ask whether the padded amounts are zero")])
             return statement
+        for part in (n for n in ast.walk(node.test) if isinstance(n, ast.Name) and n.id in tested):
+            value = scope.value(part)
+            if not value.is_(Kind.SIZE, Kind.STATIC) or value.dtype != "int" or not value.certain:
+                template.refuse([Obstacle(f"`{part.id}` is not proved to be an integer, which a pad of zero needs")])
         for amount in amounts.elts:
             zero = isinstance(amount, ast.Constant) and amount.value == 0
             if not zero and not (isinstance(amount, ast.Name) and amount.id in tested):

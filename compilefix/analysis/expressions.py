@@ -44,6 +44,10 @@ from compilefix.source.tree import children, walk
 _PERHAPS_BOOL = replace(values.STATIC, dtype="bool", certain=False)
 
 
+_UNBOUND = replace(values.UNKNOWN, certain=False)
+"""A local name where nothing has given it a value."""
+
+
 class Expressions(Calls):
     """The values of expressions."""
 
@@ -87,7 +91,7 @@ class Expressions(Calls):
                 return self._with_captured(value, env)
             return value
         if node.id in self.locals:
-            return values.UNKNOWN
+            return _UNBOUND
         item = self.module, node.id
         known = self.inference.global_names.get(item)
         if known is None:

@@ -185,7 +185,8 @@ class Interpreter(Expressions):
                 for name, value in end.items():
                     if name not in entry:
                         if "." not in name:
-                            merged[name] = value.stripped()
+                            # The first turn may ask for it before it has a value; so may what follows no turn.
+                            merged[name] = replace(value.stripped(), certain=False)
                         elif name in self.stored:
                             merged[name] = values.UNKNOWN  # the first turn finds it as it was before
                     elif entry[name] is not value:
