@@ -3,7 +3,8 @@
 ## What it does
 Finds `x[mask] = f(x[mask])` and `x[mask] += value`, and computes `f` for all elements and selects with `torch.where`.
 `x[mask] = value` reads nothing and is compiled as it is. `x[mask] = torch.arange(mask.sum())` numbers the elements: a
-running count of the mask gives the same numbers.
+running count of the mask gives the same numbers. `table[index[mask]] = values[mask]` writes all values, those that are
+not selected to a row in front that is dropped.
 
 ## Why is this bad
 What is read has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -43,6 +44,10 @@ elements by `masked_scatter`. Rows that do not fit raised: fewer raise another R
 its context, and of more the first ones are taken (`rows-match`). One row for all places is added to all, which the
 shapes tell while tracing.
 
+An index of which a mask selects (`table[index[mask]] = values[mask]`) must be one of integers, with the shape of the
+mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
+as before (`index-in-range`).
+
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
 along the last dimension. Where the mask is made of comparisons of `x`, the other rows get a number that the mask would
@@ -69,6 +74,7 @@ from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_the
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
+from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
@@ -96,6 +102,7 @@ class MaskedWrite(Rule):
         "gradient-zeros",
         "mask-not-empty",
         "rows-match",
+        "index-in-range",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -113,6 +120,19 @@ class MaskedWrite(Rule):
                     yield self._number(numbers, scope)
                 elif target is not None:
                     yield self._judge(node, target, scope)
+                elif (places := masked_places(node, scope)) is not None:
+                    yield self._judge_places(places, scope)
+
+    def _judge_places(self, found: MaskedPlaces, scope: Scope) -> Finding:
+        count = f"as many as `{snippet(found.mask.node)}` has true values"
+        message = f"`{snippet(found.statement.targets[0])}` writes to places that are {count}: the graph breaks"
+        template = Template()
+        code = code_of_places(found, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, found.statement, message, template.broken)
+        edits = (*(scope.edit(d, "") for d in found.definitions), scope.edit(found.statement, code, **template.parts))
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.statement, message, fix)
 
     def _number(self, found: Numbered, scope: Scope) -> Finding:
         message = f"`{snippet(found.statement.value)}` has as many numbers as `{snippet(found.mask)}` has true values"

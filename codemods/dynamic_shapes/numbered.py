@@ -32,7 +32,7 @@ def numbered(node: ast.Assign | ast.AugAssign, scope: Scope) -> Numbered | None:
     if not isinstance(node, ast.Assign) or not isinstance(target, ast.Subscript) or not isinstance(call, ast.Call):
         return None
     mask = whole_mask(target, scope)
-    if mask is None or mask.leading or mask.last or not isinstance(mask.node, ast.Name):
+    if mask is None or mask.leading or mask.last or not _is_name(mask.node):
         return None
     if scope.callee(call) != "torch.arange" or len(call.args) != 1 or not _plain(call, scope):
         return None
@@ -57,10 +57,16 @@ def numbered_code(found: Numbered, template: Template, scope: Scope) -> str:
     if not isinstance(device, ast.Attribute) or device.attr != "device":
         reason = f"`{snippet(found.call)}` is not proved to be made where `{name}` is"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
-    code = template.use(found.mask)
+    code = template.use(found.mask, operand=True)
     count = f"{code}.cumsum(0)" if mask.rank == 1 else f"{code}.flatten().cumsum(0).view({code}.shape)"
     written = template.use(found.tensor)
     return f"{written}.copy_({where(scope)}({code}, {count} - 1, {written}))"
+
+
+def _is_name(node: ast.expr) -> bool:
+    """Whether a mask is a name, or all that a name does not select: it is written several times."""
+    inverted = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert)
+    return isinstance(node.operand if inverted else node, ast.Name)  # type: ignore[attr-defined]
 
 
 def _plain(call: ast.Call, scope: Scope) -> bool:

@@ -250,8 +250,9 @@ def _in_size(node: ast.expr, scope: Scope) -> str | None:
         whole = above
     parent = scope.parents.get(whole)
     places = [whole]
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0].id
+    given = parent.targets if isinstance(parent, ast.Assign) else [getattr(parent, "target", None)]
+    if isinstance(parent, ast.Assign | ast.AnnAssign) and len(given) == 1 and isinstance(given[0], ast.Name):
+        name = given[0].id
         places = list(scope.names(name)) if len(scope.names(name, stores=True)) == 1 else []
     for place in places:
         call = scope.parents.get(place)

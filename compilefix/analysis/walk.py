@@ -228,13 +228,32 @@ def _bindings(function: Function) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def rebound_after(function: Function, inner: ast.AST) -> frozenset[str]:
-    """Names that may have another value when a nested function or lambda is called than where it was made."""
+    """Names that may have another value when a nested function or lambda is called than where it was made.
+
+    One that has all its values before a nested function is made, and in no loop round that, keeps the last of them.
+    """
     stores: dict[str, list[int]] = {p.arg: [0] for p in function.parameters}
     for node in function.of(ast.Name):
         if isinstance(node.ctx, ast.Store):
             stores.setdefault(node.id, []).append(node.lineno)
     line = getattr(inner, "lineno", 0)
-    return frozenset(name for name, lines in stores.items() if len(lines) > 1 or lines[0] > line)
+    if isinstance(inner, ast.Lambda):  # the statement that it stands in may begin above it, and store after it
+        return frozenset(name for name, lines in stores.items() if len(lines) > 1 or lines[0] > line)
+    shared = {name for node in function.of(ast.Nonlocal) for name in node.names}
+    kinds: tuple[type[ast.For | ast.AsyncFor | ast.While], ...] = (ast.For, ast.AsyncFor, ast.While)
+    loops = [
+        range(n.lineno, (n.end_lineno or n.lineno) + 1)
+        for kind in kinds
+        for n in function.of(kind)
+        if n.lineno <= line <= (n.end_lineno or n.lineno)
+    ]
+
+    def changes(name: str, lines: list[int]) -> bool:
+        if len(lines) == 1:
+            return lines[0] > line
+        return name in shared or max(lines) >= line or any(at in loop for at in lines for loop in loops)
+
+    return frozenset(name for name, lines in stores.items() if changes(name, lines))
 
 
 def _changed_in(nested: ast.AST) -> Iterator[str]:

@@ -115,6 +115,18 @@ REGRESSIONS = {
     "a nested function returns what is round it": "def f(a: Tensor):\n    return s.expand(1)\nv = f(x)\nreturn v",
     "a name is given again after a lambda": "v = x.sum()\nf = lambda: v * 2\nv = x\nw = f()\nreturn w",
     "a name is given again after a function": "v = s\ndef f():\n    return v * 2\nv = x\nw = f()\nreturn w",
+    "all values of a name come before a function": (
+        "v = s\nif flag:\n    v = x\ndef f():\n    return v * 2\nw = f()\nreturn w"
+    ),
+    "an argument is given again before a function": "x = x.sum()\ndef f():\n    return x * 2\nw = f()\nreturn w",
+    "a function of an earlier turn": (
+        "kept = []\nv = s\nfor i in range(2):\n    v = x if i else s\n    v = v * 2\n"
+        "    def f():\n        return v + 1\n"
+        "    kept.append(f)\nw = kept[0]()\nreturn w"
+    ),
+    "another function changes the name": (
+        "v = s\nv = v * 2\ndef g():\n    nonlocal v\n    v = x\ndef f():\n    return v * 2\ng()\nw = f()\nreturn w"
+    ),
     "unique with inverse and counts": (
         "v = torch.unique(x, return_inverse=True, return_counts=True)\na, b, c = v\nw = torch.unique(x)\n"
         "d = x.unique_consecutive(return_counts=True)\nreturn v"
