@@ -3,7 +3,8 @@
 ## What it does
 Finds `float(self.ratio.min())`, `self.steps.item()`, `for step in self.steps.tolist()` and the like in compiled code
 where the tensor is an attribute that only `__init__` assigns and nothing writes into, and reads the number once, in
-`__init__`.
+`__init__`. Items of such a tensor that are sizes or bound a slice (`x[:, self.ends[i] : self.ends[i + 1]]`) come from a
+list that is made there.
 
 ## Why is this bad
 The graph ends where the tensor is read (GB0124, GB0109) and on a GPU each call waits for the device, for a number that
@@ -36,7 +37,8 @@ def forward(self, x):
 The fix needs the assumption `fixed-attribute`: nobody sets the attribute from outside the class or writes into it
 through another name, and an error of the read may come when the module is made. Offered only for attributes that no
 other code of the project assigns and that are in no state dict: plain tensors, and buffers with `persistent=False`.
-Parameters and other buffers may be loaded or trained after `__init__`. Many modules of one class with different numbers
+Parameters and other buffers may be loaded or trained after `__init__`. An index that the list does not have raises with
+another text (`index-in-range`). Many modules of one class with different numbers
 compile once for each number.
 
 Graph breaks: GB0109, GB0124. torch: all supported versions.
@@ -51,6 +53,7 @@ from collections.abc import Iterator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
@@ -69,7 +72,7 @@ class FixedAttribute(Rule):
     summary = "number read at every call from a tensor that only __init__ sets"
     gb = ("GB0109", "GB0124")
     hints = ("self.",)
-    assumptions = ("fixed-attribute",)
+    assumptions = ("fixed-attribute", "index-in-range")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of such a tensor that cannot stay a tensor."""
@@ -77,6 +80,28 @@ class FixedAttribute(Rule):
             made = made_in_init(node, scope)
             if made is not None:
                 yield self._judge(node, made, scope)
+        items: dict[ast.stmt, list[ast.Subscript]] = {}
+        for item in scope.of(ast.Subscript):
+            made = made_for_item(item, scope)
+            if made is not None:
+                items.setdefault(made, []).append(item)
+        for made, found in items.items():
+            yield self._judge_items(found, made, scope)
+
+    def _judge_items(self, items: list[ast.Subscript], made: ast.stmt, scope: Scope) -> Finding:
+        """One list for all items that a function reads of an attribute, or the one that another function reads."""
+        first, owner = items[0], items[0].value
+        assert isinstance(owner, ast.Attribute)
+        message = f"`{snippet(first)}` reads at every call a number that `__init__` has fixed, and breaks the graph"
+        kept = _kept_list(owner.attr, scope)
+        name = kept or _free(f"_{owner.attr.lstrip('_')}_values", scope)
+        edits = [] if kept else [scope.edit(made, f"{{made}}\nself.{name} = self.{owner.attr}.tolist()", made=made)]
+        edits += [scope.edit(item, f"self.{name}[{{index}}]", index=item.slice) for item in items]
+        reasons = (
+            f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`",
+            f"an index out of range in `{snippet(first)}` raises with another text",
+        )
+        return self.fixed(scope, first, message, Fix(tuple(edits), (), ("fixed-attribute", "index-in-range"), reasons))
 
     def _judge(self, node: ast.Call, made: ast.stmt, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` reads at every call a number that `__init__` has fixed, and breaks the graph"
@@ -117,6 +142,33 @@ def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
     if made is None or (cast in ("item", "float", "int", "bool") and _has_better(node, source, cast, scope)):
         return None
     return made
+
+
+def made_for_item(node: ast.expr, scope: Scope) -> ast.stmt | None:
+    """Where `__init__` makes the tensor of which an item is read as an integer, if nothing else sets it; else None."""
+    if not isinstance(node, ast.Subscript) or not _is_own(node.value, scope) or integer_place(node, scope) is None:
+        return None
+    function, index = scope.function, scope.value(node.slice)
+    if function.cls is None or function.parent is not None or function.node.name == "__init__":
+        return None
+    position = index.is_(Kind.STATIC, Kind.SIZE) and index.dtype == "int"
+    tensor = scope.value(node.value)
+    if not position or isinstance(node.slice, ast.Slice | ast.Tuple) or tensor.dtype not in ("int", None):
+        return None
+    assert isinstance(node.value, ast.Attribute)
+    return _only_assignment(node.value.attr, scope) if tensor.rank in (None, 1) else None
+
+
+def _kept_list(name: str, scope: Scope) -> str | None:
+    """The attribute in which `__init__` keeps the list of the items of another one already."""
+    cls = scope.function.cls
+    init = cls.methods.get("__init__") if cls is not None else None
+    for statement in init.node.body if init is not None else ():
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == f"self.{name}.tolist()":
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+                return target.attr
+    return None
 
 
 def _has_better(node: ast.Call, source: ast.expr, cast: str, scope: Scope) -> bool:
@@ -250,7 +302,11 @@ def _new_name(node: ast.Call, scope: Scope) -> str:
     words = [w for w in reversed(inner) if w not in ("item", "tolist", "cpu", "detach")]
     if any(isinstance(n, ast.Subscript) for n in ast.walk(node)):
         words += [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
-    base = "_".join(["", read, *(words or ["values" if whole else "value"])])
+    return _free("_".join(["", read, *(words or ["values" if whole else "value"])]), scope)
+
+
+def _free(base: str, scope: Scope) -> str:
+    """A name for an attribute that the file does not have."""
     text, name, count = scope.function.module.file.text, base, 2
     while re.search(rf"\b{name}\b", text):
         name, count = f"{base}_{count}", count + 1

@@ -54,7 +54,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
-from compilefix.codemods.host_reads.fixed_attribute import made_in_init
+from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -208,6 +208,8 @@ class ImplicitRead(Rule):
         elif rolled_by(node, scope) is not None:
             yield self._number(node, "a shift", ("GB0033",), scope)
         elif (place := integer_place(node, scope)) is not None:
+            if made_for_item(node, scope) is not None:
+                return
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):
                 return

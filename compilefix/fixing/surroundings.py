@@ -33,6 +33,7 @@ _WRITTEN = frozenset({"torch", "numpy"})
 _IN_PLACE = "CF3"
 _TORCH_SCRIPT = (
     *(ast.Module, ast.Expr, ast.Assign, ast.Return, ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Subscript),
+    ast.Tuple,
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context),
 )
 _IN_SCRIPT = frozenset({"taken", "torch.where", "torch.ones_like", "torch.zeros_like"})
@@ -216,15 +217,23 @@ class Surroundings:
 def _is_torch_script(edit: Edit) -> bool:
     """Whether new code is of the part of Python that TorchScript takes, for tensors, beside what it takes over.
 
-    Measured in the fixture CF101/scripted: selection, operators, and methods without arguments.
+    Measured in the fixtures CF101/scripted and CF101/scripted_number: selection, operators, methods without arguments,
+    and `reshape(())`.
     """
     try:
         nodes = list(walk(ast.parse(_PLACEHOLDER.sub("taken", edit.template))))
     except SyntaxError:
         return False
     calls = (node for node in nodes if isinstance(node, ast.Call))
-    plain = (ast.unparse(c.func) in _IN_SCRIPT or (not c.args and isinstance(c.func, ast.Attribute)) for c in calls)
-    return all(isinstance(node, _TORCH_SCRIPT) for node in nodes) and all(plain)
+    plain = (ast.unparse(c.func) in _IN_SCRIPT or _is_plain_method(c) for c in calls)
+    empty = (not node.elts for node in nodes if isinstance(node, ast.Tuple))
+    return all(isinstance(node, _TORCH_SCRIPT) for node in nodes) and all(plain) and all(empty)
+
+
+def _is_plain_method(call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    return not call.args or (call.func.attr == "reshape" and ast.unparse(call).endswith(".reshape(())"))
 
 
 def _first_line(statement: ast.stmt) -> int:
