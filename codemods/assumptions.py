@@ -24,8 +24,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "selected may require a gradient because of it."
     ),
     "no-gradient": (
-        "A tensor that the function copies or makes needs no gradient of its own: nobody reads its `.grad`, and a "
-        "result need not require a gradient because of it."
+        "A tensor that the function copies or makes, or an attention mask, needs no gradient of its own: nobody reads "
+        "its `.grad`, and a result need not require a gradient because of it."
     ),
     "no-aliasing": (
         "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "

@@ -60,7 +60,7 @@ def blocks_of(loop: ast.For, scope: Scope) -> Blocks | None:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return None
         name = statement.targets[0]
-        if not isinstance(name, ast.Name) or name.id in named:
+        if not isinstance(name, ast.Name) or name.id in named or name.id in _asked(turns, statement.value):
             return None
         if _item(statement.value, turns, {}, scope) is None:
             return None
@@ -105,6 +105,12 @@ def _turns(loop: ast.For, scope: Scope) -> _Turns | None:
     if texts != [":-1", "1:"] or ast.dump(sides[0].value) != ast.dump(sides[1].value):
         return None
     return _Turns(sides[0].value, start=names[0], end=names[1])
+
+
+def _asked(turns: _Turns, item: ast.expr) -> set[str]:
+    """The names that the next turn reads an item by: giving one of them another value makes that another item."""
+    names = {n.id for part in (turns.over, item) for n in ast.walk(part) if isinstance(n, ast.Name)}
+    return names | {turns.counter, turns.start, turns.end}
 
 
 def _counted(node: ast.expr, scope: Scope) -> ast.expr | None:

@@ -70,8 +70,14 @@ def with_read(rows: Rows, first: ast.stmt, scope: Scope) -> Rows | None:
     """The rows where a statement reads the row's length: `n = lengths[i].item()`; None where it does not."""
     if not isinstance(first, ast.Assign) or len(first.targets) != 1 or not isinstance(first.targets[0], ast.Name):
         return None
-    lengths = _item(read_of(first.value, scope) or first.value, rows)
-    return None if lengths is None else replace(rows, length=first.targets[0].id, lengths=lengths)
+    lengths, name = _item(read_of(first.value, scope) or first.value, rows), first.targets[0].id
+    if (
+        lengths is None
+        or name == rows.counter
+        or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(lengths))
+    ):
+        return None  # the next read would be of another thing
+    return replace(rows, length=name, lengths=lengths)
 
 
 def _item(node: ast.expr, rows: Rows) -> ast.expr | None:

@@ -44,6 +44,7 @@ from itertools import pairwise, takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.computed_truths import computed_with
 from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
@@ -162,6 +163,9 @@ class TensorTruth(Rule):
         was_bool = isinstance(node, ast.UnaryOp) or (isinstance(node, ast.Compare) and not _is_of_tensors(node, scope))
         if was_bool:
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
+            if (computed := computed_with(node, scope)) is not None:
+                reason = f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not"
+                template.refuse([Obstacle(reason)])
         if _in_text(node, scope) or (was_bool and _is_shown(node, scope)):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
         if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:

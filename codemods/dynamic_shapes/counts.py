@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.computed_truths import computed_with
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
@@ -82,6 +83,7 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
             return
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
         if not partner.is_tensor:
+            yield from _beside_number(parent, node, scope)
             yield from _count_use(parent, scope, raised)
         return
     if plain_assert(node, scope) is not None and not raised:
@@ -90,6 +92,9 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
         parent, ast.Assert | ast.Compare | ast.Return | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp
     ):
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
+        truth = isinstance(parent, ast.Compare) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
+        if truth and isinstance(parent, ast.expr) and (computed := computed_with(parent, scope)) is not None:
+            yield Obstacle(f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not")
     elif (
         isinstance(parent, ast.FormattedValue)
         and parent.conversion == -1
@@ -98,6 +103,19 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
         return  # a tensor without dimensions is shown as the number, but not by `str` and `repr`
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")
+
+
+def _beside_number(node: ast.BinOp, count: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether arithmetic of a count with a number gives the same of a tensor of integers: torch divides in float32."""
+    other = node.right if node.left is count else node.left
+    value = scope.value(other)
+    number = value.const.value if value.const is not None else None
+    divides = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+    fails = divides and (other is node.left or not isinstance(number, int | float) or number == 0)
+    if fails or not (divides or isinstance(node.op, ast.Add | ast.Sub | ast.Mult)):
+        yield Obstacle(f"`{snippet(node)}` raises for other numbers than a tensor does")
+    elif isinstance(node.op, ast.Div) or value.dtype != "int":
+        yield Obstacle(f"`{snippet(node)}` is computed in float32 then", "float32-rounding")
 
 
 def names_of(asked: ast.expr, scope: Scope) -> list[ast.Name]:

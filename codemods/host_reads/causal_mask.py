@@ -22,7 +22,8 @@ Where the mask surely is the causal one, `is_causal=True` lets attention use a f
 
 ## Fix safety
 `is_causal=False` applies the mask that is given. For a mask that is not causal the module computes the same as before;
-a causal one was taken by another kernel, whose sums are in another order (`summation-order`).
+a causal one was taken by another kernel, whose sums are in another order (`summation-order`), and got no gradient:
+where the mask may require one, the fix needs `no-gradient`.
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -30,7 +31,7 @@ Graph breaks: GB0124. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -78,7 +79,7 @@ class CausalMask(Rule):
     name = "causal-mask"
     summary = "transformer of torch.nn that compares its mask with a causal one"
     gb = ("GB0124",)
-    assumptions = ("summation-order",)
+    assumptions = ("summation-order", "no-gradient")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of transformers with a mask."""
@@ -97,6 +98,7 @@ class CausalMask(Rule):
             template = Template()
             reason = f"where `{snippet(mask)}` is causal, another kernel adds in another order"
             template.refuse([Obstacle(reason, "summation-order")])
+            template.refuse(_trained(unsaid, scope))
             parts = [
                 *(template.use(argument) for argument in node.args),
                 *(f"{k.arg}={template.use(k.value)}" for k in node.keywords),
@@ -105,6 +107,15 @@ class CausalMask(Rule):
             code = f"{template.use(node.func)}({', '.join(parts)})"
             fix = Fix((scope.edit(node, code, **template.parts),), (), template.assumptions, template.reasons)
             yield self.fixed(scope, node, message, fix)
+
+
+def _trained(masks: Iterable[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+    """Whether a mask may require a gradient: one that was found to be causal gave it none."""
+    for mask in masks:
+        value = scope.value(mask)
+        if value.dtype not in ("bool", "int") and value.leaves:
+            reason = f"`{snippet(mask)}` may require a gradient, and would get one also where it is causal"
+            yield Obstacle(reason, "no-gradient")
 
 
 def _unsaid(node: ast.Call, scope: Scope) -> dict[ast.expr, str]:

@@ -1,0 +1,33 @@
+"""Truths that are computed with: Python makes integers of bools, and two bool tensors add up to a bool."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.rule import Scope
+
+
+def computed_with(node: ast.expr, scope: Scope, followed: frozenset[str] = frozenset()) -> ast.AST | None:
+    """Where a truth, which becomes a bool tensor, takes part in arithmetic that is another one for such a tensor."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        uses = scope.names(name) if name not in followed else []
+        found = (computed_with(use, scope, followed | {name}) for use in uses)
+        return next((use for use in found if use is not None), None)
+    if isinstance(parent, ast.UnaryOp):
+        return None if isinstance(parent.op, ast.Not) else parent
+    if isinstance(parent, ast.AugAssign) and parent.value is node:
+        return None if _stays(parent.op, parent.target, scope) else parent
+    if isinstance(parent, ast.BinOp):
+        return None if _stays(parent.op, parent.right if parent.left is node else parent.left, scope) else parent
+    return None
+
+
+def _stays(op: ast.operator, other: ast.expr, scope: Scope) -> bool:
+    """Whether an operation gives the same with a bool tensor as with a bool."""
+    value = scope.value(other)
+    if value.is_tensor and value.certain and value.dtype in ("int", "float", "complex"):
+        return True
+    return isinstance(op, ast.Add | ast.Mult) and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
