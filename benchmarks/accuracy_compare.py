@@ -375,6 +375,7 @@ _TITLES = {
     "fifth": "Models of packages that were first run last",
     "sixth": "Models of thirteen packages that were chosen after all the others",
     "seventh": "Models of fourteen packages that were chosen after those",
+    "eighth": "Models of fifteen packages that were chosen in the end",
 }
 
 
