@@ -78,7 +78,8 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     if isinstance(parent, ast.Slice):
         return "a slice bound"
     child: ast.AST = node
-    if isinstance(parent, ast.Tuple | ast.List) and isinstance(parent.ctx, ast.Load):
+    listed = isinstance(parent, ast.Tuple | ast.List) and isinstance(parent.ctx, ast.Load)
+    if parent is not None and (listed or isinstance(parent, ast.Starred)):
         child, parent = parent, scope.parents.get(parent)
     keyword: str | None = None
     if isinstance(parent, ast.keyword):

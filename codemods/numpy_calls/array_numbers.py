@@ -1,4 +1,4 @@
-"""Where Python needs the value of a NumPy number: conditions, `range`, `int()`, `.item()`."""
+"""Where Python or torch needs the value of a NumPy number: conditions, `range`, `int()`, `.item()`, sizes, bounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.numpy_calls.array_values import from_tensor
+from compilefix.codemods.numpy_calls.kept_numbers import is_kept_number
 from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Scope
 
@@ -37,8 +39,17 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
             for argument in call.args:
                 if is_array(scope.value(argument)):
                     yield argument, "GB0059"
-        elif (source := _read_by(call, name)) is not None and _is_read(source, scope):
-            yield call, "GB0033"
+        elif (source := _read_by(call, name)) is not None:
+            if _is_read(source, scope):
+                yield call, "GB0033"
+        elif name.startswith(("torch.", "Tensor.", "math.")):
+            for argument in _given(call):
+                if _is_integer(argument, name, scope):
+                    yield argument, "GB0033"
+    for part in scope.of(ast.Slice):
+        for bound in (part.lower, part.upper, part.step):
+            if bound is not None and _is_integer(bound, "", scope) and _tensor_sliced(part, scope):
+                yield bound, "GB0033"
 
 
 def _read_by(call: ast.Call, name: str) -> ast.expr | None:
@@ -52,10 +63,43 @@ def _read_by(call: ast.Call, name: str) -> ast.expr | None:
 def _is_read(node: ast.expr, scope: Scope) -> bool:
     """Whether a number is read from an array: a draw of a single number breaks the graph where it is drawn."""
     value = scope.value(node)
-    if not value.is_(Kind.NDARRAY) or not value.certain or from_tensor(node, scope):
+    if not value.is_(Kind.NDARRAY) or not value.certain or from_tensor(node, scope) or is_kept_number(node, scope):
         return False
     drawn = isinstance(node, ast.Call) and (scope.callee(node) or "").startswith("numpy.random.")
     return not (drawn and isinstance(node, ast.Call) and breaks_when_drawn(node, scope.callee(node) or "") is not None)
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call is given, the items of tuples and lists too."""
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(argument, ast.Starred):
+            argument = argument.value
+        yield from argument.elts if isinstance(argument, ast.Tuple | ast.List) else (argument,)
+
+
+def _is_integer(node: ast.expr, called: str, scope: Scope) -> bool:
+    """Whether torch or `math` takes a number that the traced code computes: one that is kept is a constant there."""
+    value = scope.value(node)
+    if not is_array(value) or from_tensor(node, scope):
+        return False
+    if isinstance(scope.parents.get(node), ast.Starred):
+        return value.is_(Kind.NDARRAY) and value.certain and integer_place(node, scope) is not None
+    return is_computed(node, scope) and (called.startswith("math.") or integer_place(node, scope) is not None)
+
+
+def is_computed(node: ast.expr, scope: Scope) -> bool:
+    """Whether a NumPy number is the result of arithmetic, or an item of an array, in this function."""
+    if isinstance(node, ast.Name) and len(stores := scope.names(node.id, stores=True)) == 1:
+        made = scope.parents.get(stores[0])
+        if isinstance(made, ast.For):
+            return made.target is stores[0] and is_array(scope.value(made.iter))
+        return isinstance(made, ast.Assign) and made.targets == stores and is_computed(made.value, scope)
+    return isinstance(node, ast.BinOp | ast.Subscript)
+
+
+def _tensor_sliced(part: ast.Slice, scope: Scope) -> bool:
+    outer = next(parent for parent in scope.ancestors(part) if isinstance(parent, ast.Subscript))
+    return scope.value(outer.value).is_tensor
 
 
 def _truths(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, str]]:

@@ -46,6 +46,7 @@ from collections.abc import Collection, Iterator
 
 from compilefix.codemods.finding import Effect, Finding, Fix
 from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
+from compilefix.codemods.numpy_calls.kept_numbers import kept_in
 from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
 from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_of, outermost, sequence_origin
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
@@ -87,11 +88,11 @@ class NumpyStatic(Rule):
         for node, gb in needed_numbers(scope):
             if node.lineno in told:
                 continue
-            number = f"`{snippet(node)}` is a NumPy number, traced as a tensor, and"
-            message = {
-                "GB0059": f"{number} bounds a loop: the graph breaks",
-                "GB0170": f"{number} decides a branch: the graph breaks",
-            }.get(gb, f"`{snippet(node)}` reads an array, which is traced as a tensor: the graph breaks")
+            message = _needs(node, gb, scope)
+            made = list(kept_in(node, scope))
+            if made:
+                yield self.fixed(scope, node, message, _kept_as_number(made[0], scope), gb=(gb,))
+                continue
             reason = "make it a Python number outside the compiled code, or compute it with Python's own functions"
             yield self.declined(scope, node, message, reason, gb=(gb,))
 
@@ -144,6 +145,27 @@ class NumpyStatic(Rule):
         yield self.fixed(
             scope, place, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
         )
+
+
+def _needs(node: ast.expr, gb: str, scope: Scope) -> str:
+    """The message for a NumPy number whose value is needed while tracing."""
+    if isinstance(node, ast.Call):
+        return f"`{snippet(node)}` reads an array, which is traced as a tensor: the graph breaks"
+    if isinstance(scope.parents.get(node), ast.Starred):
+        return f"`{snippet(node)}` is a NumPy array, traced as a tensor, and its items are needed: the graph breaks"
+    needed = {"GB0059": "bounds a loop", "GB0170": "decides a branch"}.get(gb, "is needed as a Python number")
+    return f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {needed}: the graph breaks"
+
+
+def _kept_as_number(made: ast.Call, scope: Scope) -> Fix:
+    """The fix that has `__init__` keep a Python number."""
+    kept = snippet(made)
+    why = (
+        f"`{kept}` becomes a Python number, and may be used elsewhere as a NumPy number",
+        f"`{kept}` may be zero, by which Python does not divide and NumPy does",
+    )
+    edit = scope.edit(made, "{made}.item()", made=made)
+    return Fix((edit,), (), ("static-shape-values", "math-errors"), why)
 
 
 def _read_as_number(node: ast.expr, scope: Scope) -> bool:

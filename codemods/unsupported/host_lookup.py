@@ -38,7 +38,7 @@ What torch 2.13 answers while it traces is not reported: versions (`torch.__vers
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
 
-Graph breaks: GB0007, GB0008, GB0045, GB0046, GB0107, GB0126, GB0147, GB0156, GB0208, GB4198. torch: all
+Graph breaks: GB0007, GB0008, GB0045, GB0046, GB0107, GB0126, GB0127, GB0147, GB0156, GB0208, GB4198. torch: all
 supported versions.
 """
 
@@ -67,7 +67,7 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
         *("pickle.dumps", "pickle.loads", "importlib.import_module", "__import__", "gc.collect", "uuid.uuid4"),
         *("glob.glob", "shutil.which", "socket.gethostname", "base64.b64encode", "zlib.crc32", "copy.copy"),
         *("sys._getframe", "sys.getsizeof", "sys.getrefcount", "tempfile.TemporaryDirectory"),
-        *("torch.nn.utils.rnn.pack_padded_sequence", "torch.utils.data.get_worker_info"),
+        *("torch.nn.utils.rnn.pack_padded_sequence", "torch.utils.data.get_worker_info", "torch.lobpcg"),
     ),
     "GB0008": (
         *(f"torch.autograd.{name}" for name in ("set_detect_anomaly", "detect_anomaly", "set_multithreading_enabled")),
@@ -77,6 +77,7 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
     "GB0046": ("torch.is_inference_mode_enabled",),
     "GB0107": ("Tensor.random_",),
     "GB0126": ("Tensor.resize_",),
+    "GB0127": ("Tensor.resize_as_",),
     "GB0147": ("types.SimpleNamespace", "array.array"),
     "GB0156": ("datetime.datetime.now", "datetime.datetime.utcnow", "json.dumps", "io.StringIO", "io.BytesIO"),
     "GB0208": (
@@ -120,6 +121,7 @@ _ADVICE = {
     "types.SimpleNamespace": "use a class or a dictionary",
     "Tensor.random_": "use `torch.randint`, which is traced (another stream)",
     "Tensor.resize_": "make a tensor of the new size",
+    "Tensor.resize_as_": "make a tensor of the new size",
 }
 
 

@@ -1,8 +1,9 @@
 """CF702: a parameter, or a tensor that requires a gradient, made in compiled code.
 
 ## What it does
-Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` and `torch.ones(3, requires_grad=True)` in
-compiled code. Where a parameter, or a tensor asked for its gradient, is only computed with, the request is left out.
+Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` and `torch.ones(3, requires_grad=True)`, also
+with `requires_grad=self.training`, in compiled code. Where a parameter, or a tensor asked for its gradient, is only
+computed with, the request is left out.
 
 ## Why is this bad
 A graph cannot make a tensor that requires a gradient: it breaks there (GB0264, GB0125, GB8985, GB0206, GB0225). A
@@ -154,12 +155,19 @@ def _lost(owner: ast.expr) -> str:
 
 
 def _makes_leaf(node: ast.Call, scope: Scope) -> bool:
-    """Whether a function of torch that makes a tensor is asked for one that requires a gradient."""
-    asked = any(
-        k.arg == "requires_grad" and isinstance(k.value, ast.Constant) and k.value.value is True for k in node.keywords
-    )
+    """Whether a function of torch that makes a tensor is asked, or may be asked, for one that requires a gradient."""
+    asked = any(k.arg == "requires_grad" and _may_hold(k.value, scope) for k in node.keywords)
     name = scope.callee(node) or ""
     return asked and (name == "Tensor.new_tensor" or (name.startswith("torch.") and name.count(".") == 1))
+
+
+def _may_hold(flag: ast.expr, scope: Scope) -> bool:
+    """Whether a flag is True in some calls: an argument is False as a rule, and what `self` keeps is there for it."""
+    if isinstance(flag, ast.Constant):
+        return flag.value is True
+    own = isinstance(flag, ast.Attribute) and isinstance(flag.value, ast.Name) and flag.value.id == "self"
+    known = scope.value(flag).const
+    return own and (known is None or bool(known.value))
 
 
 def _kept(node: ast.Call, scope: Scope) -> str | None:

@@ -254,7 +254,7 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
     if isinstance(node, ast.Call):
         name = module.qualified(node.func)
         if name is None:
-            return values.UNKNOWN
+            return _computed(node, module, inference)
         found = inference.project.resolve(name)
         if isinstance(found, Class):
             return Value(frozenset({Kind.OBJECT}), ref=found.full_name, storage=frozenset({f"global.{module.name}"}))
@@ -271,7 +271,7 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
                 asks = any(k.arg in ("requires_grad", None) for k in node.keywords)
                 memory = frozenset({f"global.{module.name}"})
                 return tensor(storage=memory, leaves=frozenset({ANY_LEAF}) if asks else values.NOTHING)
-        return values.UNKNOWN
+        return _computed(node, module, inference)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         owner = inference.module_global(module, node.value.id)
         logger = owner is not None and owner.ref == "logging.Logger"
@@ -282,12 +282,32 @@ def _global_value(node: ast.expr, module: Module, inference: Inference) -> Value
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return replace(values.container(), storage=frozenset({f"global.{module.name}"}))
     if isinstance(node, ast.UnaryOp | ast.BinOp):
-        return (
-            values.STATIC
-            if all(
-                isinstance(n, ast.Constant | ast.operator | ast.unaryop | ast.BinOp | ast.UnaryOp)
-                for n in ast.walk(node)
-            )
-            else values.UNKNOWN
-        )
+        numbers = (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)
+        if all(isinstance(n, numbers) for n in ast.walk(node)):
+            return values.STATIC
+        return _computed(node, module, inference)
     return values.UNKNOWN
+
+
+def _computed(node: ast.expr, module: Module, inference: Inference) -> Value:
+    """A tensor that a module computes of tensors at its top level, as in `(2 * torch.ones(1)).sqrt()`."""
+    parts: tuple[ast.expr, ...]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        api = torch_api.method(node.func.attr)
+        parts = (node.func.value,) if api is not None and api.returns == "Tensor" else ()
+    elif isinstance(node, ast.BinOp):
+        parts = (node.left, node.right)
+    else:
+        parts = (node.operand,) if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not) else ()
+    found = [
+        (inference.module_global(module, part.id) or values.UNKNOWN)
+        if isinstance(part, ast.Name)
+        else _global_value(part, module, inference)
+        for part in parts
+    ]
+    tensors = [value for value in found if value.is_tensor and value.certain]
+    if not tensors or any(not (value.is_tensor or value.is_(Kind.STATIC)) for value in found):
+        return values.UNKNOWN
+    asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
+    leaves = frozenset({ANY_LEAF}) if asks else values.NOTHING.union(*(value.leaves for value in tensors))
+    return tensor(storage=frozenset({f"global.{module.name}"}), leaves=leaves)

@@ -528,7 +528,11 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     else:
         nodes = [*reads, *tests] if _is_kind_of_tensor(function.cls, inference.project) else reads
     found = map(facts.value, nodes)
-    if any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found):
+    if of_module or _is_metric(function.cls, inference.project):
+        shown = any(map(_holds_tensor, found))
+    else:
+        shown = any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found)
+    if shown:
         return True
     return not of_module and any(_asks_for_gradients(node, facts) for node in function.of(ast.Call))
 
@@ -550,6 +554,11 @@ def _samples(function: Function, instance: str) -> bool:
         else:
             uses = uses or (isinstance(func, ast.Name) and func.id == instance)
     return uses and made
+
+
+def _is_metric(cls: Class, project: Project) -> bool:
+    """Whether a class is a metric of another package: what `update` collects in lists, `compute` computes with."""
+    return any(isinstance(a, str) and a.rpartition(".")[2] == "Metric" for a in project.ancestors(cls))
 
 
 def _is_kind_of_tensor(cls: Class, project: Project) -> bool:

@@ -47,6 +47,41 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         self.note(np.zeros(3))
         """,
     },
+    "tensors that a module computes at its top level": {
+        "pkg/radon.py": """
+            ROOT = (2 * torch.ones(1)).sqrt()
+            HALF = ROOT / 2
+            COUNT = (2 * 3) // 4
+            def padded(x: Tensor):
+                width = int((ROOT * x.shape[-1]).ceil())  # BREAK
+                if HALF > 0.5:  # BREAK
+                    width += int(COUNT)
+                return x.new_zeros(width)
+        """,
+    },
+    "lists of tensors that a metric collects": {
+        "pkg/risk.py": """
+            from torchmetrics import Metric
+            class Coverage(Metric):
+                scores: list[Tensor]
+                def __init__(self, limit):
+                    super().__init__()
+                    self.limit = limit
+                    self.add_state("scores", default=[], dist_reduce_fx="cat")
+                def update(self, scores: Tensor):
+                    self.scores.append(scores)
+                def compute(self):
+                    rates = torch.cat(self.scores).cumsum(0)
+                    places = torch.nonzero(rates <= self.limit)  # BREAK
+                    return places[-1]
+            class Sampler:
+                scores: list[Tensor]
+                def __init__(self):
+                    self.scores = []
+                def keep(self):
+                    return torch.nonzero(self.scores[0])
+        """,
+    },
     "a layer of one of several classes": {
         "pkg/recurrent.py": """
             class Encoder(nn.Module):
