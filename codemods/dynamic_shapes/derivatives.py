@@ -45,6 +45,8 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         return numbers[node.id]
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return numbers[node.value.id]  # an element of a table
+    if isinstance(node, ast.Subscript) and _only_spreads(node.slice):
+        return _pair(node.value, numbers, refs)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value, slope = _pair(node.operand, numbers, refs)
         return -value, -slope
@@ -71,6 +73,15 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         if len(pairs) == 1:
             return _ONE[short](pairs[0])
     raise KeyError(ast.unparse(node))
+
+
+def _only_spreads(index: ast.expr) -> bool:
+    """Whether an index takes all elements, and puts dimensions behind: `[..., None]`, `[(...,) + (None,) * n]`."""
+    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+        index = index.left
+    parts = index.elts if isinstance(index, ast.Tuple) else []
+    kept = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return len(kept) == len(parts) > 0 and kept[0] is Ellipsis and all(part is None for part in kept[1:])
 
 
 def _operands(node: ast.Call, refs: Mapping[ast.AST, str]) -> list[ast.expr]:

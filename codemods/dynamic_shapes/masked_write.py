@@ -48,6 +48,9 @@ An index of which a mask selects (`table[index[mask]] = values[mask]`) must be o
 mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
 as before (`index-in-range`).
 
+One number for each row may be laid over it (`total[mask] / count[mask][:, None]`, `.view(-1, 1)`): the tensor that it
+comes from must have the dimensions of the mask (`same-shape-dtype`).
+
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
 along the last dimension. Where the mask is made of comparisons of `x`, the other rows get a number that the mask would

@@ -28,6 +28,7 @@ from compilefix.codemods.dynamic_shapes.masks import (
     same_dimensions,
 )
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
+from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -48,7 +49,8 @@ class Elements:
     a tensor. safe_codes: how bases are, with a harmless number where the mask is false. reductions: what
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
-    made one number, with the last dimension. named: statements that the code needs before it. hoists: mask and tensor
+    made one number, with the last dimension. spread_bases: those that have one number for each row, which is laid over
+    it. named: statements that the code needs before it. hoists: mask and tensor
     that get a name before it, as their dimensions are asked. before: lines that the code needs before it, which use
     what it uses.
     """
@@ -68,7 +70,9 @@ class Elements:
     named: list[str] = field(default_factory=list)
     hoists: dict[str, ast.expr] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
+    spread_bases: set[str] = field(default_factory=set)
     _in_row: bool = False
+    _in_spread: bool = False
     _indices: set[str] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
     _taken: dict[tuple[ast.Assign, bool], ast.expr | None] = field(default_factory=dict)
@@ -88,10 +92,14 @@ class Elements:
             text = self._atom(base)
             if text in self.bases and self._in_row != (text in self.row_bases):
                 return self._refuse(f"`{text}` is used with its last dimension and without")
+            if text in self.bases and self._in_spread != (text in self.spread_bases):
+                return self._refuse(f"`{text}` is used with dimensions behind its own and without")
             if text not in self.bases:
                 self.bases.append(text)
             if self._in_row:
                 self.row_bases.add(text)
+            if self._in_spread:
+                self.spread_bases.add(text)
             return place(ast.Name(text, ast.Load()), node)
         column = self._column(node)
         if column is not None:
@@ -102,9 +110,10 @@ class Elements:
         if definition is not None:
             if definition not in self.definitions:
                 self.definitions.append(definition)
-            if (definition, self._in_row) not in self._taken:
-                self._taken[definition, self._in_row] = self.take(definition.value, definition)
-            part = self._taken[definition, self._in_row]
+            inner = self._in_row or self._in_spread
+            if (definition, inner) not in self._taken:
+                self._taken[definition, inner] = self.take(definition.value, definition)
+            part = self._taken[definition, inner]
             if part is not None and size_of(part, self._sizes) > _LARGEST:
                 return self._refuse(f"`{snippet(node)}` is made in too many steps")
             return part
@@ -119,6 +128,10 @@ class Elements:
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = self.take(node.left, at), self.take(node.comparators[0], at)
             return None if left is None or right is None else place(ast.Compare(left, node.ops, [right]), node)
+        spread = spread_of(node, self.scope)
+        laid = spread is not None and (not spread.any_rank or self._is_vector(spread.tensor))
+        if spread is not None and laid and self.selects(spread.tensor, at):
+            return self._spread(node, spread, at)
         if isinstance(node, ast.Call):
             return self._call(node, at)
         if isinstance(node, ast.Subscript) and not self.selects(node.value, at):
@@ -293,6 +306,45 @@ class Elements:
             keywords.append(ast.keyword(keyword.arg, taken))
         return place(ast.Call(callee, args, keywords), node)
 
+    def _is_vector(self, node: ast.expr) -> bool:
+        """Whether all that an expression selects is proved to have one number for each true value of the mask."""
+        over = self.scope.value(self.mask.node)
+        bases = [b for n in ast.walk(node) if isinstance(n, ast.expr) and (b := self._base(n)) is not None]
+        known = [self.scope.value(base) for base in bases]
+        return bool(known) and all(
+            (v.rank is not None and v.rank == over.rank) or (v.shape_id is not None and v.shape_id == over.shape_id)
+            for v in known
+        )
+
+    def _spread(self, node: ast.expr, spread: Spread, at: ast.stmt) -> ast.expr | None:
+        """`n[m][:, None]`: one number for each selected row, with dimensions of one element behind it."""
+        whole = not (self.mask.broadcast or self.mask.leading or self.mask.last)
+        if not whole or self._in_row or self._in_spread:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        self._in_spread = True
+        taken = self.take(spread.tensor, at)
+        self._in_spread = False
+        if taken is None:
+            return None
+        over = self.scope.value(self.mask.node)
+        for text in sorted(self.spread_bases):
+            tensor = self.scope.value(self.atoms[text])
+            if tensor.rank is not None and over.rank is not None and tensor.rank != over.rank:
+                return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+            if not self._has_shape_of_mask(text) and (tensor.rank is None or over.rank is None):
+                reason = f"`{text}` is not proved to have as many dimensions as `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        none = place(ast.Constant(None), node)
+        index: ast.expr
+        if isinstance(spread.count, int):
+            index = place(ast.Tuple([place(ast.Constant(...), node), *[none] * spread.count], ast.Load()), node)
+        else:
+            times = place(ast.Name(self._atom(spread.count), ast.Load()), node)
+            behind = place(ast.BinOp(place(ast.Tuple([none], ast.Load()), node), ast.Mult(), times), node)
+            before = place(ast.Tuple([place(ast.Constant(...), node)], ast.Load()), node)
+            index = place(ast.BinOp(before, ast.Add(), behind), node)
+        return place(ast.Subscript(taken, index, ast.Load()), node)
+
     def _squeezed(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
         """`x[m].squeeze()`: what is selected has one dimension, which goes only where it has one element."""
         taken = self.take(operand, at)
@@ -305,7 +357,7 @@ class Elements:
 
     def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
         """An operation on the last dimension, which must be one behind those of the mask."""
-        if self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row:
+        if self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row or self._in_spread:
             return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
         known = set(self.bases)
         self._in_row = kind == "reduced"
@@ -442,6 +494,8 @@ class Elements:
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
         """Code for a base with a number in place of the elements that are not selected."""
+        if text in self.spread_bases:
+            over = template.use(self.mask.node)
         if text in self.row_bases:
             over = f"{template.use(self.mask.node, operand=True)}[..., None]"
             self.over_codes.append(over)
