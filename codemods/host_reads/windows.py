@@ -59,10 +59,13 @@ class Window:
         value, base = scope.value(self.written.value), scope.value(self.item.value)
         if not value.storage.isdisjoint(base.storage):
             yield Obstacle(f"`{snippet(self.written.value)}` may share memory with `{snippet(self.item.value)}`")
-        number = value.is_(Kind.STATIC, Kind.SIZE)
-        if not number and (value.dtype_id is None or value.dtype_id != base.dtype_id):
-            reason = f"is not proved to have the dtype of `{snippet(self.item.value)}`: an index refuses another one"
-            yield Obstacle(f"`{snippet(self.written.value)}` {reason}", "same-shape-dtype")
+        if not value.is_(Kind.STATIC, Kind.SIZE) and not (
+            value.rank == 0 and value.dtype_id == base.dtype_id is not None
+        ):
+            reason = (
+                f"is not proved to have the shape and dtype of `{snippet(self.item)}`: an index refuses another one"
+            )
+            yield Obstacle(f"`{snippet(self.written.value)}` {reason}, with another text", "same-shape-dtype")
 
 
 def _code(part: ast.expr, template: Template) -> str:
