@@ -93,7 +93,10 @@ class Evidence:
 
     @cached_property
     def computes(self) -> frozenset[str]:
-        """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`, `p[:, 0]`."""
+        """The parameters that are used as arrays are: `p.sum()`, `(p != 0).any()`, both in `x[p > 0]`, `p[:, 0]`.
+
+        And `p[1:] - p[:-1]`: of a list no part is subtracted.
+        """
         if not self._names:
             return frozenset()
         masks, given = _Masks(self._function, self._names), _Given(self._function)
@@ -107,6 +110,13 @@ class Evidence:
             selected = masks.compared(part.slice)
             if selected or has_dimensions(part.slice):
                 found |= selected | masks.computed(part.value)
+        for operation in self._function.of(ast.BinOp):
+            if isinstance(operation.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Pow):
+                for side in (operation.left, operation.right):
+                    if isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Slice):
+                        name = side.value
+                        if isinstance(name, ast.Name) and name.id in self._names and given.says(name) is not None:
+                            found.add(name.id)
         return frozenset(found)
 
     def of(self, name: str) -> Value | None:

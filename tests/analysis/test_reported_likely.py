@@ -47,6 +47,19 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         self.note(np.zeros(3))
         """,
     },
+    "what is subtracted from a part of itself": {
+        "pkg/packed.py": """
+            class Packed(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.net = nn.Linear(4, 4)
+                def forward(self, x: Tensor, ends, names, parts):
+                    lengths = ends[1:] - ends[:-1]
+                    rest = parts[1:] + names[:-1]
+                    first = x[: ends[1]]  # BREAK
+                    return self.net(first), lengths, rest, x[: parts[0]]
+        """,
+    },
     "tensors that a module computes at its top level": {
         "pkg/radon.py": """
             ROOT = (2 * torch.ones(1)).sqrt()
