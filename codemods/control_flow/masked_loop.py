@@ -23,12 +23,13 @@ _PLAIN = (Kind.STATIC, Kind.SIZE)
 
 
 def ends_loop(node: ast.AST, scope: Scope) -> bool:
-    """Whether an `if` does nothing but end the `for` loop whose body it stands in, on a tensor."""
+    """Whether an `if` ends the `for` loop whose body it stands in, on a tensor; what it says before has a flag."""
     loop = scope.parents.get(node)
-    if not isinstance(node, ast.If) or not isinstance(loop, ast.For) or node not in loop.body:
+    if not isinstance(node, ast.If) or not isinstance(loop, ast.For) or node not in loop.body or node.orelse:
         return False
-    only_breaks = len(node.body) == 1 and isinstance(node.body[0], ast.Break) and not node.orelse
-    return only_breaks and is_tensor_test(node.test, scope)
+    before = node.body[:-1]
+    says = not before or (len(before) == 1 and _is_flagged(before[0], loop, scope))
+    return says and isinstance(node.body[-1], ast.Break) and is_tensor_test(node.test, scope)
 
 
 def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
@@ -44,13 +45,16 @@ def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
         if reason is not None:
             template.refuse([Obstacle(reason)])
             return None
-    if not turn.selected:
-        template.refuse([Obstacle("the loop assigns no name that is read later")])
+    if not set(turn.selected).difference(turn.begun):
+        template.refuse([Obstacle("the loop changes no tensor that is there before it and read later")])
+        return None
+    if not turn.tested.isdisjoint(turn.selected):
+        template.refuse([Obstacle("the loop decides by a name that becomes a tensor")])
         return None
     torch = torch_name(scope)
     head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
-    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.selected[0]}.device)"
-    return "\n".join([start, head, *(f"    {line}" for line in turn.lines)])
+    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.device()})"
+    return "\n".join([start, head, *(f"    {line}" for line in turn.lines), *_not_ended(loop, turn.done, template)])
 
 
 class _Turn:
@@ -60,10 +64,17 @@ class _Turn:
         self.done = done
         self.lines: list[str] = []
         self.selected: list[str] = []
+        self.begun: list[str] = []
+        self.tested: set[str] = set()
         self._loop = loop
         self._scope = scope
         self._template = template
         self._may_be_over = False
+        self._nested = False
+
+    def device(self) -> str:
+        """The device of a tensor that is there when the loop begins."""
+        return f"{next(name for name in self.selected if name not in self.begun)}.device"
 
     def read(self, statement: ast.stmt) -> str | None:
         """Add what a statement becomes; the reason where it cannot be."""
@@ -71,12 +82,7 @@ class _Turn:
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
             return None
         if isinstance(statement, ast.If):
-            code = condition([statement.test], self._scope, template, operand=True)
-            template.refuse(evaluated(statement.test, self._scope))
-            if code is not None:
-                self.lines.append(f"{self.done} = {self.done} | {code}")
-                self._may_be_over = True
-            return None if code is not None else template.broken or "the condition is not known"
+            return self._end(statement) if ends_loop(statement, self._scope) else self._fixed_way(statement)
         bindings = _bindings(statement)
         assert bindings is not None
         names = [binding.name for binding in bindings if self._is_selected(binding, statement)]
@@ -93,6 +99,42 @@ class _Turn:
             given = Given(bindings[0].node)
             return self._select(bindings[0].name, given, template.use(given.node), statement)
         return self._unpacked(statement, bindings, names)
+
+    def _end(self, statement: ast.If) -> str | None:
+        template = self._template
+        code = condition([statement.test], self._scope, template, operand=True)
+        template.refuse(evaluated(statement.test, self._scope))
+        if code is None:
+            return template.broken or "the condition is not known"
+        ends = f"{self.done} = {self.done} | {code}"
+        said = statement.body[0]
+        if isinstance(said, ast.If):
+            # With the flag the loop ends as it did, and has broken the graph: nothing is masked then.
+            noted = [f"{self.done} = ~{self.done}"] if self._loop.orelse else []
+            says = [*(template.use(each) for each in said.body), *noted, "break"]
+            self.lines += [f"if {template.use(said.test)}:", f"    if {template.use(statement.test)}:"]
+            self.lines += [f"        {line}" for line in says]
+            self.lines += ["else:", f"    {ends}"]
+        else:
+            self.lines.append(ends)
+        self._may_be_over = True
+        return None
+
+    def _fixed_way(self, statement: ast.If) -> str | None:
+        """An `if` on Python values, whose assignments are masked like the others."""
+        lines, self.lines = self.lines, []
+        self.tested.update(n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name))
+        self._nested = True
+        for head, body in ((f"if {self._template.use(statement.test)}:", statement.body), ("else:", statement.orelse)):
+            for each in body:
+                reason = self.read(each)
+                if reason is not None:
+                    return reason
+            if body:
+                lines += [head, *(f"    {line}" for line in self.lines or ["pass"])]
+            self.lines = []
+        self.lines, self._nested = lines, False
+        return None
 
     def _is_selected(self, binding: _Binding, statement: ast.stmt) -> bool:
         later = live_after(binding.name, self._loop, self._scope)
@@ -164,6 +206,8 @@ class _Turn:
         before = self._before(name, statement)
         first = scope.facts.env_before[self._loop].get(name)
         is_argument = any(parameter.arg == name for parameter in scope.function.parameters)
+        if first is None and before is not None and before.is_tensor and self._starts_here(name):
+            return self._begin(name, given, code, before, statement)
         if before is None or first is None or not (before.certain or is_argument):
             return f"`{name}` may have no value before the loop"
         if not before.certain:
@@ -174,6 +218,31 @@ class _Turn:
         judge_selection([name], (given, None), values, [], scope, statement, template)
         self.lines.append(f"{name} = {where(scope)}({self.done}, {name}, {code})")
         self.selected.append(name)
+        return None
+
+    def _starts_here(self, name: str) -> bool:
+        """Whether the first turn gives a name its first value: it always does, and is known to be the first."""
+        if self._may_be_over or self._nested or name in self.begun or not isinstance(self._loop.target, ast.Name):
+            return False
+        counted = self._loop.iter
+        plain = isinstance(counted, ast.Call) and self._scope.callee(counted) == "range" and len(counted.args) == 1
+        stores = [n for n in ast.walk(self._loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        once = sum(n.id == name for n in stores) == 1 and sum(n.id == self._loop.target.id for n in stores) == 1
+        return plain and once and not self._scope.names(name, stores=True)[1:]
+
+    def _begin(self, name: str, given: Given, code: str, before: Value, statement: ast.stmt) -> str | None:
+        """A name that has no value before the loop keeps what the turns give it from the second turn on."""
+        assert isinstance(self._loop.target, ast.Name)
+        values = (self._scope.value(given.node), before)
+        judge_selection([name], (given, None), values, [], self._scope, statement, self._template)
+        own = code
+        if not own.isidentifier():
+            own = free_name(f"new_{name}", self._scope)
+            self.lines.append(f"{own} = {code}")
+        kept = f"{where(self._scope)}({self.done}, {name}, {own})"
+        self.lines += [f"{name} = {own} if {self._loop.target.id} == 0 else {kept}"]
+        self.selected.append(name)
+        self.begun.append(name)
         return None
 
 
@@ -216,18 +285,53 @@ def _kept(given: Value, before: Value, first: Value) -> Value:
 
 def _not_plain(loop: ast.For, scope: Scope) -> str | None:
     """Why a loop is more than assignments to names and ways out."""
-    if loop.orelse:
-        return "the loop has an `else`, which runs where it was not ended"
     if not scope.value(loop.iter).is_(Kind.CONTAINER):
         return f"the number of turns over `{snippet(loop.iter)}` is not known"
     targets = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
     kept = next((name for name in targets if live_after(name, loop, scope)), None)
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
+    flags = set()
     for statement in loop.body:
-        if not ends_loop(statement, scope) and _bindings(statement) is None:
+        if isinstance(statement, ast.If) and ends_loop(statement, scope):
+            said = statement.body[0]
+            flags.add(ast.unparse(said.test) if isinstance(said, ast.If) else "")
+        elif not _is_masked(statement, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
-    return None
+    # Where a flag is true the loop ends as it did: another end, that is masked, must not be behind it.
+    return (
+        "the loop has several ends, of which not all say something, or not under one flag" if len(flags) > 1 else None
+    )
+
+
+def _is_masked(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement gives names values, on a way that Python values decide too."""
+    if not isinstance(statement, ast.If):
+        return _bindings(statement) is not None
+    parts = ast.walk(statement.test)
+    plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Attribute | ast.Subscript) for n in parts)
+    known = scope.value(statement.test).is_(*_PLAIN) and not is_tensor_test(statement.test, scope)
+    return plain and known and all(_is_masked(each, scope) for each in (*statement.body, *statement.orelse))
+
+
+def _is_flagged(statement: ast.stmt, loop: ast.For, scope: Scope) -> bool:
+    """Whether a statement acts only where a name is true that the loop leaves as it is: `if verbose: print(...)`."""
+    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.test, ast.Name):
+        return False
+    name = statement.test.id
+    stores = scope.names(name, stores=True)
+    given = not stores or name in scope.facts.env_before.get(loop, {})
+    return given and not any(n in stores for n in ast.walk(loop)) and not is_tensor_test(statement.test, scope)
+
+
+def _not_ended(loop: ast.For, done: str, template: Template) -> list[str]:
+    """What the `else` of the loop becomes; the flag that alone decides there is asked first."""
+    only = loop.orelse[0] if len(loop.orelse) == 1 else None
+    if isinstance(only, ast.If) and not only.orelse and isinstance(only.test, ast.Name):
+        head, body = f"if {template.use(only.test)} and not {done}:", only.body
+    else:
+        head, body = f"if not {done}:", loop.orelse
+    return [head, *(f"    {template.use(each)}" for each in body)] if body else []
 
 
 def _carried(name: str, loop: ast.For) -> bool:

@@ -29,7 +29,10 @@ The fix needs the assumption `bounded-loop`: all turns are computed, which costs
 Four small layers of eight turns, of which one input in two ended some early, ran 4.1 times as fast in `reduce-overhead`
 on an H200, and 0.8 times as fast in the default mode, where launches are what takes time (torch 2.11, 2026-11-23).
 What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. `total += step`
-makes a new tensor, where nothing else holds the memory. Several ends, counters and `a, b = f(x)` may stand in the loop.
+makes a new tensor, where nothing else holds the memory. Several ends, counters, `a, b = f(x)`, an `else`, and ways that
+Python values decide may stand in the loop. A name that the turns of a `range` give its first value keeps it from the
+second turn on. What is said at the end under a flag (`if verbose: print(...)`) stays: with the flag the loop ends as it
+did, and breaks the graph.
 A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop there is no fix: the number of
 turns that is enough is not in the code.
 `torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
