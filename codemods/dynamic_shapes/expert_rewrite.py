@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterator
 
 from compilefix.analysis.values import may_share
 from compilefix.codemods.dynamic_shapes.expert_counts import count_behind
@@ -67,6 +68,9 @@ class Rewrite:
         later = [n for name in routing.rows for n in scope.names(name) if not inside(n, self.loop)]
         if later:
             routing.refuse(f"`{later[0].id}` is used outside the loop")
+        earlier = next((n for name in sorted(routing.rows) for n in self._of_earlier_turn(name)), None)
+        if earlier is not None:
+            routing.refuse(f"`{earlier.id}` is read in a later turn, and holds all rows then")
         if not routing.selections:
             routing.refuse("no rows are picked")
         added = [scope.value(tensor).storage for tensor, _, _ in sums]
@@ -79,6 +83,16 @@ class Rewrite:
         changed = changed_by_more_turns(self.loop, self.skips, self.replaced, routing, scope)
         if changed is not None:
             routing.refuse(changed)
+
+    def _of_earlier_turn(self, name: str) -> Iterator[ast.Name]:
+        """Reads of a name for rows by which a turn may find those of the turn before."""
+        scope = self.scope
+        stores = [scope.statement(n) for n in scope.names(name, stores=True) if inside(n, self.loop)]
+        first = min(stores, key=lambda s: s.lineno, default=None)
+        for use in scope.names(name) if first is not None else ():
+            statement = scope.statement(use)
+            if inside(use, self.loop) and (statement is first or statement.lineno < first.lineno):
+                yield use
 
     def _range(self) -> None:
         """A loop over the experts that were hit becomes one over all."""

@@ -94,7 +94,7 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
     if not doubts:
         return capture(node, plan, checked=checked, raw=raw)
     does = scope.legality.effects.of(node, scope.facts)
-    if does.random or does.mutates or does.host or does.unknown:
+    if does.random or does.mutates or does.host or does.unknown or _is_path(node):
         plan.failing += doubts
         return capture(node, plan, checked=checked, raw=raw)
     if checked:
@@ -105,11 +105,17 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
 
 def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:
     """Why an expression may fail, or do more than give a value, where the condition is false."""
-    if node not in plan.scope.parents or (isinstance(node, ast.Name | ast.Attribute) and _is_path(node)):
+    if node not in plan.scope.parents or (_is_path(node) and _is_plain(node, plan.scope)):
         return []
     if ast.dump(node) in _asked(node, plan.scope):
         return []
     return list(plan.scope.legality.both_evaluated([node], plan.scope.facts))
+
+
+def _is_plain(node: ast.expr, scope: Scope) -> bool:
+    """Whether reading an attribute does nothing else, as a property may that prints, counts or fails."""
+    does = scope.legality.effects.of(node, scope.facts)
+    return not (does.random or does.mutates or does.host or does.raises or does.unknown)
 
 
 def _asked(node: ast.expr, scope: Scope) -> set[str]:
@@ -141,6 +147,7 @@ def _leaves(node: ast.AST, plan: Plan) -> Iterator[tuple[ast.expr, str]]:
         elif is_global(node, plan.scope):
             plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
         else:
+            plan.failing += _doubts(node, plan) if plan.conditional else []
             yield node, capture(node, plan, checked=False)
         return
     for child in ast.iter_child_nodes(node):
@@ -151,7 +158,7 @@ def _leaves(node: ast.AST, plan: Plan) -> Iterator[tuple[ast.expr, str]]:
             yield from _leaves(child, plan)
 
 
-def _is_path(node: ast.expr) -> bool:
+def _is_path(node: ast.AST) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)

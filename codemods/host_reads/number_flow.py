@@ -28,7 +28,7 @@ class Flow:
     elsewhere: the tensor that is read may be on another device than those that the function makes.
     alike: the names of the tensors that have as many elements as the one that is read: one, if the read does not fail.
     meets: a name that holds the number is used for more than deciding.
-    shown: it also stands in a line that is printed or logged, where it is read again.
+    shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are read together.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
@@ -48,6 +48,7 @@ class Flow:
     picks: bool = False
     meets: bool = False
     shown: bool = False
+    raised: bool = False
     listed: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)

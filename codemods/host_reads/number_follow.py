@@ -116,6 +116,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif isinstance(parent, ast.Call | ast.keyword) and _passed(node, scope, flow):
         pass
     elif isinstance(node, ast.Name) and _in_exception(node, scope, flow):
+        flow.raised = True
         flow.rewrites.append((node, partial(_read_again, node, scope.value(node).dtype, flow)))
     elif in_log(node, scope):
         flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value, replace
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.number_flow import Flow
@@ -25,7 +25,7 @@ _ADVICE = "work on the tensor itself, or make the list before the compiled code"
 
 def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
     """The fix for `source.tolist()`, or why there is none."""
-    read = scope.value(source)
+    read = _with_dtype(scope.value(source), source, scope)
     if read.rank not in (None, 1) or not read.is_tensor:
         return _ADVICE
     flow = Flow(read, boolean=read.dtype == "bool", listed=True)
@@ -39,6 +39,16 @@ def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
         template.refuse([Obstacle(reason, "enough-dimensions")])
     code = f"{stands_for(source, 'item', flow, scope, template, one=False)}.unbind()"
     return template.broken or fix_of(node, code, flow, template, scope)
+
+
+def _with_dtype(read: Value, source: ast.expr, scope: Scope) -> Value:
+    """What is known of the tensor that is read; one that is stacked of tensors of one sort is of that sort."""
+    stacked = isinstance(source, ast.Call) and scope.callee(source) in ("torch.stack", "torch.cat")
+    parts = source.args[0] if isinstance(source, ast.Call) and stacked and source.args else None
+    if read.dtype is not None or not isinstance(parts, ast.List | ast.Tuple):
+        return read
+    sorts = {scope.value(part).dtype if scope.value(part).certain else None for part in parts.elts}
+    return replace(read, dtype=sorts.pop()) if len(sorts) == 1 else read
 
 
 def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:

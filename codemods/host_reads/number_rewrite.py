@@ -57,8 +57,9 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     value = flow.read
     if flow.shown:
         template.refuse([Obstacle("a line that is printed or logged reads the number where it is made", "log-late")])
-    if flow.shown and flow.operations and value.dtype is None:
-        template.refuse([Obstacle("the number is printed or logged, and would show as a float if it is an integer")])
+    if (flow.shown or flow.raised) and flow.operations and value.dtype is None:
+        where = "in an exception" if flow.raised else "printed or logged"
+        template.refuse([Obstacle(f"the number is {where}, and would show as a float if it is an integer")])
     code = template.use(source, operand=True)
     if not value.certain or value.is_unknown:
         template.refuse([Obstacle(f"`{snippet(source)}` is not proved to be a tensor", "branches-total")])
