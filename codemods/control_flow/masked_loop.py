@@ -45,7 +45,7 @@ def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
         if reason is not None:
             template.refuse([Obstacle(reason)])
             return None
-    if not set(turn.selected).difference(turn.begun):
+    if not turn.tensors:
         template.refuse([Obstacle("the loop changes no tensor that is there before it and read later")])
         return None
     if not turn.tested.isdisjoint(turn.selected):
@@ -53,28 +53,28 @@ def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
         return None
     torch = torch_name(scope)
     head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
-    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.device()})"
+    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.tensors[0]}.device)"
     return "\n".join([start, head, *(f"    {line}" for line in turn.lines), *_not_ended(loop, turn.done, template)])
 
 
 class _Turn:
-    """The code of one turn: `lines` so far, and the names in `selected` that keep what they have once it is over."""
+    """The code of one turn: `lines` so far, and the names in `selected` that keep what they have once it is over.
+
+    Of these `begun` have no value before the loop, and `tensors` are tensors there.
+    """
 
     def __init__(self, loop: ast.For, scope: Scope, template: Template, done: str) -> None:
         self.done = done
         self.lines: list[str] = []
         self.selected: list[str] = []
         self.begun: list[str] = []
+        self.tensors: list[str] = []
         self.tested: set[str] = set()
         self._loop = loop
         self._scope = scope
         self._template = template
         self._may_be_over = False
         self._nested = False
-
-    def device(self) -> str:
-        """The device of a tensor that is there when the loop begins."""
-        return f"{next(name for name in self.selected if name not in self.begun)}.device"
 
     def read(self, statement: ast.stmt) -> str | None:
         """Add what a statement becomes; the reason where it cannot be."""
@@ -124,7 +124,7 @@ class _Turn:
         """An `if` on Python values, whose assignments are masked like the others."""
         lines, self.lines = self.lines, []
         self.tested.update(n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name))
-        self._nested = True
+        nested, self._nested = self._nested, True
         for head, body in ((f"if {self._template.use(statement.test)}:", statement.body), ("else:", statement.orelse)):
             for each in body:
                 reason = self.read(each)
@@ -133,7 +133,7 @@ class _Turn:
             if body:
                 lines += [head, *(f"    {line}" for line in self.lines or ["pass"])]
             self.lines = []
-        self.lines, self._nested = lines, False
+        self.lines, self._nested = lines, nested
         return None
 
     def _is_selected(self, binding: _Binding, statement: ast.stmt) -> bool:
@@ -218,6 +218,8 @@ class _Turn:
         judge_selection([name], (given, None), values, [], scope, statement, template)
         self.lines.append(f"{name} = {where(scope)}({self.done}, {name}, {code})")
         self.selected.append(name)
+        if first.is_tensor:
+            self.tensors.append(name)
         return None
 
     def _starts_here(self, name: str) -> bool:
