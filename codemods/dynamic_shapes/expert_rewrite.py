@@ -88,8 +88,10 @@ class Rewrite:
         """Reads of a name for rows by which a turn may find those of the turn before."""
         scope = self.scope
         stores = [scope.statement(n) for n in scope.names(name, stores=True) if inside(n, self.loop)]
-        first = min(stores, key=lambda s: s.lineno, default=None)
-        for use in scope.names(name) if first is not None else ():
+        if not stores:
+            return
+        first = min(stores, key=lambda s: s.lineno)
+        for use in scope.names(name):
             statement = scope.statement(use)
             if inside(use, self.loop) and (statement is first or statement.lineno < first.lineno):
                 yield use
