@@ -242,7 +242,8 @@ class _Turn:
             own = free_name(f"new_{name}", self._scope)
             self.lines.append(f"{own} = {code}")
         kept = f"{where(self._scope)}({self.done}, {name}, {own})"
-        self.lines += [f"{name} = {own} if {self._loop.target.id} == 0 else {kept}"]
+        first = f"if {self._loop.target.id} == 0:"
+        self.lines += [first, f"    {name} = {own}", "else:", f"    {name} = {kept}"]
         self.selected.append(name)
         self.begun.append(name)
         return None
