@@ -14,20 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-_G = torch.Generator().manual_seed(5)
-Built = tuple[Callable[..., Any], list[Any]]
+from accuracy_models import Built
+from accuracy_models.inputs import models_by_name, random_inputs
 
-
-def _t(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=_G)
-
-
-def _u(*shape: int) -> torch.Tensor:
-    return torch.rand(*shape, generator=_G)
-
-
-def _i(high: int, *shape: int) -> torch.Tensor:
-    return torch.randint(0, high, shape, generator=_G)
+_t, _u, _i = random_inputs(5)
 
 
 def _get(name: str) -> Any:
@@ -35,15 +25,7 @@ def _get(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _call(name: str, *inputs: Any, **options: Any) -> Built:
-    """A function, called with each of the tuples of arguments."""
-    function = _get(name)
-    return (partial(function, **options) if options else function), list(inputs)
-
-
-def _made(name: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
-    """An object of a class, called with each of the tuples of arguments."""
-    return _get(name)(*given, **options), inputs
+_call, _made = models_by_name(_get)
 
 
 def _rotations(*shape: int) -> torch.Tensor:

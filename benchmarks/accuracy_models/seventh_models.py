@@ -17,22 +17,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from accuracy_models import Built
+from accuracy_models.inputs import models_by_name, random_inputs
 from accuracy_models.unseen_signals import _bare, _without
 
-_G = torch.Generator().manual_seed(7)
-Built = tuple[Callable[..., Any], list[Any]]
-
-
-def _t(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=_G)
-
-
-def _u(*shape: int) -> torch.Tensor:
-    return torch.rand(*shape, generator=_G)
-
-
-def _i(high: int, *shape: int) -> torch.Tensor:
-    return torch.randint(0, high, shape, generator=_G)
+_t, _u, _i = random_inputs(7)
 
 
 def _get(path: str) -> Any:
@@ -74,20 +63,12 @@ def _pretend_version(package: str, version: str) -> None:
     importlib.metadata.version = lambda name: version if name == package else known(name)
 
 
-def _call(path: str, *inputs: Any, **options: Any) -> Built:
-    """A function, called with each of the tuples of arguments."""
-    function = _get(path)
-    return (partial(function, **options) if options else function), list(inputs)
+_call, _made = models_by_name(_get)
 
 
 def _with(make: Callable[[], Any], use: Callable[..., Any]) -> Callable[..., Any]:
     """A function of an object that is made once, and of the arguments."""
     return partial(use, make())
-
-
-def _made(path: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
-    """An object of a class, called with each of the tuples of arguments."""
-    return _get(path)(*given, **options), inputs
 
 
 def _boxes(*shape: int) -> torch.Tensor:

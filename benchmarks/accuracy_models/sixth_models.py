@@ -15,22 +15,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from accuracy_models import Built
+from accuracy_models.inputs import models_by_name, random_inputs
 from accuracy_models.unseen_signals import _without
 
-_G = torch.Generator().manual_seed(6)
-Built = tuple[Callable[..., Any], list[Any]]
-
-
-def _t(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=_G)
-
-
-def _u(*shape: int) -> torch.Tensor:
-    return torch.rand(*shape, generator=_G)
-
-
-def _i(high: int, *shape: int) -> torch.Tensor:
-    return torch.randint(0, high, shape, generator=_G)
+_t, _u, _i = random_inputs(6)
 
 
 def _get(path: str) -> Any:
@@ -40,15 +29,7 @@ def _get(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _call(path: str, *inputs: Any, **options: Any) -> Built:
-    """A function, called with each of the tuples of arguments."""
-    function = _get(path)
-    return (partial(function, **options) if options else function), list(inputs)
-
-
-def _made(path: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
-    """An object of a class, called with each of the tuples of arguments."""
-    return _get(path)(*given, **options), inputs
+_call, _made = models_by_name(_get)
 
 
 def _method(path: str, method: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
@@ -434,7 +415,8 @@ _RECHUB: dict[str, Callable[[], Built]] = {
     **{name: partial(_ranking, name) for name in ("DIEN", "DIN", "DeepFM", "WideDeep")},
     "NCELoss": lambda: _made(f"{_R}basic.loss_func.NCELoss", [(_t(6, 9), _i(9, 6)), (_t(5, 9), _i(9, 5))]),
     "InBatchNCELoss": lambda: _made(
-        f"{_R}basic.loss_func.InBatchNCELoss", [(_t(6, 4), _t(9, 4), torch.randperm(8, generator=_G)[:6] + 1)]
+        f"{_R}basic.loss_func.InBatchNCELoss",
+        [(_t(6, 4), _t(9, 4), torch.randperm(8, generator=torch.Generator().manual_seed(6))[:6] + 1)],
     ),
     "BPRLoss": lambda: _made(f"{_R}basic.loss_func.BPRLoss", [(_t(6), _t(6, 3)), (_t(5), _t(5, 3))]),
     "CapsuleNetwork": lambda: _made(

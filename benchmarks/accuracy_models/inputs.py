@@ -1,0 +1,42 @@
+"""What the later groups of models share: random inputs, and models made of functions and classes by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from accuracy_models import Built
+
+Draw = Callable[..., torch.Tensor]
+
+
+def random_inputs(seed: int) -> tuple[Draw, Draw, Draw]:
+    """Draws of one generator: normal and uniform ones of a shape, and integers below a number."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    def uniform(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=generator)
+
+    def integers(high: int, *shape: int) -> torch.Tensor:
+        return torch.randint(0, high, shape, generator=generator)
+
+    return normal, uniform, integers
+
+
+def models_by_name(get: Callable[[str], Any]) -> tuple[Callable[..., Built], Callable[..., Built]]:
+    """How a function and an object of a class become models, where `get` gives what has a dotted path."""
+
+    def called(path: str, *inputs: Any, **options: Any) -> Built:
+        function = get(path)
+        return (partial(function, **options) if options else function), list(inputs)
+
+    def made(path: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
+        return get(path)(*given, **options), inputs
+
+    return called, made
