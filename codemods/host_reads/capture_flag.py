@@ -30,7 +30,8 @@ number that bounds a slice or picks an item of a list makes the compilation fail
 is a size of what a convolution in two dimensions or multi-head attention is given: nothing is offered where the
 compiled code has one of these, or asks a number for its truth; the finding names it. A list must hold integers, by the
 dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
-code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. In a file
+code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. A slice up to
+the sum of such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). In a file
 where nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is
 offered in a package where nothing is compiled: the flag would count for all the code of whoever imports it.
 

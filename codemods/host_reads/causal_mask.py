@@ -23,7 +23,9 @@ Where the mask surely is the causal one, `is_causal=True` lets attention use a f
 ## Fix safety
 `is_causal=False` applies the mask that is given. For a mask that is not causal the module computes the same as before;
 a causal one was taken by another kernel, whose sums are in another order (`summation-order`), and got no gradient:
-where the mask may require one, the fix needs `no-gradient`.
+where the mask may require one, the fix needs `no-gradient`. The module never asked where a causal mask is; one that is
+applied has to be on its device (`same-shape-dtype` for a mask that is made without a device: measured on an H200, where
+a mask on the CPU worked before and raised afterwards).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -35,6 +37,7 @@ from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
@@ -79,7 +82,7 @@ class CausalMask(Rule):
     name = "causal-mask"
     summary = "transformer of torch.nn that compares its mask with a causal one"
     gb = ("GB0124",)
-    assumptions = ("summation-order", "no-gradient")
+    assumptions = ("summation-order", "no-gradient", "same-shape-dtype")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of transformers with a mask."""
@@ -99,6 +102,7 @@ class CausalMask(Rule):
             reason = f"where `{snippet(mask)}` is causal, another kernel adds in another order"
             template.refuse([Obstacle(reason, "summation-order")])
             template.refuse(_trained(unsaid, scope))
+            template.refuse(_elsewhere(unsaid, scope))
             parts = [
                 *(template.use(argument) for argument in node.args),
                 *(f"{k.arg}={template.use(k.value)}" for k in node.keywords),
@@ -116,6 +120,14 @@ def _trained(masks: Iterable[ast.expr], scope: Scope) -> Iterator[Obstacle]:
         if value.dtype not in ("bool", "int") and value.leaves:
             reason = f"`{snippet(mask)}` may require a gradient, and would get one also where it is causal"
             yield Obstacle(reason, "no-gradient")
+
+
+def _elsewhere(masks: Iterable[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+    """Whether a mask is made without a device: one that was found to be causal was not applied, wherever it was."""
+    for mask in masks:
+        if on_default_device(mask, scope):
+            reason = f"`{snippet(mask)}` is made on the default device, and has to be on that of the module"
+            yield Obstacle(reason, "same-shape-dtype")
 
 
 def _unsaid(node: ast.Call, scope: Scope) -> dict[ast.expr, str]:

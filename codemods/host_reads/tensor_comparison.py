@@ -28,7 +28,9 @@ close = torch.isclose(x, y, atol=1e-4).all()
 `torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
 that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`). In
 conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for tensors
-of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
+of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix. One case
+differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch 2.11,
+H200); what is written instead is not, as on a CPU.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
