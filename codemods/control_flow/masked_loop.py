@@ -48,9 +48,6 @@ def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
     if not turn.tensors:
         template.refuse([Obstacle("the loop changes no tensor that is there before it and read later")])
         return None
-    if not turn.tested.isdisjoint(turn.selected):
-        template.refuse([Obstacle("the loop decides by a name that becomes a tensor")])
-        return None
     torch = torch_name(scope)
     head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
     start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.tensors[0]}.device)"
@@ -69,7 +66,6 @@ class _Turn:
         self.selected: list[str] = []
         self.begun: list[str] = []
         self.tensors: list[str] = []
-        self.tested: set[str] = set()
         self._loop = loop
         self._scope = scope
         self._template = template
@@ -123,7 +119,6 @@ class _Turn:
     def _fixed_way(self, statement: ast.If) -> str | None:
         """An `if` on Python values, whose assignments are masked like the others."""
         lines, self.lines = self.lines, []
-        self.tested.update(n.id for n in ast.walk(statement.test) if isinstance(n, ast.Name))
         nested, self._nested = self._nested, True
         for head, body in ((f"if {self._template.use(statement.test)}:", statement.body), ("else:", statement.orelse)):
             for each in body:

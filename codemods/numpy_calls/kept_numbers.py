@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
 
 _REDUCTIONS = frozenset(f"numpy.{name}" for name in ("prod", "sum", "max", "min", "amax", "amin", "mean"))
+_TAKE_DTYPE = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor", "new_tensor", "array", "result_type"})
 
 
 def is_kept_number(node: ast.expr, scope: Scope) -> bool:
@@ -44,6 +46,26 @@ def kept_in(node: ast.expr, scope: Scope, depth: int = 0) -> Iterator[ast.Call]:
             given = scope.parents.get(stores[0]) if len(stores) == 1 else None
             if isinstance(given, ast.Assign):
                 yield from kept_in(given.value, scope, depth + 1)
+
+
+def needed_as_numpy(made: ast.Call, scope: Scope) -> str | None:
+    """Where code of the project needs the NumPy number itself: a method of it, or its dtype for a tensor."""
+    cls = scope.function.cls
+    statements = cls.methods["__init__"].node.body if cls is not None else []
+    kept = next(s for s in statements if isinstance(s, ast.Assign) and s.value is made)
+    names = {t.attr for t in kept.targets if isinstance(t, ast.Attribute)}
+    project = scope.legality.inference.project
+    for module in {m for name in names for m in project.modules.mentioning(name)}:
+        for function in project.modules[module].all_functions:
+            for node in function.of(ast.Attribute):
+                if isinstance(node.value, ast.Attribute) and node.value.attr in names:
+                    return f"`{snippet(node)}` needs a NumPy number"
+            for call in function.of(ast.Call):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                given = (n for a in call.args for n in ast.walk(a) if isinstance(n, ast.Attribute))
+                if called in _TAKE_DTYPE and any(n.attr in names for n in given):
+                    return f"`{snippet(call)}` takes its dtype from the NumPy number"
+    return None
 
 
 def _names(targets: list[ast.expr], name: str) -> bool:

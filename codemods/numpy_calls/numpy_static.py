@@ -46,7 +46,7 @@ from collections.abc import Collection, Iterator
 
 from compilefix.codemods.finding import Effect, Finding, Fix
 from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
-from compilefix.codemods.numpy_calls.kept_numbers import kept_in
+from compilefix.codemods.numpy_calls.kept_numbers import kept_in, needed_as_numpy
 from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
 from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_of, outermost, sequence_origin
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
@@ -89,11 +89,14 @@ class NumpyStatic(Rule):
             if node.lineno in told:
                 continue
             message = _needs(node, gb, scope)
-            made = list(kept_in(node, scope))
-            if made:
-                yield self.fixed(scope, node, message, _kept_as_number(made[0], scope), gb=(gb,))
+            made = next(kept_in(node, scope), None)
+            needed = needed_as_numpy(made, scope) if made is not None else None
+            if made is not None and needed is None:
+                yield self.fixed(scope, node, message, _kept_as_number(made, scope), gb=(gb,))
                 continue
-            reason = "make it a Python number outside the compiled code, or compute it with Python's own functions"
+            reason = (
+                needed or "make it a Python number outside the compiled code, or compute it with Python's own functions"
+            )
             yield self.declined(scope, node, message, reason, gb=(gb,))
 
     def _array(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
