@@ -21,6 +21,8 @@ from typing import IO, Any
 
 from compilefix.measuring.request import ArmResult, WorkerRequest, WorkloadError
 
+_TO_BE_ENDED_S = 10.0
+
 
 class Parent:
     """The pipe to the parent process."""
@@ -88,6 +90,9 @@ def main(path: str) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(ValueError, OSError):  # the program may have closed it
             stream.flush()
+    # The parent ends this worker, and looks first at what runs below it. What has cleared its environment is known by
+    # nothing else, so the worker is still there when it looks.
+    threading.Event().wait(_TO_BE_ENDED_S)
     # Threads and atexit functions of the program must not keep a finished worker alive.
     os._exit(0)
 

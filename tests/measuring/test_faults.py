@@ -233,6 +233,25 @@ def test_threads_and_children_that_stay_are_ended(run: Run, tmp_path: Path) -> N
 
 
 @linux
+def test_an_unmarked_child_is_ended_also_when_the_parent_looks_late(tmp_path: Path) -> None:
+    """What has cleared its environment is known only by its place below the worker, so the worker is to be there."""
+    source = f"""
+        import subprocess, sys
+        def start():
+            child = [sys.executable, "-c", "import time; time.sleep(600)"]
+            with open({str(tmp_path / "child")!r}, "w") as file:
+                file.write(str(subprocess.Popen(child, start_new_session=True, env={{}}).pid))
+            return 1
+        def work(): return start, ()
+    """
+    with Worker(request(tmp_path, source, calls=1), tmp_path / "cache", lambda _: None) as worker:
+        found = ArmResult.from_dict(worker.answer())
+        time.sleep(0.5)
+    assert found.error is None, found.error
+    assert gone(int((tmp_path / "child").read_text(encoding="utf-8")))
+
+
+@linux
 def test_a_child_is_known_also_after_its_parent_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of the worker gives its children another parent; how soon is up to the system, so here it is at once."""
     source = (
