@@ -74,7 +74,7 @@ def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:
     loads = [
         n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == test.id and isinstance(n.ctx, ast.Load)
     ]
-    return given if all(n in scope.parents and _is_truth(n, scope) for n in loads) else None
+    return given if all(n in scope.parents and is_truth(n, scope) for n in loads) else None
 
 
 def reads_of_truths(scope: Scope) -> set[ast.AST]:
@@ -98,7 +98,7 @@ def _is_compared(given: ast.expr, scope: Scope) -> bool:
     return any(read_of(side, scope) is not None for side in sides) and is_tensor_test(given, scope)
 
 
-def _is_truth(node: ast.expr, scope: Scope) -> bool:
+def is_truth(node: ast.expr, scope: Scope) -> bool:
     """Whether a test asks an expression for its truth, alone or with `and`, `or` and `not`."""
     child: ast.AST = node
     for parent in scope.ancestors(node):
@@ -339,7 +339,7 @@ def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
             return None
     loads = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == test.id]
     asked = (n for n in loads if isinstance(n.ctx, ast.Load))
-    return whole if all(n in scope.parents and _is_truth(n, scope) for n in asked) else None
+    return whole if all(n in scope.parents and is_truth(n, scope) for n in asked) else None
 
 
 def _defined_as_tensor(test: ast.expr, whole: ast.expr, scope: Scope, template: Template) -> str | None:

@@ -4,63 +4,94 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.leaves import are_sure, settled
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition, is_truth
 from compilefix.codemods.control_flow.branches import built_anew
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.loop_ends import End, Loop, end_of, fixed_first, flag_of, stores_in
+from compilefix.codemods.control_flow.loop_statements import (
+    PLAIN,
+    Binding,
+    carried,
+    flags_of,
+    is_masked,
+    names_given,
+    not_plain,
+)
+from compilefix.codemods.control_flow.while_bounds import LateTest, late_tests
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
 from compilefix.source.snippets import snippet
 
-_PLAIN = (Kind.STATIC, Kind.SIZE)
 
-
-def ends_loop(node: ast.AST, scope: Scope) -> bool:
-    """Whether an `if` ends the `for` loop whose body it stands in, on a tensor; what it says before has a flag."""
-    loop = scope.parents.get(node)
-    if not isinstance(node, ast.If) or not isinstance(loop, ast.For) or node not in loop.body or node.orelse:
-        return False
-    before = node.body[:-1]
-    says = not before or (len(before) == 1 and _is_flagged(before[0], loop, scope))
-    return says and isinstance(node.body[-1], ast.Break) and is_tensor_test(node.test, scope)
-
-
-def masked_loop(loop: ast.For, scope: Scope, template: Template) -> str | None:
+def masked_loop(loop: Loop, scope: Scope, template: Template) -> str | None:
     """The loop with a tensor that says whether it has ended; None, with the obstacle noted, where that cannot be."""
-    reason = _not_plain(loop, scope)
+    reason = not_plain(loop, scope)
     if reason is not None:
         template.refuse([Obstacle(reason)])
         return None
     template.refuse([Obstacle("the loop runs all its turns, and what follows its end is masked out", "bounded-loop")])
-    turn = _Turn(loop, scope, template, free_name("done", scope))
-    for statement in loop.body:
-        reason = turn.read(statement)
-        if reason is not None:
-            template.refuse([Obstacle(reason)])
-            return None
-    if not turn.tensors:
-        template.refuse([Obstacle("the loop changes no tensor that is there before it and read later")])
+    turn = _Turn(loop, scope, template, free_name("done", scope), next(iter(flags_of(loop, scope).values()), None))
+    late = late_tests(loop, scope) if isinstance(loop, ast.While) else None
+    reason = turn.asked_first(loop) if isinstance(loop, ast.While) and late is None else None
+    reason = reason or next((found for found in map(turn.read, loop.body) if found is not None), None)
+    reason = reason or (turn.asked_late(late) if late is not None else None)
+    if reason is not None:
+        template.refuse([Obstacle(reason)])
+        return None
+    if not turn.selected:
+        template.refuse([Obstacle("the loop changes no tensor that is read later")])
+        return None
+    device = next(iter([*turn.tensors, *_tensors_before(loop, scope)]), None)
+    if device is None:
+        template.refuse([Obstacle("no tensor is there before the loop, which would say on which device it runs")])
         return None
     torch = torch_name(scope)
-    head = f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
-    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={turn.tensors[0]}.device)"
-    return "\n".join([start, head, *(f"    {line}" for line in turn.lines), *_not_ended(loop, turn.done, template)])
+    start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={device}.device)"
+    lines = [start, _head(loop, scope, template), *(f"    {line}" for line in turn.lines)]
+    lines += _not_ended(loop, turn.done, template)
+    compared = [test.node for test in late or () if isinstance(test.node, ast.Compare)]
+    if compared:
+        lines = [f"if {_all_of(compared, template)}:", *(f"    {line}" for line in lines)]
+    return "\n".join(lines)
+
+
+def _head(loop: Loop, scope: Scope, template: Template) -> str:
+    if isinstance(loop, ast.For):
+        return f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
+    return f"while {_all_of(fixed_first(loop.test, scope)[0], template)}:"
+
+
+def _all_of(fixed: Sequence[ast.expr], template: Template) -> str:
+    return " and ".join(template.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
+
+
+_LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+
+
+def _tensors_before(loop: Loop, scope: Scope) -> Iterator[str]:
+    """The names of tensors that are there before the loop and read in it."""
+    before = scope.facts.env_before.get(loop, {})
+    for node in ast.walk(loop):
+        read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if read and node.id in before and before[node.id].is_tensor:
+            yield node.id
 
 
 class _Turn:
     """The code of one turn: `lines` so far, and the names in `selected` that keep what they have once it is over.
 
-    Of these `begun` have no value before the loop, and `tensors` are tensors there.
+    Of these `begun` have no value before the loop, and `tensors` are tensors there. With the flag `flag` the loop ends
+    as it did.
     """
 
-    def __init__(self, loop: ast.For, scope: Scope, template: Template, done: str) -> None:
+    def __init__(self, loop: Loop, scope: Scope, template: Template, done: str, flag: ast.expr | None) -> None:
         self.done = done
         self.lines: list[str] = []
         self.selected: list[str] = []
@@ -69,8 +100,39 @@ class _Turn:
         self._loop = loop
         self._scope = scope
         self._template = template
+        self._flag = flag
         self._may_be_over = False
         self._nested = False
+
+    def asked_first(self, loop: ast.While) -> str | None:
+        """Add what the condition of a `while` loop asks before each turn; the reason where it cannot be."""
+        tests = fixed_first(loop.test, self._scope)[1]
+        whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        code = condition([ast.UnaryOp(ast.Not(), whole)], self._scope, self._template, operand=True)
+        for test in tests:
+            self._template.refuse(evaluated(test, self._scope))
+        if code is None:
+            return self._template.broken or "the condition is not known"
+        kept = _all_of(tests, self._template)
+        self._ended([f"{self.done} = {self.done} | {code}"], f"not ({kept})", ["break"])
+        return None
+
+    def asked_late(self, tests: Sequence[LateTest]) -> str | None:
+        """Add the same behind a turn, where the first turn makes tensors of what the condition asks for."""
+        template, scope = self._template, self._scope
+        ends: list[str] = []
+        for test in tests:
+            template.refuse(scope.legality.condition(test.given.value, scope.facts))
+            template.refuse(scope.legality.both_evaluated([test.given.value], scope.facts))
+            kept = template.use(test.node, operand=not test.opposite)
+            reshape = "" if test.value.rank == 0 else ".reshape(())"
+            ends.append(f"{test.name}{reshape}" if test.opposite else f"~{kept}{reshape}")
+        self._ended(
+            [f"{self.done} = {' | '.join([self.done, *ends])}"],
+            f"not ({_all_of([test.node for test in tests], template)})",
+            ["break"],
+        )
+        return None
 
     def read(self, statement: ast.stmt) -> str | None:
         """Add what a statement becomes; the reason where it cannot be."""
@@ -78,8 +140,14 @@ class _Turn:
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
             return None
         if isinstance(statement, ast.If):
-            return self._end(statement) if ends_loop(statement, self._scope) else self._fixed_way(statement)
-        bindings = _bindings(statement)
+            end = end_of(statement, self._scope)
+            if end is not None:
+                return self._end(end)
+            if flag_of(statement, self._loop, self._scope) is not None and not is_masked(statement, self._scope):
+                self.lines.append(template.use(statement))
+                return None
+            return self._fixed_way(statement)
+        bindings = names_given(statement)
         assert bindings is not None
         names = [binding.name for binding in bindings if self._is_selected(binding, statement)]
         value = getattr(statement, "value", None)
@@ -96,25 +164,83 @@ class _Turn:
             return self._select(bindings[0].name, given, template.use(given.node), statement)
         return self._unpacked(statement, bindings, names)
 
-    def _end(self, statement: ast.If) -> str | None:
+    def _end(self, end: End) -> str | None:
         template = self._template
-        code = condition([statement.test], self._scope, template, operand=True)
-        template.refuse(evaluated(statement.test, self._scope))
+        fixed, tests, obstacles = fixed_first(end.node.test, self._scope)
+        whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+        code = condition([whole], self._scope, template, operand=True)
+        template.refuse(obstacles)
+        for part in (*tests, *(part for part in fixed if obstacles)):
+            template.refuse(evaluated(part, self._scope))
         if code is None:
             return template.broken or "the condition is not known"
-        ends = f"{self.done} = {self.done} | {code}"
-        said = statement.body[0]
-        if isinstance(said, ast.If):
-            # With the flag the loop ends as it did, and has broken the graph: nothing is masked then.
-            noted = [f"{self.done} = ~{self.done}"] if self._loop.orelse else []
-            says = [*(template.use(each) for each in said.body), *noted, "break"]
-            self.lines += [f"if {template.use(said.test)}:", f"    if {template.use(statement.test)}:"]
-            self.lines += [f"        {line}" for line in says]
-            self.lines += ["else:", f"    {ends}"]
+        lines, self.lines = self.lines, []
+        if end.given:
+            ends = free_name("ends", self._scope)
+            lines_of_end = [f"{ends} = ~{self.done} & {code}"]
+            code = ends
+            for name, value in end.given:
+                reason = self._last_value(name, value, ends, end.node)
+                if reason is not None:
+                    return reason
+            lines_of_end += self.lines
         else:
-            self.lines.append(ends)
+            lines_of_end = []
+        lines_of_end.append(f"{self.done} = {self.done} | {code}")
+        self.lines = lines
+        if fixed:
+            lines_of_end = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in lines_of_end)]
+        body = end.said.body if end.said is not None else []
+        noted = [f"{self.done} = ~{self.done}"] if self._loop.orelse else []
+        said = [template.use(each) for each in body]
+        if end.said is not None and isinstance(end.said.test, ast.BoolOp):
+            said = [template.use(end.said)]
+        way_out = [template.use(each) for each in end.node.body[1 if end.said is not None else 0 :]]
+        self._ended(lines_of_end, template.use(end.node.test), [*said, *way_out[:-1], *noted, way_out[-1]])
         self._may_be_over = True
         return None
+
+    def _ended(self, lines: Sequence[str], test: str, way_out: Sequence[str]) -> None:
+        """Add an end of the loop: `lines`, or where the flag is true the way out as it was."""
+        if self._flag is None:
+            self.lines += lines
+        else:
+            # With the flag the loop ends as it did, and has broken the graph: nothing is masked then.
+            self.lines += [f"if {self._template.use(self._flag)}:", f"    if {test}:"]
+            self.lines += [f"        {line}" for line in way_out]
+            self.lines += ["else:", *(f"    {line}" for line in lines)]
+        self._may_be_over = True
+
+    def _last_value(self, name: str, value: ast.expr, ends: str, statement: ast.stmt) -> str | None:
+        """Add the value that a name gets where the loop ends."""
+        scope, template = self._scope, self._template
+        if not live_after(name, self._loop, scope) and not any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(self._loop)
+        ):
+            template.refuse(evaluated(value, scope))
+            return None
+        if self._is_answer(name, value):
+            reason = f"`{name}` is asked for its truth behind the loop, and becomes a tensor"
+            template.refuse([Obstacle(reason, "number-to-tensor")])
+            self.lines.append(f"{name} = {where(scope)}({ends}, {template.use(value)}, {name})")
+            self.selected.append(name)
+            return None
+        return self._select(name, Given(value), template.use(value), statement, ends)
+
+    def _is_answer(self, name: str, value: ast.expr) -> bool:
+        """Whether a name says True or False, and nothing but its truth is asked for: `converged = True`."""
+        before = self._scope.facts.env_before.get(self._loop, {}).get(name)
+        known = (before.const if before is not None else None, self._scope.value(value).const)
+        if not all(const is not None and isinstance(const.value, bool) for const in known):
+            return False
+        if sum(store.id == name for store in stores_in(self._loop)) > 1:
+            return False
+        loads = [
+            use
+            for use in self._scope.function.nodes
+            if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)
+        ]
+        return all(use in self._scope.parents and is_truth(use, self._scope) for use in loads)
 
     def _fixed_way(self, statement: ast.If) -> str | None:
         """An `if` on Python values, whose assignments are masked like the others."""
@@ -131,14 +257,14 @@ class _Turn:
         self.lines, self._nested = lines, nested
         return None
 
-    def _is_selected(self, binding: _Binding, statement: ast.stmt) -> bool:
+    def _is_selected(self, binding: Binding, statement: ast.stmt) -> bool:
         later = live_after(binding.name, self._loop, self._scope)
-        if not later and not _carried(binding.name, self._loop):
+        if not later and not carried(binding.name, self._loop):
             return False
         # A counter that nobody reads after the loop may count on: what is computed with it is not taken.
         value = self._scope.value(binding.node) if binding.node is not None else UNKNOWN
         before = self._before(binding.name, statement)
-        return later or not (value.is_(*_PLAIN) and before is not None and before.is_(*_PLAIN))
+        return later or not (value.is_(*PLAIN) and before is not None and before.is_(*PLAIN))
 
     def _before(self, name: str, statement: ast.stmt) -> Value | None:
         return self._scope.facts.env_before.get(statement, {}).get(name)
@@ -146,7 +272,7 @@ class _Turn:
     def _written_always(self, name: str, statement: ast.AugAssign) -> Iterator[Obstacle]:
         """Whether a turn after the end may write into what an earlier statement of the same turn has made."""
         before = self._before(name, statement)
-        if before is None or not before.is_(*_PLAIN):
+        if before is None or not before.is_(*PLAIN):
             yield from memory_shared(name, before or UNKNOWN, statement, statement, self._scope.facts)
             yield Obstacle(f"`{snippet(statement)}` may fail in a turn after the end", "branches-total")
 
@@ -164,7 +290,7 @@ class _Turn:
             template.refuse([Obstacle(reason, "same-shape-dtype")])
         return self._select(name, given, template.code(given), statement)
 
-    def _unpacked(self, statement: ast.stmt, bindings: Sequence[_Binding], names: Sequence[str]) -> str | None:
+    def _unpacked(self, statement: ast.stmt, bindings: Sequence[Binding], names: Sequence[str]) -> str | None:
         """`a, b = f(x)`: what is selected gets a name of its own first."""
         template, scope, facts = self._template, self._scope, self._scope.facts
         assert isinstance(statement, ast.Assign)
@@ -196,12 +322,14 @@ class _Turn:
                 return reason
         return None
 
-    def _select(self, name: str, given: Given, code: str, statement: ast.stmt) -> str | None:
+    def _select(self, name: str, given: Given, code: str, statement: ast.stmt, ends: str | None = None) -> str | None:
+        """Add the value that a name gets in a turn, where the loop has not ended before, or where it `ends` there."""
         scope, template = self._scope, self._template
         before = self._before(name, statement)
         first = scope.facts.env_before[self._loop].get(name)
         is_argument = any(parameter.arg == name for parameter in scope.function.parameters)
-        if first is None and before is not None and before.is_tensor and self._starts_here(name):
+        starts = ends is None and first is None and before is not None and before.is_tensor
+        if starts and before is not None and self._starts_here(name):
             return self._begin(name, given, code, before, statement)
         if before is None or first is None or not (before.certain or is_argument):
             return f"`{name}` may have no value before the loop"
@@ -211,7 +339,8 @@ class _Turn:
         # Where an end stands before it, the first turn too may leave the name what it had before the loop.
         values = (result, before if self._may_be_over else _kept(result, before, first))
         judge_selection([name], (given, None), values, [], scope, statement, template)
-        self.lines.append(f"{name} = {where(scope)}({self.done}, {name}, {code})")
+        chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
+        self.lines.append(f"{name} = {where(scope)}({chosen})")
         self.selected.append(name)
         if first.is_tensor:
             self.tensors.append(name)
@@ -219,7 +348,9 @@ class _Turn:
 
     def _starts_here(self, name: str) -> bool:
         """Whether the first turn gives a name its first value: it always does, and is known to be the first."""
-        if self._may_be_over or self._nested or name in self.begun or not isinstance(self._loop.target, ast.Name):
+        if self._may_be_over or self._nested or name in self.begun or isinstance(self._loop, ast.While):
+            return False
+        if not isinstance(self._loop.target, ast.Name):
             return False
         counted = self._loop.iter
         plain = isinstance(counted, ast.Call) and self._scope.callee(counted) == "range" and len(counted.args) == 1
@@ -229,6 +360,7 @@ class _Turn:
 
     def _begin(self, name: str, given: Given, code: str, before: Value, statement: ast.stmt) -> str | None:
         """A name that has no value before the loop keeps what the turns give it from the second turn on."""
+        assert isinstance(self._loop, ast.For)
         assert isinstance(self._loop.target, ast.Name)
         values = (self._scope.value(given.node), before)
         judge_selection([name], (given, None), values, [], self._scope, statement, self._template)
@@ -244,85 +376,7 @@ class _Turn:
         return None
 
 
-@dataclass(frozen=True)
-class _Binding:
-    """A name that a statement gives a value, and the expression of it; None where it is an item of a result."""
-
-    name: str
-    node: ast.expr | None
-
-
-def _bindings(statement: ast.stmt) -> tuple[_Binding, ...] | None:
-    """The names that a statement gives values; None where it does anything else."""
-    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
-        return (_Binding(statement.target.id, statement.value),) if isinstance(statement.target, ast.Name) else None
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    target, value = statement.targets[0], statement.value
-    if isinstance(target, ast.Name):
-        return (_Binding(target.id, value),)
-    names = [part.id for part in target.elts if isinstance(part, ast.Name)] if isinstance(target, ast.Tuple) else []
-    if not isinstance(target, ast.Tuple) or len(names) != len(target.elts) or len(set(names)) != len(names):
-        return None
-    parts: Sequence[ast.expr | None] = [None] * len(names)
-    if isinstance(value, ast.Tuple):
-        if len(value.elts) != len(names) or any(isinstance(part, ast.Starred) for part in value.elts):
-            return None
-        parts = value.elts
-    return tuple(_Binding(name, part) for name, part in zip(names, parts, strict=True))
-
-
-def _kept(given: Value, before: Value, first: Value) -> Value:
-    """What a name keeps in a turn after the end: what an earlier turn gave it, and never what it had at first.
-
-    All turns have to hang on the same tensors, and on those of what it had at first, which would get zeros.
-    """
-    leaves = settled(given.leaves)
-    return replace(before, leaves=leaves) if are_sure(leaves) and first.leaves <= leaves else before
-
-
-def _not_plain(loop: ast.For, scope: Scope) -> str | None:
-    """Why a loop is more than assignments to names and ways out."""
-    if not scope.value(loop.iter).is_(Kind.CONTAINER):
-        return f"the number of turns over `{snippet(loop.iter)}` is not known"
-    targets = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
-    kept = next((name for name in targets if live_after(name, loop, scope)), None)
-    if kept is not None:
-        return f"`{kept}` is read after the loop, where it says at which turn it ended"
-    flags = set()
-    for statement in loop.body:
-        if isinstance(statement, ast.If) and ends_loop(statement, scope):
-            said = statement.body[0]
-            flags.add(ast.unparse(said.test) if isinstance(said, ast.If) else "")
-        elif not _is_masked(statement, scope):
-            return f"the loop does more than assign names: `{snippet(statement)}`"
-    # Where a flag is true the loop ends as it did: another end, that is masked, must not be behind it.
-    return (
-        "the loop has several ends, of which not all say something, or not under one flag" if len(flags) > 1 else None
-    )
-
-
-def _is_masked(statement: ast.stmt, scope: Scope) -> bool:
-    """Whether a statement gives names values, on a way that Python values decide too."""
-    if not isinstance(statement, ast.If):
-        return _bindings(statement) is not None
-    parts = ast.walk(statement.test)
-    plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Attribute | ast.Subscript) for n in parts)
-    known = scope.value(statement.test).is_(*_PLAIN) and not is_tensor_test(statement.test, scope)
-    return plain and known and all(_is_masked(each, scope) for each in (*statement.body, *statement.orelse))
-
-
-def _is_flagged(statement: ast.stmt, loop: ast.For, scope: Scope) -> bool:
-    """Whether a statement acts only where a name is true that the loop leaves as it is: `if verbose: print(...)`."""
-    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.test, ast.Name):
-        return False
-    name = statement.test.id
-    stores = scope.names(name, stores=True)
-    given = not stores or name in scope.facts.env_before.get(loop, {})
-    return given and not any(n in stores for n in ast.walk(loop)) and not is_tensor_test(statement.test, scope)
-
-
-def _not_ended(loop: ast.For, done: str, template: Template) -> list[str]:
+def _not_ended(loop: Loop, done: str, template: Template) -> list[str]:
     """What the `else` of the loop becomes; the flag that alone decides there is asked first."""
     only = loop.orelse[0] if len(loop.orelse) == 1 else None
     if isinstance(only, ast.If) and not only.orelse and isinstance(only.test, ast.Name):
@@ -332,13 +386,10 @@ def _not_ended(loop: ast.For, done: str, template: Template) -> list[str]:
     return [head, *(f"    {template.use(each)}" for each in body)] if body else []
 
 
-def _carried(name: str, loop: ast.For) -> bool:
-    """Whether a turn may read what an earlier one gave the name."""
-    for statement in loop.body:
-        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
-        if isinstance(statement, ast.AugAssign) or any(isinstance(n.ctx, ast.Load) for n in names):
-            if names:
-                return True
-        elif names:
-            return False
-    return False
+def _kept(given: Value, before: Value, first: Value) -> Value:
+    """What a name keeps in a turn after the end: what an earlier turn gave it, and never what it had at first.
+
+    All turns have to hang on the same tensors, and on those of what it had at first, which would get zeros.
+    """
+    leaves = settled(given.leaves)
+    return replace(before, leaves=leaves) if are_sure(leaves) and first.leaves <= leaves else before

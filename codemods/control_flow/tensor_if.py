@@ -66,8 +66,8 @@ from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
+from compilefix.codemods.control_flow.loop_ends import end_of
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
-from compilefix.codemods.control_flow.masked_loop import ends_loop
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
@@ -129,7 +129,7 @@ class TensorIf(Rule):
                 continue
             links = links_of(node)
             tests = [(link, link.test) for link in links if link.test is not None and is_tensor_test(link.test, scope)]
-            if tests and not _only_raises(tests[0][0], links) and not ends_loop(node, scope):
+            if tests and not _only_raises(tests[0][0], links) and end_of(node, scope) is None:
                 yield self._judge(node, links, tests[0][1], scope)
 
     def _judge(self, node: ast.If, links: Sequence[Link], first: ast.expr, scope: Scope) -> Finding:

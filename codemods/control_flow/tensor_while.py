@@ -1,8 +1,9 @@
 """CF104: a loop that a tensor ends.
 
 ## What it does
-Finds `while` loops whose condition is a tensor, and `for` loops with `if condition: break` on a tensor. A `for` loop
-has a bound: it becomes one that runs all its turns and keeps what it had once it has ended.
+Finds `while` loops whose condition is a tensor, and loops with `if condition: break` (or `return`) on a tensor. A loop
+that has a bound becomes one that runs all its turns and keeps what it had once it has ended. A `for` loop has one, and
+so has a `while` loop that also compares a counter (`while error > tolerance and turn < 20`).
 
 ## Why is this bad
 Python asks the tensor for its truth at each turn, so Dynamo gives up on the whole function: a break inside a loop
@@ -31,10 +32,12 @@ on an H200, and 0.8 times as fast in the default mode, where launches are what t
 What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. `total += step`
 makes a new tensor, where nothing else holds the memory. Several ends, counters, `a, b = f(x)`, an `else`, and ways that
 Python values decide may stand in the loop. A name that the turns of a `range` give its first value keeps it from the
-second turn on. What is said at the end under a flag (`if verbose: print(...)`) stays: with the flag the loop ends as it
-did, and breaks the graph.
-A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop there is no fix: the number of
-turns that is enough is not in the code.
+second turn on. At its end a loop may give names a last value (`x = new`, `settled = True` where only the truth of that
+is asked for later: `number-to-tensor`), or return what becomes the names that the `return` right behind it returns.
+What is said under a flag (`if self.verbose: print(...)`) stays, at the end and on the way: with the flag the loop ends
+as it did, and breaks the graph. The flag must be one that the loop leaves as it is.
+A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop without a counter, and for one
+whose counter is read later, there is no fix: the number of turns that is enough is not in the code, or the end is.
 `torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
@@ -46,7 +49,8 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.conditions import tensor_tests, tensor_words
-from compilefix.codemods.control_flow.masked_loop import ends_loop, masked_loop
+from compilefix.codemods.control_flow.loop_ends import Loop, end_of
+from compilefix.codemods.control_flow.masked_loop import masked_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
@@ -60,7 +64,7 @@ class TensorWhile(Rule):
     name = "tensor-while"
     summary = "while loop on a tensor, or for loop that a tensor ends"
     gb = ("GB0170", "GB7000")
-    hints = ("while", "break")
+    hints = ("while", "for ")
     assumptions = (
         "bounded-loop",
         "branches-total",
@@ -78,26 +82,21 @@ class TensorWhile(Rule):
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """`while` loops whose test is a tensor, and `for` loops with a way out on one."""
-        for node in scope.nodes:
+        """`while` loops whose test is a tensor, and loops with a way out on one."""
+        for node in scope.among(ast.While, ast.If):
             if isinstance(node, ast.While):
                 tests = tensor_tests(node.test, scope)
                 if tests:
                     words = tensor_words(tests[0], scope)
                     message = f"`{ast.unparse(tests[0])}` {words}: the loop on it makes Dynamo skip the function"
-                    yield self.declined(
-                        scope,
-                        node.test,
-                        message,
-                        "the number of turns is not known: give the loop a bound and mask finished elements",
-                    )
-            elif isinstance(node, ast.If) and ends_loop(node, scope):
-                yield self._ended(node, scope)
+                    yield self._judged(node, node.test, message, scope)
+            elif isinstance(node, ast.If) and end_of(node, scope) is not None:
+                loop = scope.parents[node]
+                assert isinstance(loop, Loop)
+                message = f"`{snippet(node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
+                yield self._judged(loop, node, message, scope)
 
-    def _ended(self, node: ast.If, scope: Scope) -> Finding:
-        message = f"`{snippet(node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
-        loop = scope.parents[node]
-        assert isinstance(loop, ast.For)
+    def _judged(self, loop: Loop, node: ast.AST, message: str, scope: Scope) -> Finding:
         template = Template()
         code = masked_loop(loop, scope, template)
         if code is None or template.broken is not None:

@@ -1,0 +1,144 @@
+"""How tensors end a loop: by an `if` with a way out in its body, with a flag under which that is said."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import is_tensor_test, split_static
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+Loop = ast.For | ast.While
+
+
+def stores_in(loop: Loop) -> list[ast.Name]:
+    """The names that a loop gives values or deletes."""
+    return [n for n in ast.walk(loop) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+
+
+def names_in(node: ast.expr) -> set[str]:
+    """The names that an expression reads."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+_COMPARED = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.Constant, ast.operator, ast.unaryop)
+
+
+@dataclass(frozen=True)
+class End:
+    """An `if` on a tensor that ends the loop in whose body it stands.
+
+    said: what is said first, under a flag. given: the names that get a last value there, and what they get. A
+    `return` in front of one of names gives those names their values.
+    """
+
+    node: ast.If
+    said: ast.If | None
+    given: tuple[tuple[str, ast.expr], ...]
+
+
+def end_of(node: ast.AST, scope: Scope) -> End | None:
+    """How an `if` ends the loop round it on a tensor; None where it does not, or does more."""
+    loop = scope.parents.get(node)
+    if not isinstance(node, ast.If) or not isinstance(loop, Loop) or node not in loop.body or node.orelse:
+        return None
+    if not is_tensor_test(node.test, scope):
+        return None
+    said = node.body[0] if flag_of(node.body[0], loop, scope) is not None else None
+    *steps, last = node.body[1:] if said is not None else node.body
+    given = _returned(last, loop, scope) if isinstance(last, ast.Return) else ()
+    if given is None or not isinstance(last, ast.Break | ast.Return):
+        return None
+    named = [_named(step) for step in steps]
+    if any(pair is None for pair in named) or (named and isinstance(last, ast.Return)):
+        return None
+    assert said is None or isinstance(said, ast.If)
+    return End(node, said, (*(pair for pair in named if pair is not None), *given))
+
+
+def _named(step: ast.stmt) -> tuple[str, ast.expr] | None:
+    if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(step.targets[0], ast.Name):
+        return step.targets[0].id, step.value
+    return None
+
+
+def _returned(end: ast.Return, loop: Loop, scope: Scope) -> tuple[tuple[str, ast.expr], ...] | None:
+    """The names that the function returns right behind the loop, and what it returns for them here."""
+    block = scope.block(loop)
+    behind = block[block.index(loop) + 1 :]
+    if loop.orelse or not behind or not isinstance(behind[0], ast.Return):
+        return None
+    names, values = _items(behind[0].value), _items(end.value)
+    if (
+        len(names) != len(values)
+        or not names
+        or isinstance(behind[0].value, ast.Tuple) != isinstance(end.value, ast.Tuple)
+    ):
+        return None
+    given = [(n.id, v) for n, v in zip(names, values, strict=True) if isinstance(n, ast.Name)]
+    if len(given) < len(names) or len({name for name, _ in given}) < len(given):
+        return None
+    new = [(name, value) for name, value in given if not (isinstance(value, ast.Name) and value.id == name)]
+    # They get their values one after the other: none may be made of a name that has got its own.
+    for index, (_, value) in enumerate(new):
+        before = {name for name, _ in new[:index]}
+        if any(isinstance(n, ast.Name) and n.id in before for n in ast.walk(value)):
+            return None
+    return tuple(new)
+
+
+def _items(value: ast.expr | None) -> list[ast.expr]:
+    if isinstance(value, ast.Tuple):
+        return value.elts
+    return [] if value is None else [value]
+
+
+def flag_of(statement: ast.stmt, loop: Loop, scope: Scope) -> str | None:
+    """The flag under which alone a statement acts, which the loop leaves as it is: `if verbose: print(...)`."""
+    if not isinstance(statement, ast.If) or statement.orelse or is_tensor_test(statement.test, scope):
+        return None
+    test = statement.test
+    flag = test.values[0] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else test
+    if isinstance(flag, ast.Name):
+        stores = scope.names(flag.id, stores=True)
+        given = not stores or flag.id in scope.facts.env_before.get(loop, {})
+        return flag.id if given and not any(n in stores for n in ast.walk(loop)) else None
+    if isinstance(flag, ast.Attribute) and isinstance(flag.value, ast.Name):
+        return ast.unparse(flag) if _is_kept(flag, flag.value.id, scope) else None
+    return None
+
+
+def _is_kept(flag: ast.Attribute, owner: str, scope: Scope) -> bool:
+    """Whether an attribute of `self` has what `__init__` gave it, as far as the file shows."""
+    function = scope.function
+    if function.cls is None or not function.parameters or function.parameters[0].arg != owner:
+        return False
+    setters = {
+        other.name
+        for other in ast.walk(function.module.tree)
+        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
+        for part in ast.walk(other)
+        if isinstance(part, ast.Attribute) and part.attr == flag.attr and not isinstance(part.ctx, ast.Load)
+    }
+    return setters == {"__init__"} and not scope.names(owner, stores=True)
+
+
+def fixed_first(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr], list[Obstacle]]:
+    """The conjuncts of a condition that Python decides, those that are tensors, and what of their order is not kept.
+
+    Behind a tensor may stand a comparison of plain names, as in `error < tolerance and turn > 2`.
+    """
+    fixed, tests = split_static(test, scope)
+    obstacles: list[Obstacle] = []
+    conjuncts = test.values if isinstance(test, ast.BoolOp) else [test]
+    for part in fixed:
+        if tests and conjuncts.index(part) > conjuncts.index(tests[0]):
+            shown = f"`{snippet(part)}` stands behind a tensor"
+            if not isinstance(part, ast.Compare) or not all(
+                isinstance(n, (*_COMPARED, ast.cmpop, ast.expr_context)) for n in ast.walk(part)
+            ):
+                obstacles.append(Obstacle(f"{shown} and is more than a comparison of names"))
+            obstacles.append(Obstacle(f"{shown}, which could fail where that is false", "branches-total"))
+    return fixed, tests, obstacles

@@ -1,0 +1,101 @@
+"""What the statements of a loop that a tensor may end do: give names values, or act under a flag."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of
+from compilefix.codemods.control_flow.while_bounds import unbounded
+from compilefix.codemods.rule import Scope
+from compilefix.source.snippets import snippet
+
+PLAIN = (Kind.STATIC, Kind.SIZE)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A name that a statement gives a value, and the expression of it; None where it is an item of a result."""
+
+    name: str
+    node: ast.expr | None
+
+
+def names_given(statement: ast.stmt) -> tuple[Binding, ...] | None:
+    """The names that a statement gives values; None where it does anything else."""
+    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        return (Binding(statement.target.id, statement.value),) if isinstance(statement.target, ast.Name) else None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Name):
+        return (Binding(target.id, value),)
+    names = [part.id for part in target.elts if isinstance(part, ast.Name)] if isinstance(target, ast.Tuple) else []
+    if not isinstance(target, ast.Tuple) or len(names) != len(target.elts) or len(set(names)) != len(names):
+        return None
+    parts: Sequence[ast.expr | None] = [None] * len(names)
+    if isinstance(value, ast.Tuple):
+        if len(value.elts) != len(names) or any(isinstance(part, ast.Starred) for part in value.elts):
+            return None
+        parts = value.elts
+    return tuple(Binding(name, part) for name, part in zip(names, parts, strict=True))
+
+
+def not_plain(loop: Loop, scope: Scope) -> str | None:
+    """Why a loop is more than assignments to names and ways out."""
+    if isinstance(loop, ast.While):
+        obstacles = fixed_first(loop.test, scope)[2]
+        reason = unbounded(loop, scope) or next((o.reason for o in obstacles if o.assumption is None), None)
+        if reason is not None:
+            return reason
+    elif not scope.value(loop.iter).is_(Kind.CONTAINER):
+        return f"the number of turns over `{snippet(loop.iter)}` is not known"
+    targets = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)] if isinstance(loop, ast.For) else []
+    kept = next((name for name in targets if live_after(name, loop, scope)), None)
+    if kept is not None:
+        return f"`{kept}` is read after the loop, where it says at which turn it ended"
+    for statement in loop.body:
+        plain = end_of(statement, scope) is not None or flag_of(statement, loop, scope) is not None
+        if not plain and not is_masked(statement, scope):
+            return f"the loop does more than assign names: `{snippet(statement)}`"
+    # Where a flag is true the loop ends as it did: all its ends have to.
+    return "the loop says something under several flags" if len(flags_of(loop, scope)) > 1 else None
+
+
+def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
+    """The flags under which a loop does more than to assign names, each where it is first asked for."""
+    found: dict[str, ast.expr] = {}
+    for statement in loop.body:
+        end = end_of(statement, scope)
+        said = end.said if end is not None else None if is_masked(statement, scope) else statement
+        flag = flag_of(said, loop, scope) if said is not None else None
+        if flag is not None and isinstance(said, ast.If):
+            test = said.test
+            found.setdefault(flag, test.values[0] if isinstance(test, ast.BoolOp) else test)
+    return found
+
+
+def is_masked(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement gives names values, on a way that Python values decide too."""
+    if not isinstance(statement, ast.If):
+        return names_given(statement) is not None
+    parts = ast.walk(statement.test)
+    plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Attribute | ast.Subscript) for n in parts)
+    known = scope.value(statement.test).is_(*PLAIN) and not is_tensor_test(statement.test, scope)
+    return plain and known and all(is_masked(each, scope) for each in (*statement.body, *statement.orelse))
+
+
+def carried(name: str, loop: Loop) -> bool:
+    """Whether a turn may read what an earlier one gave the name."""
+    for statement in loop.body:
+        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
+        if isinstance(statement, ast.AugAssign) or any(isinstance(n.ctx, ast.Load) for n in names):
+            if names:
+                return True
+        elif names:
+            return False
+    return False
