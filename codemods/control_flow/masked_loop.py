@@ -79,9 +79,9 @@ def _tensors_before(loop: Loop, scope: Scope) -> Iterator[str]:
     """The names of tensors that are there before the loop and read in it."""
     before = scope.facts.env_before.get(loop, {})
     for node in ast.walk(loop):
-        read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        if read and node.id in before and before[node.id].is_tensor:
-            yield node.id
+        name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
+        if name in before and before[name].is_tensor:
+            yield name
 
 
 class _Turn:

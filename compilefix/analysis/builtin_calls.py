@@ -30,6 +30,7 @@ BUILTINS = frozenset(
         "any",
         "all",
         "range",
+        "slice",
         "enumerate",
         "zip",
         "list",
@@ -116,6 +117,9 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
             if source.is_(Kind.NUMBER, Kind.TENSOR, Kind.STATIC, Kind.SIZE)
             else replace(values.UNKNOWN, dtype="int")
         )
+    if name == "slice":
+        # As in `x[a:b]`: it holds nothing of tensors where its bounds are none.
+        return values.STATIC if args and all(v.is_static for v in args) else values.UNKNOWN
     if name == "enumerate":
         return values.container(values.container(elements=(values.SIZE, element_of(first))))
     if name == "zip":
