@@ -46,7 +46,7 @@ def _assumptions(line: str, parameters: str, folder: Path) -> tuple[str, ...] | 
     return None if finding.fix is None else finding.fix.assumptions
 
 
-@pytest.mark.parametrize("line", ["out = []", "out = 2 * [0]", "out = [1, 2]", "out = [slice(None)] * n"])
+@pytest.mark.parametrize("line", ["out = []", "out = 2 * [0]", "out = [1, 2]", "out = [slice(None)] * 3"])
 def test_a_list_of_its_own_is_no_effect(line: str, tmp_path: Path) -> None:
     assert _assumptions(line, "", tmp_path) == ("same-shape-dtype",)
 
