@@ -24,6 +24,7 @@ _PURE_BUILTINS = frozenset(
         "any",
         "all",
         "range",
+        "slice",
         "enumerate",
         "zip",
         "list",
