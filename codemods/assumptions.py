@@ -74,7 +74,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "`capture_dynamic_output_shape_ops` for the whole process; or you do, and the fix helps only then."
     ),
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
-    "rng-stream": "Random numbers may come from another stream with the same distribution.",
+    "rng-stream": (
+        "Random numbers may come from another stream with the same distribution; what NumPy refuses as one, such as a "
+        "deviation below zero, raises no error."
+    ),
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (
         "A layer or function that was given selected rows may be given all rows: it treats each row by itself (up to "

@@ -26,7 +26,9 @@ Or `model.compile()`, which compiles the calls of the module itself and keeps th
 
 ## Fix safety
 The fix gives the result to the name or attribute that was compiled. It rests on `takes-effect`: what ran in eager runs
-compiled from now on. It is declined where that name belongs to another scope, and there is none for a result under a
+compiled from now on. Where that may be a module it rests on `checkpoint-names` too, and is declined where the file asks
+a module for the names of its parameters or layers, which begin with `_orig_mod.` then: `model.compile()` keeps them. It
+is declined where the name belongs to another scope or to an imported module, and there is none for a result under a
 name that nothing calls: which of the calls were meant is not known.
 
 Not reported: a compiled object that is called anywhere, handed on, kept or returned.
@@ -37,6 +39,7 @@ Graph breaks: none. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.codemods.compile_calls.original_called import is_only_looked_at
@@ -45,6 +48,9 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.module_rule import CompileCall, ModuleRule, ModuleView
 from compilefix.source.snippets import snippet
 
+_ASKS_NAMES = re.compile(
+    r"\.(named_parameters|named_modules|named_buffers|named_children|get_submodule|get_parameter)\("
+)
 _REASON = "what ran in eager runs compiled from now on"
 
 
@@ -55,7 +61,7 @@ class UnusedCompile(ModuleRule):
     name = "unused-compile"
     summary = "result of torch.compile that nothing uses"
     effect = "slow"
-    assumptions = ("takes-effect",)
+    assumptions = ("takes-effect", "checkpoint-names")
     hints = ("compile",)
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
@@ -85,10 +91,25 @@ class UnusedCompile(ModuleRule):
         text = snippet(call.target)
         message = f"`torch.compile` returns the compiled object and leaves `{text}` as it is: nothing is compiled here"
         reason = _why_not_assigned(call.target, view)
+        is_function = _is_function(call.target, view)
+        if reason is None and not is_function and _ASKS_NAMES.search(view.file.text):
+            reason = f"names that the file asks a module for would begin with `_orig_mod.`: use `{text}.compile()`"
         if reason is not None:
             return self.declined_at(view, statement, message, reason)
         edit = view.edit(statement, "{target} = {call}", target=call.target, call=call.node)
-        return self.fixed_at(view, statement, message, Fix((edit,), (), self.assumptions, (_REASON,)))
+        reasons = (
+            (_REASON,) if is_function else (_REASON, "the names in the state of a module get `_orig_mod.` before them")
+        )
+        return self.fixed_at(view, statement, message, Fix((edit,), (), self.assumptions[: len(reasons)], reasons))
+
+
+def _is_function(target: ast.expr, view: ModuleView) -> bool:
+    """Whether what is compiled is known to be a function of the file, or a method."""
+    if isinstance(target, ast.Attribute):
+        return target.attr in ("forward", "__call__")
+    defined = (n for n in view.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef))
+    kinds = {type(n) for n in defined if isinstance(target, ast.Name) and n.name == target.id}
+    return bool(kinds) and ast.ClassDef not in kinds
 
 
 def _why_not_assigned(target: ast.expr, view: ModuleView) -> str | None:
@@ -99,7 +120,8 @@ def _why_not_assigned(target: ast.expr, view: ModuleView) -> str | None:
     if not isinstance(first, ast.Name):
         return "give the result a name, and call that"
     if isinstance(target, ast.Attribute):
-        return None
+        other = view.module.imported(first.id) is not None
+        return f"`{snippet(target)}` belongs to another module: give the result a name of its own" if other else None
     holder = view.holder(target)
     if isinstance(holder, ast.Module):
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check, check_text, is_global
+from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check, check_text, is_global, may_change
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
 from compilefix.codemods.number_comparison import checked_read
@@ -55,7 +55,7 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         if children is None:
             return whole(node, plan)
         return _replaced(node, list(zip(children, _shown(node, children, raw, scope), strict=True)), plan)
-    if is_global(node, scope):
+    if is_global(node, scope) and not may_change(node, scope):
         return inline_or_captured(node, plan)
     if isinstance(node, ast.Name) and (read := bound_read(node, scope)) is not None:
         plan.reads[node.id] = read
@@ -138,24 +138,24 @@ def whole(node: ast.expr, plan: Plan) -> str:
     return replaced_parts(node, list(_leaves(node, plan)), plan.scope)
 
 
-def _leaves(node: ast.AST, plan: Plan) -> Iterator[tuple[ast.expr, str]]:
+def _leaves(node: ast.AST, plan: Plan, *, called: bool = False) -> Iterator[tuple[ast.expr, str]]:
     if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda):
         raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
     if isinstance(node, ast.Name | ast.Attribute) and _is_path(node):
         if isinstance(node, ast.Name) and node.id in plan.made:
             yield node, plan.made[node.id]
-        elif is_global(node, plan.scope):
+        elif is_global(node, plan.scope) and (called or not may_change(node, plan.scope)):
             plan.inlined.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
         else:
             plan.failing += _doubts(node, plan) if plan.conditional else []
             yield node, capture(node, plan, checked=False)
         return
     for child in ast.iter_child_nodes(node):
-        called = isinstance(node, ast.Call) and child is node.func and isinstance(child, ast.Attribute)
-        if called and not is_global(child, plan.scope):  # type: ignore[arg-type]
-            yield from _leaves(child.value, plan)  # type: ignore[attr-defined]
+        function = isinstance(node, ast.Call) and child is node.func
+        if function and isinstance(child, ast.Attribute) and not is_global(child, plan.scope):
+            yield from _leaves(child.value, plan)
         elif isinstance(child, ast.expr | ast.keyword):
-            yield from _leaves(child, plan)
+            yield from _leaves(child, plan, called=function)
 
 
 def _is_path(node: ast.AST) -> bool:

@@ -14,6 +14,8 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
+_STAY = frozenset({"torch", "numpy", "math", "sys", "os", "logging", "string", "warnings"})
+
 
 class Refused(Exception):
     """The call cannot be moved to the boundary; the text says why."""
@@ -192,3 +194,17 @@ def is_global(node: ast.expr, scope: Scope) -> bool:
     if name in module.assigns:
         return bool(scope.value(root).ref == "logging.Logger")
     return module.imported(name) is None and hasattr(builtins, name)
+
+
+def may_change(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name that means the same in the lambda may have another value by then: an attribute of a class, say.
+
+    What a module of Python or torch has under a name stays there.
+    """
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if root is node or not isinstance(root, ast.Name):
+        return False
+    imported = scope.function.module.imported(root.id)
+    return imported is None or imported.partition(".")[0] not in _STAY

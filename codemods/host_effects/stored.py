@@ -81,12 +81,19 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         if isinstance(statement, ast.AugAssign):
             plain = isinstance(statement.value, ast.Call | ast.Name | ast.Attribute)
             value = f"{owner}.{name} {_SYMBOLS[type(statement.op)]} {value if plain else f'({value})'}"
-        body = f"setattr({owner}, {name!r}, {value})".replace("'", '"')
+        body = f"setattr({owner}, {_stored_as(name, scope)!r}, {value})".replace("'", '"')
     if plan.gradient_texts:
         raise Refused(plan.gradient_texts[0])
     code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
     reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
     return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)
+
+
+def _stored_as(name: str, scope: Scope) -> str:
+    """The name under which an object has an attribute: the class stands before one of its own, as `self.__last`."""
+    cls = scope.function.cls
+    bare = cls.node.name.lstrip("_") if cls is not None else ""
+    return f"_{bare}{name}" if bare and name.startswith("__") and not name.endswith("__") else name
 
 
 def _target(statement: ast.Assign | ast.AugAssign) -> ast.expr:

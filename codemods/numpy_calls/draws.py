@@ -42,6 +42,7 @@ def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> s
     function, count = _DRAWS[name]
     if len(node.args) not in (0, count):
         return None
+    template.refuse(list(_of_arrays(node, name, scope)))
     torch = torch_name(scope)
     if function == _BETA:
         shape = [f"{torch}.tensor({template.use(a)}, dtype={torch}.float64)" for a in node.args]
@@ -58,6 +59,13 @@ def torch_draw(node: ast.Call, name: str, scope: Scope, template: Template) -> s
             return code
         return f"({first} + {high.value - low.value} * {code})"
     return f"({first} + ({second} - {first}) * {code})"
+
+
+def _of_arrays(node: ast.Call, name: str, scope: Scope) -> Iterator[Obstacle]:
+    """Whether NumPy may be given arrays, and draws as many numbers as they have items."""
+    for given in node.args if name.startswith("numpy.") else ():
+        if not scope.value(given).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
+            yield Obstacle(f"`{snippet(given)}` is not proved to be a number, and of an array each item gets a draw")
 
 
 def _operand(node: ast.expr, template: Template) -> str:

@@ -28,7 +28,8 @@ which computes it in the graph each time; or a buffer made in `__init__`, or a r
 ## Fix safety
 The value is computed at each read: that is the same where what it is made of does not change after the first read, and
 nobody writes into the value (`computed-again`). Refused where computing it draws random numbers, writes or prints, or
-may do so as far as is known, and where something stores or deletes the attribute, or the class stands in another file.
+may do so as far as is known, and where something stores or deletes the attribute, also through the `__dict__` of an
+object in the same file, or the class stands in another file.
 
 Graph breaks: GB0142. torch: all supported versions.
 """
@@ -36,6 +37,7 @@ Graph breaks: GB0142. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
@@ -44,6 +46,7 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
+_WHOLE = re.compile(r"\b__dict__\b|\bvars\(\w")
 _ADVICE = "read it once before compiling, or compute it in `__init__` (a tensor as a buffer with `persistent=False`)"
 
 
@@ -101,6 +104,8 @@ def _refused(method: Function, scope: Scope) -> str | None:
         return "its class stands in another file"
     if scope.legality.stores_attribute(name):
         return "the attribute is stored or deleted by name"
+    if _WHOLE.search(method.module.file.text):
+        return "the file handles all that an object holds, and with it what the property keeps there"
     return None
 
 

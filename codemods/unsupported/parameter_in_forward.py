@@ -40,6 +40,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -245,10 +246,17 @@ def _computes(node: ast.expr, scope: Scope) -> bool:
         # `"%s" % p` shows that it is a parameter.
         return not isinstance(parent.op, ast.Mod) or parent.left is node or scope.value(parent.left).is_tensor
     if isinstance(parent, ast.UnaryOp):
-        return True
+        return not isinstance(parent.op, ast.UAdd) or _computes(parent, scope)
     if isinstance(parent, ast.Call) and node in parent.args:
         name = scope.callee(parent) or ""
-        return name.startswith(("torch.nn.functional.", "Tensor.")) or (
+        known = name.startswith(("torch.nn.functional.", "Tensor.")) or (
             name.startswith("torch.") and scope.value(parent).is_tensor
         )
+        return known and (not _may_hand_back(parent, name) or _computes(parent, scope))
     return False
+
+
+def _may_hand_back(call: ast.Call, name: str) -> bool:
+    """Whether what a function of torch gives may be the very tensor it is given, as dropout does in evaluation."""
+    api = torch_api.function(name)
+    return (api is not None and api.maybe_view) or any(k.arg in ("inplace", "out") for k in call.keywords)

@@ -22,10 +22,10 @@ for name, feature in sorted(features.items(), key=lambda item: item[0]):
 ```
 
 ## Fix safety
-No two items of a dict have the same key, so that the keys alone decide their order: the key is safe. Tensors that are
-compared themselves have no fix: with NaN among the values Python's order hangs on where they stand, and `torch.sort`
-puts NaN last; tensors of different dtypes cannot be stacked. `min` and `max` of tensors do not break in torch 2.13 and
-are not reported.
+No two items of a dict have the same key, so that the keys alone decide their order: the key is safe. Two tensors may be
+two keys and be equal all the same: a dict with such keys is declined. Tensors that are compared themselves have no fix:
+with NaN among the values Python's order hangs on where they stand, and `torch.sort` puts NaN last; tensors of different
+dtypes cannot be stacked. `min` and `max` of tensors do not break in torch 2.13 and are not reported.
 
 Graph breaks: GB0207, GB0059. torch: all supported versions.
 """
@@ -35,6 +35,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
@@ -71,6 +72,10 @@ class SortedTensors(Rule):
         message = f"`{snippet(node)}` sorts by tensors too, and breaks the graph"
         if len(node.args) > 1 or any(k.arg != "reverse" for k in node.keywords):
             return self.declined(scope, node, message, "sort by the keys", gb=("GB0207",))
+        assert isinstance(node.args[0], ast.Call)
+        if _has_tensor_keys(node.args[0].func, scope):
+            reason = "the keys may be tensors, of which two may be equal: give them an order of their own"
+            return self.declined(scope, node, message, reason, gb=("GB0207",))
         options = {f"p{place}": keyword for place, keyword in enumerate(node.keywords, 1)}
         text = "".join(f", {keyword.arg}={{{name}}}" for name, keyword in options.items())
         parts = {"p0": node.args[0], **{name: keyword.value for name, keyword in options.items()}}
@@ -84,3 +89,27 @@ def _items_of_tensors(node: ast.expr, scope: Scope) -> bool:
         return False
     held = scope.value(node.func.value)
     return held.ref == "dict" and held.element is not None and held.element.is_tensor
+
+
+def _has_tensor_keys(method: ast.expr, scope: Scope) -> bool:
+    """Whether a dict is seen to have tensors as keys: by its annotation, where it is made, or where it is filled."""
+    owner = method.value if isinstance(method, ast.Attribute) else method
+    if isinstance(owner, ast.Dict | ast.DictComp):
+        return _keyed_by_tensor(owner, scope)
+    if not isinstance(owner, ast.Name):
+        return False
+    notes = [parameter.annotation for parameter in scope.function.parameters if parameter.arg == owner.id]
+    notes += [s.annotation for s in scope.of(ast.AnnAssign) if ast.unparse(s.target) == owner.id]
+    for note in (part for given in notes if given is not None for part in ast.walk(given)):
+        if isinstance(note, ast.Subscript) and isinstance(note.slice, ast.Tuple) and len(note.slice.elts) > 1:
+            return "Tensor" in ast.unparse(note.slice.elts[0]) or "Parameter" in ast.unparse(note.slice.elts[0])
+    made = (s.value for s in scope.of(ast.Assign) if any(ast.unparse(t) == owner.id for t in s.targets))
+    filled = (n for n in scope.of(ast.Subscript) if isinstance(n.ctx, ast.Store) and ast.unparse(n.value) == owner.id)
+    return any(_keyed_by_tensor(m, scope) for m in made) or any(
+        Kind.TENSOR in scope.value(n.slice).kinds for n in filled
+    )
+
+
+def _keyed_by_tensor(made: ast.expr, scope: Scope) -> bool:
+    keys = made.keys if isinstance(made, ast.Dict) else [made.key] if isinstance(made, ast.DictComp) else []
+    return any(Kind.TENSOR in scope.value(key).kinds for key in keys if key is not None)

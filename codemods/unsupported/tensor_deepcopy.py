@@ -44,6 +44,8 @@ from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
+_OF_TENSORS = frozenset({"data", "grad", "requires_grad"})
+
 
 class TensorDeepcopy(Rule):
     """Copy of a tensor by the module `copy`."""
@@ -77,6 +79,9 @@ class TensorDeepcopy(Rule):
             elif not value.certain:
                 reason = f"`{snippet(node.args[0])}` is not proved to be a tensor; of one, use `.clone()`"
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
+            elif (marked := _marked(node.args[0], scope)) is not None:
+                reason = f"`{snippet(marked)}` is kept on the tensor, and a deep copy has it too"
+                yield self.declined(scope, node, message, reason, gb=("GB4198",))
             elif overlaps(node.args[0], scope):
                 reason = f"elements of `{snippet(node.args[0])}` share memory, also in a deep copy and not in a clone"
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
@@ -88,6 +93,15 @@ def _holds_tensors(value: Value) -> bool:
     """Whether an item of a list, tuple or dict may be a tensor, as far as is known."""
     parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
     return any(Kind.TENSOR in part.kinds for part in parts)
+
+
+def _marked(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """Something of Python that the function keeps on a tensor: `mask.kind = "causal"`."""
+    name = ast.unparse(node)
+    stores = (n for n in scope.of(ast.Attribute) if not isinstance(n.ctx, ast.Load) and n.attr not in _OF_TENSORS)
+    sets = (c for c in scope.of(ast.Call) if scope.callee(c) == "setattr" and c.args)
+    marks = [(n.value, n) for n in stores] + [(c.args[0], c) for c in sets]
+    return next((mark for owner, mark in marks if ast.unparse(owner) == name), None)
 
 
 def _clone(node: ast.Call, scope: Scope) -> Fix:

@@ -13,13 +13,14 @@ import functools
 import threading
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, cat
 
-HELPER_VERSION = 6  # a file that is there already is used when it has the same version
+HELPER_VERSION = 7  # a file that is there already is used when it has the same version
 
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 _renamed: dict[int, tuple[types.CodeType, types.CodeType]] = {}
@@ -134,7 +135,9 @@ def _copied(value: Any) -> Any:
         return value.detach().clone()
     if type(value) in (list, tuple):
         return type(value)([_copied(item) for item in value])
-    return {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return value.copy() if type(value) in (set, OrderedDict) else value
 
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:

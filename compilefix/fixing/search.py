@@ -25,6 +25,7 @@ from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.tried import handled
 from compilefix.fixing.always_run import without_new_breaks
 from compilefix.fixing.surroundings import Surroundings
 from compilefix.source.config import LOGGING_STYLES
@@ -208,11 +209,12 @@ class _Judge:
     def look(self, compiled: CompiledFunction) -> Reached:
         """The findings in one function."""
         path, qualname, line = key = function_key(compiled.function)
+        scope = Scope(compiled, self._legality, path, self._logging)
         try:
-            found = tuple(self._findings(compiled, path))
+            found = tuple(self._findings(scope))
             if any(finding.fix is not None for finding in found):
                 around = self._surroundings(compiled.function.module)
-                found = without_new_breaks([around.judged(finding) for finding in found])
+                found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])
             return Reached(key, compiled.reached_by, found)
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
@@ -224,10 +226,9 @@ class _Judge:
             self._around = module, Surroundings(module)
         return self._around[1]
 
-    def _findings(self, compiled: CompiledFunction, path: str) -> Iterator[Finding]:
-        node, module = compiled.function.node, compiled.function.module
+    def _findings(self, scope: Scope) -> Iterator[Finding]:
+        node, module = scope.function.node, scope.function.module
         text = "\n".join((*module.lines[node.lineno - 1 : node.end_lineno], ""))
-        scope = Scope(compiled, self._legality, path, self._logging)
         for rule in self._hint_words.rules(text):
             yield from scope.found(rule)
 

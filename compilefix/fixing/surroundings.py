@@ -26,6 +26,7 @@ _TEXT = re.compile(r"(^|\.)(script|script_method|script_if_tracing|njit|jit)$|^t
 _SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,()]")
 # A statement begins a line, or stands behind another one.
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
+_SHOWS_CODE = re.compile(r"=\s*[}:!]")
 _BUILTINS = frozenset(dir(builtins))
 # Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
 _WRITTEN = frozenset({"torch", "numpy"})
@@ -53,7 +54,7 @@ class Surroundings:
         fix = finding.fix
         if fix is None:
             return finding
-        reason = self._hidden(fix) or self._lost(fix) or self._compiled_as_text(fix)
+        reason = self._hidden(fix) or self._lost(fix) or self._compiled_as_text(fix) or self._shown(fix)
         if reason is None and not finding.code.startswith(_IN_PLACE):
             reason = self._crowded(fix)
         return finding if reason is None else replace(finding, fix=None, declined=reason)
@@ -83,6 +84,17 @@ class Surroundings:
             for name in sorted(stored - kept):
                 if name in read and not re.search(rf"\b{name}\b", edit.template):
                     return f"a function inside reads `{name}`"
+        return None
+
+    def _shown(self, fix: Fix) -> str | None:
+        """A text that shows the code of what the fix rewrites in it: `f"{x.mean()=}"`."""
+        for edit in fix.edits:
+            for node in self._nodes(edit):
+                if not isinstance(node, ast.JoinedStr) or not _SHOWS_CODE.search(self._module.file.segment(node)):
+                    continue
+                whole = span_of(node, self._module.lines)
+                if whole != edit.target and whole.holds(edit.target) and not edit.inserts:
+                    return "the text of an f-string shows this code itself"
         return None
 
     def _compiled_as_text(self, fix: Fix) -> str | None:

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -28,8 +28,24 @@ _BOUND = (
 # Assignments to attributes as they stand in a text. Patterns that begin with plain text are ten times as fast.
 _STORED = re.compile(r"\.(\w+)(?= *=(?!=)|, [^=\n#()]* =(?!=))")
 _CLASS = re.compile(r"class (\w+)")
+# The builtins in whose place `from module import *` puts something else.
+_STAR_BUILTINS = {
+    "math": frozenset({"pow"}),
+    "numpy": frozenset({"abs", "all", "any", "bool", "divmod", "max", "min", "pow", "round", "sum"}),
+    "operator": frozenset({"abs", "pow"}),
+    "os": frozenset({"open"}),
+    "torch": frozenset(
+        {"abs", "all", "any", "bool", "compile", "complex", "float", "int", "max", "min", "pow", "range", "round"}
+        | {"sum"}
+    ),
+}
 _WORD = re.compile(r"\w+")
 _SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
+
+
+def _in_place_of_builtin(name: str, stars: Iterable[str]) -> str | None:
+    """What `import *` of modules outside the project puts in the place of a builtin, as a dotted name."""
+    return next((f"{star}.{name}" for star in stars if name in _STAR_BUILTINS.get(star, ())), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +294,7 @@ class Module:
         found = self.imports.get(name)
         if found is None and self.stars and not self._defines(name):
             found = next((given for star in self.stars if (given := self._given(star, name))), None)
+            found = found or _in_place_of_builtin(name, self.stars)
         return found
 
     def _defines(self, name: str) -> bool:
@@ -411,7 +428,9 @@ class Modules(Mapping[str, Module]):
             # What a module has by `import *` itself it hands on, but for names with an underscore.
             handed = taken[:1] if name.startswith("_") else taken
             likely = (m for m in handed if any(map(bound.search, _lines_with(name, self.files[m].text))))
-            self._given[key] = next((given for m in likely if (given := self[m].exported(name)) is not None), None)
+            found = next((given for m in likely if (given := self[m].exported(name)) is not None), None)
+            stars = (star for m in taken if "import *" in self.files[m].text for star in self[m].stars)
+            self._given[key] = found or _in_place_of_builtin(name, stars)
         self._asked.update(taken)
         return self._given[key]
 

@@ -117,3 +117,15 @@ def test_a_line_is_not_moved_where_the_helper_s_name_is_taken(tmp_path: Path) ->
         (found,) = (finding for finding in outcome.findings if finding.code == "CF301")
         reasons[name] = found.declined
     assert reasons == {"emit": "the file uses the name `emit` for something else", "told": None}
+
+
+@pytest.mark.parametrize("line", ["from math import *", "from talk import *"])
+def test_a_builtin_that_another_module_puts_aside(line: str, tmp_path: Path) -> None:
+    texts = {
+        "talk": "from math import *\n",
+        "model": f"import torch\n{line}\n\n@torch.compile\ndef step(x: torch.Tensor):\n    return pow(x.sum(), 2)\n",
+    }
+    files = [SourceFile(tmp_path / f"{n}.py", n, text) for n, text in texts.items()]
+    outcome = run(files, Config(tmp_path), rules=list(registry.load().values()))
+    assert "CF709" not in {finding.code for finding in outcome.findings}
+    assert not list(outcome.patchset)
