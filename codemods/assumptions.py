@@ -114,7 +114,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "another's."
     ),
     "fixed-attribute": (
-        "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later."
+        "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later, and the "
+        "object is not made on the meta device, which has no value to read."
     ),
     "cache-in-init": (
         "A value that the first call computes and keeps may be a buffer that is computed when the object is made: what "

@@ -8,15 +8,17 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.regions import CompiledFunction, is_noted, reached_from
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
-from compilefix.codemods.host_effects.calls import calls_with, effects, kind_of, taken_by_name
+from compilefix.codemods.host_effects.calls import calls_with, kind_of, taken_by_name
 from compilefix.codemods.host_effects.exception_texts import asserted_text, make
-from compilefix.codemods.host_effects.late import inline_or_captured
+from compilefix.codemods.host_effects.late import inline_or_captured, needs_text
 from compilefix.codemods.host_effects.levels import calls_under, level_guard
 from compilefix.codemods.host_effects.once import is_cached, once_function
 from compilefix.codemods.host_effects.plan import Plan, Refused
@@ -26,6 +28,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function, Module, Project
 from compilefix.source.snippets import snippet
 
+_SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
 
@@ -89,19 +92,66 @@ def _assumed(plan: Plan) -> list[str]:
 
 
 def _left_in_place(moved: Sequence[ast.Call], assumed: Collection[str], scope: Scope) -> ast.Call | None:
-    """A call of the function that shows something too, and that is not moved with what the others rest on."""
-    for kind in ("print", "log", "warn"):
-        for call in effects(scope, kind):
-            if call in moved:
-                continue
-            plan = Plan(scope)
-            try:
-                _emitted(call, plan)
-            except Refused:
-                return call
-            if not set(_assumed(plan)) <= set(assumed):
+    """A call that shows something too, and that is not moved with what the others rest on.
+
+    It may stand in another function that runs in the same compiled call.
+    """
+    for call, needs in _shown(scope):
+        if call not in moved and (needs is None or not needs <= set(assumed)):
+            return call
+    for function in _running_with(scope):
+        for call, needs in _shown_by(function, scope):
+            if needs is None or not needs <= {*assumed, "log-late"}:
                 return call
     return None
+
+
+def _shown(scope: Scope) -> Iterator[tuple[ast.Call, frozenset[str] | None]]:
+    """The calls of a function that show something, and what moving each rests on; None where it stays."""
+    for call in scope.of(ast.Call):
+        kind = kind_of(call, scope)
+        if kind is None or kind == "write" or once_function(scope.function) is not None:
+            continue
+        if any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(call)):
+            if not any(isinstance(a, ast.Call) and is_noted(a, scope.facts) for a in scope.ancestors(call)):
+                yield call, None
+            continue
+        plan = Plan(scope)
+        try:
+            _emitted(call, plan)
+        except Refused:
+            yield call, None
+        else:
+            yield call, frozenset(_assumed(plan))
+
+
+def _shown_by(function: Function, scope: Scope) -> tuple[tuple[ast.Call, frozenset[str] | None], ...]:
+    """The same of another function, asked once."""
+    known = scope.legality.shown
+    if function not in known:
+        facts = scope.legality.inference.facts(function)
+        other = Scope(CompiledFunction(function, facts, (function.qualname,)), scope.legality, scope.path)
+        try:
+            check_function(other)
+            known[function] = tuple(_shown(other))
+        except Refused:
+            known[function] = tuple((call, None) for call, _ in _shown(other))
+    return known[function]
+
+
+def _running_with(scope: Scope) -> Iterator[Function]:
+    """The functions with words of prints or logs that run in one compiled call with a function, as far as is known."""
+    inference = scope.legality.inference
+    modules = inference.project.modules
+    entries = {scope.function}
+    for name in scope.compiled.reached_by:
+        bare = name.rpartition(".")[2]
+        for module in modules.mentioning(bare) if bare.isidentifier() else ():
+            entries |= {f for f in modules[module].all_functions if f.qualname == name}
+    for function in sorted(reached_from(entries, inference), key=lambda f: f.full_name):
+        first, last = function.node.lineno, function.node.end_lineno
+        if function is not scope.function and _SHOWS.search("\n".join(function.module.lines[first - 1 : last])):
+            yield function
 
 
 def deferred_raise(
@@ -299,6 +349,22 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
+    changing = next((part for part in _parts(call) if _changes(part, scope)), None)
+    if changing is not None and any(needs_text(given, scope) for given in _given(call)):
+        raise Refused(f"`{snippet(changing)}` changes something while the line is made, which a part of it may show")
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _parts(call: ast.Call) -> Iterator[ast.Call]:
+    """The calls in what a call is given."""
+    return (part for given in _given(call) for part in ast.walk(given) if isinstance(part, ast.Call))
+
+
+def _changes(call: ast.Call, scope: Scope) -> bool:
+    return call in scope.parents and scope.legality.effects.of(call, scope.facts).mutates is not None
 
 
 def is_tried(node: ast.AST, scope: Scope) -> bool:

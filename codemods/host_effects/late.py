@@ -20,6 +20,8 @@ _LATE_BUILTINS = frozenset(
     {"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *CASTS}
 )
 
+_FIELD = re.compile(r"\{[^{}:!]*[.\[]")
+
 NUMERIC = frozenset("diouxXeEfFgG")
 
 _LITERAL = (
@@ -70,7 +72,7 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
         return passed(tensor, plan, checked=False) + suffix
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (source := read_of(node, scope)) is not None:
         return f"{node.func.id}({passed(source, plan, checked=False)})"
-    if _needs_text(node, scope):
+    if needs_text(node, scope):
         if raw and scope.value(node).is_tensor:
             check_text(node, scope.value(node), plan)
         children = _late_children(node, scope)
@@ -253,13 +255,15 @@ def _is_method_of_text(node: ast.Call, scope: Scope) -> bool:
     if not isinstance(node.func, ast.Attribute):
         return False
     text = node.func.value
+    if isinstance(text, ast.Constant) and _FIELD.search(str(text.value)):
+        return False  # `"{0.requires_grad}".format(x)` asks the tensor itself, of which a copy is passed on
     if isinstance(text, ast.Constant | ast.JoinedStr):
         return True
     value = scope.value(text)
     return node.func.attr == "format" and isinstance(text, ast.Name) and (value.is_(Kind.STATIC) or value.is_unknown)
 
 
-def _needs_text(node: ast.expr, scope: Scope) -> bool:
+def needs_text(node: ast.expr, scope: Scope) -> bool:
     """Whether the expression reads a tensor's value or makes text of one: neither may happen in the graph."""
     for part in ast.walk(node):
         if isinstance(part, ast.JoinedStr):

@@ -14,6 +14,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
+_VIEWS = frozenset({"keys", "values", "items"})
 _STAY = frozenset({"torch", "numpy", "math", "sys", "os", "logging", "string", "warnings"})
 
 
@@ -80,7 +81,14 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     plan.nodes.append(node)
     if text not in plan.captured:
         plan.captured[text] = _parameter(node, plan)
+    elif any(isinstance(part, ast.Call) for part in ast.walk(node)) and not _is_pure(node, scope):
+        raise Refused(f"`{snippet(node)}` stands there several times, and may do something each time")
     return plan.captured[text]
+
+
+def _is_pure(node: ast.expr, scope: Scope) -> bool:
+    does = scope.legality.effects.of(node, scope.facts)
+    return not (does.random or does.mutates or does.host or does.unknown)
 
 
 def bind(node: ast.expr, plan: Plan) -> str:
@@ -116,6 +124,13 @@ def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
     """
     if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
         return
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _VIEWS
+        and not node.args
+    ):
+        raise Refused(f"`{snippet(node)}` shows what the dictionary holds when it is shown")
     if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):
         raise Refused(f"`{snippet(node)}` is an object, which may have changed when it is shown")
     if value.is_(Kind.CONTAINER) and value.ref == "torch.Size":

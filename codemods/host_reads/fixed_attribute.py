@@ -35,11 +35,11 @@ def forward(self, x):
 
 ## Fix safety
 The fix needs the assumption `fixed-attribute`: nobody sets the attribute from outside the class or writes into it
-through another name, and an error of the read may come when the module is made. Offered only for attributes that no
-other code of the project assigns and that are in no state dict: plain tensors, and buffers with `persistent=False`.
-Parameters and other buffers may be loaded or trained after `__init__`. An index that the list does not have raises with
-another text (`index-in-range`). Many modules of one class with different numbers
-compile once for each number.
+through another name, and an error of the read may come when the module is made, as it does on the meta device. Offered
+only for attributes that no other code of the project assigns and that are in no state dict: plain tensors, and buffers
+with `persistent=False`. Parameters and other buffers may be loaded or trained after `__init__`. An index that the list
+does not have raises with another text (`index-in-range`). Many modules of one class with different numbers compile once
+for each number.
 
 Graph breaks: GB0109, GB0124. torch: all supported versions.
 """

@@ -238,12 +238,29 @@ def _nonnegative(node: ast.expr, scope: Scope) -> bool:
     """A remainder has the sign of the divisor; `max(0, n)` is none below zero."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         const = scope.value(node.right).const
-        return (const is not None and isinstance(const.value, int) and const.value > 0) or scope.value(node.right).is_(
-            Kind.SIZE
-        )
+        if const is not None:
+            return isinstance(const.value, int) and const.value > 0
+        return scope.value(node.right).is_(Kind.SIZE) and _is_count(node.right, scope)
     if isinstance(node, ast.Call) and scope.callee(node) == "max":
         return any(isinstance(a, ast.Constant) and a.value == 0 for a in node.args)
     return False
+
+
+def _is_count(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a number is seen to be none below zero: a size, a number that is written, or what these add up to."""
+    found = definition_of(node, scope)
+    const = scope.value(found).const
+    if const is not None:
+        return isinstance(const.value, int) and const.value >= 0
+    if isinstance(found, ast.BinOp) and depth < 8:
+        sides = (found.left, found.right)
+        adds = isinstance(found.op, ast.Add | ast.Mult | ast.FloorDiv | ast.Mod)
+        return adds and all(_is_count(side, scope, depth + 1) for side in sides)
+    if isinstance(found, ast.Name):
+        stores = scope.names(found.id, stores=True)
+        unpacked = len(stores) == 1 and isinstance(scope.parents.get(stores[0]), ast.Tuple | ast.List)
+        return unpacked and scope.value(found).is_(Kind.SIZE)
+    return isinstance(found, ast.Subscript | ast.Call) and is_size(found, scope)
 
 
 def _is_constant_mode(call: ast.Call) -> bool:

@@ -61,6 +61,7 @@ class Legality:
         self.effects = EffectAnalysis(inference)
         self.totality = Totality(inference)
         self.writes = WriteAnalysis(inference)
+        self.shown: dict[Function, tuple[tuple[ast.Call, frozenset[str] | None], ...]] = {}
         self._stored: dict[str, bool] = {}
 
     @cached_property
