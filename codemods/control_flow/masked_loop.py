@@ -72,6 +72,18 @@ def _all_of(fixed: Sequence[ast.expr], template: Template) -> str:
     return " and ".join(template.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
 
 
+def _conjunction(tests: Sequence[ast.expr]) -> ast.expr:
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), list(tests))
+
+
+def _opposite(tests: Sequence[ast.expr], template: Template) -> str:
+    """Python's code for the opposite of a conjunction."""
+    only = tests[0] if len(tests) == 1 else None
+    if isinstance(only, ast.UnaryOp) and isinstance(only.op, ast.Not):
+        return template.use(only.operand)
+    return f"not ({_all_of(tests, template)})"
+
+
 _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 
 
@@ -107,14 +119,12 @@ class _Turn:
     def asked_first(self, loop: ast.While) -> str | None:
         """Add what the condition of a `while` loop asks before each turn; the reason where it cannot be."""
         tests = fixed_first(loop.test, self._scope)[1]
-        whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        code = condition([ast.UnaryOp(ast.Not(), whole)], self._scope, self._template, operand=True)
+        code = condition([ast.UnaryOp(ast.Not(), _conjunction(tests))], self._scope, self._template, operand=True)
         for test in tests:
             self._template.refuse(evaluated(test, self._scope))
         if code is None:
             return self._template.broken or "the condition is not known"
-        kept = _all_of(tests, self._template)
-        self._ended([f"{self.done} = {self.done} | {code}"], f"not ({kept})", ["break"])
+        self._ended([f"{self.done} = {self.done} | {code}"], _opposite(tests, self._template), ["break"])
         return None
 
     def asked_late(self, tests: Sequence[LateTest]) -> str | None:
@@ -127,11 +137,8 @@ class _Turn:
             kept = template.use(test.node, operand=not test.opposite)
             reshape = "" if test.value.rank == 0 else ".reshape(())"
             ends.append(f"{test.name}{reshape}" if test.opposite else f"~{kept}{reshape}")
-        self._ended(
-            [f"{self.done} = {' | '.join([self.done, *ends])}"],
-            f"not ({_all_of([test.node for test in tests], template)})",
-            ["break"],
-        )
+        opposite = _opposite([test.node for test in tests], template)
+        self._ended([f"{self.done} = {' | '.join([self.done, *ends])}"], opposite, ["break"])
         return None
 
     def read(self, statement: ast.stmt) -> str | None:
@@ -165,40 +172,36 @@ class _Turn:
         return self._unpacked(statement, bindings, names)
 
     def _end(self, end: End) -> str | None:
-        template = self._template
-        fixed, tests, obstacles = fixed_first(end.node.test, self._scope)
-        whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        code = condition([whole], self._scope, template, operand=True)
+        """Add what an `if` with a way out becomes; the reason where it cannot be."""
+        template, scope = self._template, self._scope
+        fixed, tests, obstacles = fixed_first(end.node.test, scope)
+        code = condition([_conjunction(tests)], scope, template, operand=True)
         template.refuse(obstacles)
         for part in (*tests, *(part for part in fixed if obstacles)):
-            template.refuse(evaluated(part, self._scope))
+            template.refuse(evaluated(part, scope))
         if code is None:
             return template.broken or "the condition is not known"
-        lines, self.lines = self.lines, []
-        if end.given:
-            ends = free_name("ends", self._scope)
-            lines_of_end = [f"{ends} = ~{self.done} & {code}"]
-            code = ends
-            for name, value in end.given:
-                reason = self._last_value(name, value, ends, end.node)
-                if reason is not None:
-                    return reason
-            lines_of_end += self.lines
-        else:
-            lines_of_end = []
-        lines_of_end.append(f"{self.done} = {self.done} | {code}")
-        self.lines = lines
+        ends = free_name("ends", scope) if end.given else code
+        lines, self.lines = self.lines, [f"{ends} = ~{self.done} & {code}"] if end.given else []
+        for name, value in end.given:
+            reason = self._last_value(name, value, ends, end.node)
+            if reason is not None:
+                return reason
+        masked, self.lines = [*self.lines, f"{self.done} = {self.done} | {ends}"], lines
         if fixed:
-            lines_of_end = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in lines_of_end)]
-        body = end.said.body if end.said is not None else []
-        noted = [f"{self.done} = ~{self.done}"] if self._loop.orelse else []
-        said = [template.use(each) for each in body]
-        if end.said is not None and isinstance(end.said.test, ast.BoolOp):
-            said = [template.use(end.said)]
-        way_out = [template.use(each) for each in end.node.body[1 if end.said is not None else 0 :]]
-        self._ended(lines_of_end, template.use(end.node.test), [*said, *way_out[:-1], *noted, way_out[-1]])
-        self._may_be_over = True
+            masked = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in masked)]
+        self._ended(masked, template.use(end.node.test), self._way_out(end))
         return None
+
+    def _way_out(self, end: End) -> list[str]:
+        """What an end of the loop did: it says something, gives names values and leaves."""
+        steps: list[ast.stmt] = list(end.node.body)
+        if end.said is not None:
+            # Its flag has been asked where this stands; what it asks beside the flag is asked here.
+            alone = not isinstance(end.said.test, ast.BoolOp)
+            steps = [*(end.said.body if alone else [end.said]), *steps[1:]]
+        *before, last = (self._template.use(step) for step in steps)
+        return [*before, *([f"{self.done} = ~{self.done}"] if self._loop.orelse else []), last]
 
     def _ended(self, lines: Sequence[str], test: str, way_out: Sequence[str]) -> None:
         """Add an end of the loop: `lines`, or where the flag is true the way out as it was."""
