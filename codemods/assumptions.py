@@ -25,7 +25,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "no-gradient": (
         "A tensor that the function copies or makes, or an attention mask, needs no gradient of its own: nobody reads "
-        "its `.grad`, and a result need not require a gradient because of it."
+        "its `.grad`, a result need not require a gradient because of it, and a copy or a flag that torch refuses "
+        "it raises no error."
     ),
     "no-aliasing": (
         "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "

@@ -326,6 +326,8 @@ def _called(call: ast.Call, plan: Plan) -> str:
         target = call.func.value
         if isinstance(target, ast.Name) and scope.names(target.id, stores=True):
             raise Refused(f"`{target.id}` is opened in the function, and closed before the compiled call returns")
+        if isinstance(target, ast.Call) and scope.callee(target) == "open":
+            raise Refused(f"`{snippet(target)}` is written and closed at once, and may be read in the same call")
     if (taken := taken_by_name(call, scope)) is not None:
         plan.reasons.append(taken)
     return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
