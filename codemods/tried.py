@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
+from compilefix.codemods.callers import around, calls_of
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -70,13 +71,6 @@ def _may_fail(node: ast.AST, scope: Scope) -> bool:
 
 
 def _is_tried(scope: Scope) -> bool:
-    """Whether compiled code of the same file calls the function in a `try` that catches the errors of operations."""
-    name, way = scope.function.node.name, scope.compiled.reached_by
-    callers = [f for f in scope.function.module.all_functions if f.qualname in way and f is not scope.function]
-    return any(_catches(node) and name in _called(node.body) for f in callers for node in f.of(ast.Try))
-
-
-def _called(body: Sequence[ast.stmt]) -> Iterator[str]:
-    for node in (part for statement in body for part in ast.walk(statement)):
-        if isinstance(node, ast.Call):
-            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    """Whether compiled code calls the function in a `try` that catches the errors of operations."""
+    tries = (outer for caller, call in calls_of(scope) for outer in around(call, caller, ast.Try))
+    return any(isinstance(outer, ast.Try) and _catches(outer) for outer in tries)

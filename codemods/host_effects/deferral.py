@@ -12,7 +12,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.regions import CompiledFunction, is_noted, reached_from
+from compilefix.analysis.regions import CompiledFunction, is_noted
+from compilefix.codemods.callers import around, callers, calls_of
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
@@ -25,10 +26,11 @@ from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import kept, read_of
 from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function, Module, Project
+from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
 _SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
+_TELLS = frozenset({"setLevel", "simplefilter", "filterwarnings", "addHandler", "removeHandler", "addFilter"})
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
 
@@ -142,13 +144,11 @@ def _shown_by(function: Function, scope: Scope) -> tuple[tuple[ast.Call, frozens
 def _running_with(scope: Scope) -> Iterator[Function]:
     """The functions with words of prints or logs that run in one compiled call with a function, as far as is known."""
     inference = scope.legality.inference
-    modules = inference.project.modules
-    entries = {scope.function}
-    for name in scope.compiled.reached_by:
-        bare = name.rpartition(".")[2]
-        for module in modules.mentioning(bare) if bare.isidentifier() else ():
-            entries |= {f for f in modules[module].all_functions if f.qualname == name}
-    for function in sorted(reached_from(entries, inference), key=lambda f: f.full_name):
+    above = dict.fromkeys((scope.function, *callers(scope), *(caller for caller, _ in calls_of(scope))))
+    known = {reached for function in above for reached in scope.legality.reached(function)}
+    decorators = {inference.project.resolve(name) for function in known for name in function.decorators}
+    wrappers = {f for d in decorators if isinstance(d, Function) for f in d.module.all_functions if f.parent is d}
+    for function in sorted(known | wrappers, key=lambda f: f.full_name):
         first, last = function.node.lineno, function.node.end_lineno
         if function is not scope.function and _SHOWS.search("\n".join(function.module.lines[first - 1 : last])):
             yield function
@@ -341,19 +341,38 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
     """
     if not isinstance(scope.parents.get(call), ast.Expr):
         raise Refused("the result of the call is used")
-    for parent in scope.ancestors(call):
-        if isinstance(parent, ast.With) and any(
-            name in ast.unparse(item.context_expr) for item in parent.items for name in _REDIRECTS
-        ):
-            raise Refused("a `with` block around the call redirects it")
+    if any(isinstance(parent, ast.With) and _redirects(parent, scope) for parent in scope.ancestors(call)):
+        raise Refused("a `with` block around the call redirects it")
+    for caller, way in calls_of(scope):
+        if any(isinstance(outer, ast.With) and _redirects(outer) for outer in around(way, caller, ast.With)):
+            raise Refused(f"a `with` block in `{caller.qualname}` redirects it")
+    told = next((c for c in scope.of(ast.Call) if isinstance(c.func, ast.Attribute) and c.func.attr in _TELLS), None)
+    if told is not None:
+        raise Refused(f"`{snippet(told)}` decides what is shown from there on")
     if is_tried(call, scope) and any(isinstance(p, ast.Call) and read_of(p, scope) is not None for p in ast.walk(call)):
         raise Refused("a handler in the function may catch the error of a read")
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
     changing = next((part for part in _parts(call) if _changes(part, scope)), None)
-    if changing is not None and any(needs_text(given, scope) for given in _given(call)):
+    twice = [
+        ast.unparse(n) for given in _given(call) for n in ast.walk(given) if isinstance(n, ast.Name | ast.Attribute)
+    ]
+    if changing is not None and (len(set(twice)) < len(twice) or any(needs_text(a, scope) for a in _given(call))):
         raise Refused(f"`{snippet(changing)}` changes something while the line is made, which a part of it may show")
+
+
+def _redirects(block: ast.With, scope: Scope | None = None) -> bool:
+    """Whether a block redirects what is written in it, by itself or by a context of the project, as far as is known."""
+    for item in block.items:
+        text = ast.unparse(item.context_expr)
+        ref = scope.value(item.context_expr).ref if scope is not None else None
+        made = scope.legality.inference.project.resolve(ref) if scope is not None and ref is not None else None
+        if isinstance(made, Class | Function):
+            text += "\n".join(made.module.lines[made.node.lineno - 1 : made.node.end_lineno])
+        if any(name in text for name in _REDIRECTS):
+            return True
+    return False
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

@@ -25,6 +25,7 @@ from compilefix.analysis.regions import (
     compile_sites,
     live_nodes,
     modules_with_compile,
+    reached_from,
 )
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share
@@ -63,6 +64,7 @@ class Legality:
         self.writes = WriteAnalysis(inference)
         self.shown: dict[Function, tuple[tuple[ast.Call, frozenset[str] | None], ...]] = {}
         self._stored: dict[str, bool] = {}
+        self._reached: dict[Function, frozenset[Function]] = {}
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -79,6 +81,12 @@ class Legality:
     def compiled_by(self, function: Function) -> Iterator[tuple[Module, CompileSite]]:
         """The uses of `torch.compile` that are given a function."""
         return ((module, site) for module, site in self.compile_sites if function in site.targets)
+
+    def reached(self, function: Function) -> frozenset[Function]:
+        """A function and all that it calls, as far as these run compiled."""
+        if function not in self._reached:
+            self._reached[function] = reached_from((function,), self.inference)
+        return self._reached[function]
 
     def stores_attribute(self, name: str) -> bool:
         """Whether, by its text, something in the project may store or delete an attribute of this name."""
