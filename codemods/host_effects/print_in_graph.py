@@ -29,16 +29,17 @@ Under `log-late`: lines appear with the same text and in the same order, but aft
 the running graph itself fails (an index out of range), what it had noted is lost. A number that is only printed
 (`loss = total.item()`) becomes the tensor, and is read at the boundary.
 
-Where another line of the function cannot be moved, it comes first: then the fix needs `text-order` too. Lines of other
-functions that stay are not looked for.
+Where another line of the function cannot be moved, or one in a function that is known to run in the same compiled call,
+it comes first: then the fix needs `text-order` too.
 
 The text of a tensor that may require a gradient names its `grad_fn`, or says that it is a parameter; what is noted is
 detached and does not (`gradient-text`; printing `x.detach()` or a number needs no assumption).
 
 Declined where the text could differ otherwise: an object that may have changed by then, a file other than `sys.stdout`
-and `sys.stderr`, an argument with a side effect, a comprehension over tensor values, a `with` block that redirects the
-output. Declined where nothing may be left behind: in an autograd function, and under `torch.utils.checkpoint`, which
-prints twice.
+and `sys.stderr`, an argument with a side effect, a part that stands there twice and does something each time, what
+changes while the line is made, a view of a dictionary, a comprehension over tensor values, a `with` block here or in a
+caller that redirects the output, a function that sets the level of a logger. Declined where nothing may be left behind:
+in an autograd function, and under `torch.utils.checkpoint`, which prints twice.
 
 With `logging = "guard"` in the configuration the line stands behind `if not torch.compiler.is_compiling():` instead,
 with `logging = "remove"` it goes; both under `log-dropped`.
