@@ -101,7 +101,7 @@ class DataDependentShape(Rule):
                     yield finding
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
-        name = scope.callee(node) or ("Tensor.nonzero" if _lists_places(node, scope) else "")
+        name = scope.callee(node) or _lists_places(node, scope) or ""
         method = name.startswith("Tensor.")
         api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
         short = name.rpartition(".")[2]
@@ -230,11 +230,12 @@ def _within(inner: Span, outer: Span) -> bool:
     )
 
 
-def _lists_places(node: ast.Call, scope: Scope) -> bool:
-    """Whether `nonzero()` is asked of something unknown: of tensors, and of arrays, which are tensors to Dynamo."""
-    return (
-        isinstance(node.func, ast.Attribute) and node.func.attr == "nonzero" and scope.value(node.func.value).is_unknown
-    )
+def _lists_places(node: ast.Call, scope: Scope) -> str | None:
+    """The method where something unknown is asked for `nonzero()`, as arrays have it too, or `masked_select`."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr not in ("nonzero", "masked_select"):
+        return None
+    return f"Tensor.{func.attr}" if scope.value(func.value).is_unknown else None
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:

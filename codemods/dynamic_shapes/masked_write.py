@@ -78,7 +78,7 @@ from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
-from compilefix.codemods.dynamic_shapes.masks import whole_mask
+from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Finding, Fix
@@ -225,8 +225,8 @@ def _rewritten(
     """The statements to write; none, with an obstacle noted, where there are none."""
     scope = elements.scope
     tensor = target.value
-    if not isinstance(tensor, ast.Name | ast.Attribute):
-        elements.obstacles.append(Obstacle(f"`{snippet(tensor)}` is not a name"))
+    if not has_place(tensor, scope):
+        elements.obstacles.append(Obstacle(f"`{snippet(tensor)}` is neither a name nor an item at a fixed place"))
         return []
     whole: ast.expr = ast.copy_location(ast.Subscript(tensor, target.slice, ast.Load()), target)
     tree = elements.take(node.value)

@@ -167,13 +167,23 @@ def laid_over(
         return (f"{code}[{', '.join(['...', *['None'] * missing])}]" if missing else code), [unproved]
     behind = f" - {mask.leading}" if mask.leading else ""
     counted = names[0] or same_dimensions(mask.node, scope)
-    whole = names[1] or (ast.unparse(tensor) if isinstance(tensor, ast.Name | ast.Attribute) else None)
+    whole = names[1] or (ast.unparse(tensor) if has_place(tensor, scope) else None)
     if counted is None or whole is None:
         return code, [UNNAMED]
     if counted == whole and not mask.leading:
         return code, []  # `x[x > 0]`
     missing_code = f"{whole}.dim(){behind} - {counted}.dim()"
     return f"{code}[(...,) + (None,) * ({missing_code})]", [unproved]
+
+
+def has_place(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is a name, an attribute or an item at a fixed index of one: to read it again gives it again."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return True
+    if not isinstance(node, ast.Subscript) or any(isinstance(part, ast.Call) for part in ast.walk(node)):
+        return False
+    held = scope.value(node.value).is_(Kind.TENSOR, Kind.CONTAINER)
+    return held and scope.value(node.slice).is_(Kind.STATIC, Kind.SIZE) and has_place(node.value, scope)
 
 
 UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
