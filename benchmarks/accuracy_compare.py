@@ -272,10 +272,12 @@ def _check(packages: list[str], site_packages: Path, out: Path, again: bool) -> 
 
 
 def _folder(package: str, site_packages: Path) -> Path:
-    """Where a package is installed."""
+    """Where a package is installed: its folder, or its only file."""
     for base in [site_packages, *map(Path, sys.path)]:
         if (base / package).is_dir() and any((base / package).glob("**/*.py")):
             return base / package
+        if (base / f"{package}.py").is_file():
+            return base / f"{package}.py"
     raise FileNotFoundError(package)
 
 
@@ -309,7 +311,7 @@ def _compare(
     broken: dict[str, set[int]] = defaultdict(set)
     for site in sites.values():
         path = site["path"]
-        package = next((p for folder, p in checked.items() if path.startswith(folder + "/")), "")
+        package = next((p for folder, p in checked.items() if Path(path).is_relative_to(folder)), "")
         place = sources[path].place(site["line"]) if path.endswith(".py") and Path(path).exists() else site["line"]
         broken[path].add(place)
         site["package"], site["source"] = package, _line(sources[path], site["line"])
@@ -328,7 +330,7 @@ def _compare(
         if not matched:
             compared.missed.append(site)
     for path, found in by_path.items():
-        package = next(p for folder, p in checked.items() if path.startswith(folder + "/"))
+        package = next(p for folder, p in checked.items() if Path(path).is_relative_to(folder))
         for finding in found:
             confirmed = sources[path].place(finding["line"]) in broken[path]
             if not confirmed and not sources[path].evaluated(finding, frozenset(_near(traced[path], finding))):
@@ -376,6 +378,7 @@ _TITLES = {
     "sixth": "Models of thirteen packages that were chosen after all the others",
     "seventh": "Models of fourteen packages that were chosen after those",
     "eighth": "Models of fifteen packages that were chosen in the end",
+    "ninth": "Models of fifteen packages that were chosen last",
 }
 
 
