@@ -29,16 +29,16 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
             elements.obstacles.append(Obstacle(f"`{snippet(found.mask.node)}` is not proved to be boolean"))
         elements.obstacles.extend(count_uses(found.node, scope, raised=True))
         if found.mask.broadcast:
-            if elements.take(found.source) is None:
+            if _taken(found, elements) is None:
                 return None
             return _count("", elements.atoms[elements.bases[0]], elements, template)
         if found.counted or found.kind in ("len", "shape", "size"):
-            if not found.counted and elements.take(found.source) is None:
+            if not found.counted and _taken(found, elements) is None:
                 return None
             return f"{template.use(found.mask.node, operand=True)}.sum()"
     if found.loss is not None:
         return loss_code(found.loss, elements, template)
-    tree = elements.take(found.source)
+    tree = _taken(found, elements)
     if tree is None:
         return None
     value = elements.judge(tree)
@@ -64,6 +64,15 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)
+
+
+def _taken(found: Reduction, elements: Elements) -> ast.expr | None:
+    """The tree for what is reduced; None where no selected elements stand in it, but only a number made of them."""
+    tree = elements.take(found.source)
+    if tree is not None and not elements.bases:
+        elements.obstacles.append(Obstacle(f"`{snippet(found.source)}` is one number made of the selected elements"))
+        return None
+    return tree
 
 
 def _as_large(tree: ast.expr, elements: Elements) -> Iterator[str]:
