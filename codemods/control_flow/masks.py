@@ -68,7 +68,7 @@ def _as_masks(node: ast.expr, scope: Scope, *, empty: bool, counted: bool = Fals
     value = scope.value(node)
     proved = value.is_tensor and value.certain
     boolean = proved and value.dtype == "bool"
-    if not (boolean or ((proved or value.is_unknown) and value.dtype is None and not counted)):
+    if not (boolean or ((value.is_tensor or value.is_unknown) and value.dtype is None and not counted)):
         return
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield from _as_masks(node.operand, scope, empty=not empty, counted=counted)

@@ -61,13 +61,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.codemods.conditions import is_tensor_test, tensor_tests, tensor_words
+from compilefix.codemods.conditions import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
+from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.loop_ends import end_of
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
+from compilefix.codemods.control_flow.masks import empty_masks
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
@@ -76,6 +78,7 @@ from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
+from compilefix.source.snippets import snippet
 
 
 class TensorIf(Rule):
@@ -135,6 +138,9 @@ class TensorIf(Rule):
     def _judge(self, node: ast.If, links: Sequence[Link], first: ast.expr, scope: Scope) -> Finding:
         words = tensor_words(tensor_tests(first, scope)[0], scope)
         message = f"`{ast.unparse(first)}` {words}: the `if` on it breaks the graph"
+        failing = next((found for link in links if (found := _fails_without(node, link, scope)) is not None), None)
+        if failing is not None:
+            return self.declined(scope, node, message, failing)
         template = Template()
         edits: tuple[Edit, ...]
         try:
@@ -219,6 +225,16 @@ def _read_behind(statement: ast.stmt, node: ast.If, scope: Scope) -> bool:
     names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
     plain = all(isinstance(target, ast.Name) for target in targets)
     return not plain or any(n not in inside for name in names for n in scope.names(name))
+
+
+def _fails_without(node: ast.If, link: Link, scope: Scope) -> str | None:
+    """Why a branch behind `mask.any()` cannot run where the mask selects nothing: it asks for the largest of none."""
+    for test in split_static(link.test, scope)[1] if link.test is not None else ():
+        masks = list(empty_masks(test, scope))
+        failing = needs_elements(link.body, masks, node, scope) if masks else None
+        if failing is not None:
+            return f"`{snippet(failing)}` fails where `{snippet(test)}` is false"
+    return None
 
 
 def _only_raises(link: Link, links: Sequence[Link]) -> bool:
