@@ -55,6 +55,7 @@ from compilefix.analysis.regions import (
     is_library_root,
     reached_from,
 )
+from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import holds_integers, is_list, not_captured
@@ -158,7 +159,7 @@ def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:
     for part in scope.nodes:
         if not isinstance(part, ast.expr) or not spans or scope.span(part) not in spans:
             continue
-        if scope.value(part).is_tensor or (is_list(part, scope) and not _of_floats(part, scope)):
+        if scope.value(part).may_be(Kind.TENSOR) or (is_list(part, scope) and not _of_floats(part, scope)):
             yield part
 
 

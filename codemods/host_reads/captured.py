@@ -1,8 +1,9 @@
 """Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
 
-Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, arithmetic and results work, and so
-do the items of a list of integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A number that
-bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks again.
+Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors and of `expand`, arithmetic and results
+work, and so do the items of a list of integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A
+number that bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks
+again.
 """
 
 from __future__ import annotations
@@ -290,7 +291,7 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
         if isinstance(parent, ast.Slice):
             return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
         if isinstance(parent, ast.Call):
-            known = _makes_new(parent, scope)
+            known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
 

@@ -139,6 +139,10 @@ class ImplicitRead(Rule):
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
                     reason = f"`{snippet(node)}` is a tensor in some calls only"
+                    if not_captured(node, scope) is None:
+                        if switched_on(SCALARS, scope):
+                            continue
+                        reason = f"{reason}; {CAPTURE}"
                     yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))
                 elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
                     reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
