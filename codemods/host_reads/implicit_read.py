@@ -31,8 +31,10 @@ kernel instead of raising IndexError (`number-to-tensor`). What only seems to be
 as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An item of a
 list of tensors is picked from their stack: they must be of one shape and dtype (`same-shape-dtype`), and those not
 picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length that is
-read or written (`cache[:, n : n + k] = new`) becomes an index of its places, which goes round where the slice is cut
-off or counts from the end (`index-in-range`), and refuses to be written with another dtype (`same-shape-dtype`).
+read or written (`cache[:, n : n + k] = new`), beside fixed numbers or slices, becomes an index of its places, which
+goes round where the slice is cut off or counts from the end (`index-in-range`), and refuses to be written with another
+dtype (`same-shape-dtype`); two of them stand side by side (`x[..., i : i + h, j : j + w]`). A length of which nothing
+is known is taken for a Python integer (`static-shape-values`).
 `torch.arange(n, n + length)` with a known length becomes `n +
 torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
 dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
@@ -108,6 +110,7 @@ class ImplicitRead(Rule):
         "index-in-range",
         "log-late",
         "exception-late",
+        "static-shape-values",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -136,6 +139,9 @@ class ImplicitRead(Rule):
                     yield self._filled(node, filled, scope)
             elif (window := window_of(node, scope)) is not None and window.first is node:
                 yield self._window(node, window, scope)
+            elif window is not None and isinstance(scope.parents.get(node), ast.Slice):
+                reason = f"goes with the fix of `{snippet(window.first)}`"
+                yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
                     reason = f"`{snippet(node)}` is a tensor in some calls only"

@@ -103,6 +103,7 @@ class NumberArithmetic(Rule):
         "index-in-range",
         "no-aliasing",
         "exception-late",
+        "static-shape-values",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ As an index of that many places (`n + torch.arange(4)`) they need no number.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -40,12 +40,18 @@ class Window:
         if not Sizes(scope).never_negative(self.length):
             length = f"max({length}, 0)"  # such a slice is empty
         places = f"{first} + {torch_name(scope)}.arange({length}, device={base}.device)"
+        if any(_is_places(part, scope) for part in self.parts):  # behind it: each place of this with all of those
+            places = f"({places})[:, None]"
         given = [places if part is self.part else _code(part, template) for part in self.parts]
         return f"{base}[{', '.join(given)}]"
 
     def obstacles(self, scope: Scope) -> Iterator[Obstacle]:
         """What is not the same for an index of places."""
         yield from scope.legality.computed_again(self.item.value, scope.facts)
+        if scope.value(self.length).is_unknown:
+            yield Obstacle(f"`{snippet(self.length)}` is not proved to be a Python integer", "static-shape-values")
+        if not scope.value(self.item.value).certain:
+            yield Obstacle(f"`{snippet(self.item.value)}` is not proved to be a tensor", "branches-total")
         reason = "is cut off at the end, or counts from it, where the rewritten code raises or goes round"
         yield Obstacle(f"`{snippet(self.item)}` {reason}", "index-in-range")
         for tensor in self.between:
@@ -70,7 +76,7 @@ class Window:
 
 def _code(part: ast.expr, template: Template) -> str:
     if not isinstance(part, ast.Slice):
-        return "..."
+        return "..." if isinstance(part, ast.Constant) and part.value is Ellipsis else template.use(part)
     bounds = [part.lower, part.upper] + ([part.step] if part.step is not None else [])
     return ":".join("" if bound is None else template.use(bound) for bound in bounds)
 
@@ -88,7 +94,7 @@ def window_of(node: ast.expr, scope: Scope) -> Window | None:
     if isinstance(item, ast.Tuple):
         parts = item.elts
         item = scope.parents.get(item)
-    if not isinstance(item, ast.Subscript) or not all(p is part or _is_plain(p, scope) for p in parts):
+    if not isinstance(item, ast.Subscript) or not _stays_there(part, parts, scope):
         return None
     written = scope.parents.get(item)
     if isinstance(item.ctx, ast.Load):
@@ -99,18 +105,39 @@ def window_of(node: ast.expr, scope: Scope) -> Window | None:
         return None  # its device is asked for, too: it would be computed twice
     base = scope.value(item.value)
     length = _length(part, item, scope)
-    if length is None or node is length or not (base.is_tensor and base.certain):
+    if length is None or node is length or not base.is_tensor:
         return None
     store = written if isinstance(written, ast.Assign) else None
     return Window(item, part, tuple(parts), part.lower, length, store, tuple(_written_between(part, item, scope)))
 
 
+def _stays_there(part: ast.Slice, parts: Sequence[ast.expr], scope: Scope) -> bool:
+    """Whether an index in the place of a slice gives a result with the same dimensions.
+
+    Behind it may be one other index, if nothing stands between: a second slice that became one, which is taken first.
+    """
+    at = parts.index(part)
+    behind = list(parts[at + 1 :])
+    if behind and _is_places(behind[0], scope):
+        behind = behind[1:]
+    return all(isinstance(p, ast.Slice) or _is_plain(p, scope) for p in parts[:at]) and all(
+        _is_plain(p, scope) for p in behind
+    )
+
+
 def _is_plain(part: ast.expr, scope: Scope) -> bool:
-    """Whether a part of an index is a slice with fixed bounds, or an ellipsis."""
-    if isinstance(part, ast.Constant):
-        return part.value is Ellipsis
-    bounds = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else None
-    return bounds is not None and all(b is None or scope.value(b).is_(Kind.STATIC, Kind.SIZE) for b in bounds)
+    """Whether a part of an index is a slice with fixed bounds, a fixed number, an ellipsis or a new dimension."""
+    if isinstance(part, ast.Constant) and part.value in (Ellipsis, None):
+        return True
+    bounds = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else (part,)
+    fixed = all(b is None or scope.value(b).is_(Kind.STATIC, Kind.SIZE) for b in bounds)
+    return fixed and (isinstance(part, ast.Slice) or scope.value(part).dtype == "int")
+
+
+def _is_places(part: ast.expr, scope: Scope) -> bool:
+    """Whether a part of an index is a list of places, or a mask for one dimension."""
+    value = scope.value(part)
+    return value.is_tensor and value.certain and value.rank == 1
 
 
 def _length(part: ast.Slice, item: ast.Subscript, scope: Scope) -> ast.expr | None:
@@ -122,7 +149,8 @@ def _length(part: ast.Slice, item: ast.Subscript, scope: Scope) -> ast.expr | No
         return None
     sides = ((last.left, last.right), (last.right, last.left))
     length = next((other for side, other in sides if ast.unparse(side) == ast.unparse(first)), None)
-    return length if length is not None and scope.value(length).is_(Kind.STATIC, Kind.SIZE) else None
+    fixed = length is not None and (scope.value(length).is_(Kind.STATIC, Kind.SIZE) or scope.value(length).is_unknown)
+    return length if fixed else None
 
 
 def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: Scope) -> ast.expr | None:
