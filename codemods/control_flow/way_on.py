@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
@@ -18,6 +19,8 @@ QUIET_CONTEXTS = frozenset(
     {"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.autocast"}
 )
 """What a `with` may hold open round code that is run always."""
+_OF_THE_TENSOR = frozenset({"requires_grad_", "detach_", "resize_", "resize_as_", "set_"})
+"""Methods that change more of a tensor than its elements."""
 _KEEPS = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER)
 
 
@@ -69,8 +72,21 @@ def writes(way: WayOn) -> bool:
     """Whether something on the way writes in place."""
     parts = (part for statement in way.body for part in ast.walk(statement))
     return any(
-        isinstance(p, ast.AugAssign) or (isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Store)) for p in parts
+        isinstance(p, ast.AugAssign)
+        or (isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Store))
+        or (isinstance(p, ast.Expr) and _written_by(p.value) is not None)
+        for p in parts
     )
+
+
+def _written_by(node: ast.expr) -> ast.expr | None:
+    """The tensor that a call of a method writes into, and nothing else: `x` of `x.scatter_(0, index, values)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    api = torch_api.method(node.func.attr)
+    if api is None or not api.mutates or api.random or api.host or node.func.attr in _OF_THE_TENSOR:
+        return None
+    return node.func.value
 
 
 def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template) -> str | None:
@@ -104,6 +120,9 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return _assignment(statement, way, scope, template) or None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        written = _written_by(statement.value)
+        if written is not None:
+            return _method(statement, statement.value, written, way, scope, template)
         return None if _collects(statement.value, way, scope, template) else no
     return no
 
@@ -138,6 +157,16 @@ def _assignment(
         if held is not None:
             return held
     return None
+
+
+def _method(
+    statement: ast.stmt, call: ast.Call, written: ast.expr, way: WayOn, scope: Scope, template: Template
+) -> str | None:
+    """The reason why a method that writes into a tensor may not always run."""
+    given = [*call.args, *(k.value for k in call.keywords)]
+    template.refuse(scope.legality.both_evaluated([written, *given], scope.facts))
+    template.refuse([Obstacle(f"`{snippet(call)}` may not fit the other side's inputs", "branches-total")])
+    return _held(scope.value(written), statement, way, scope, template)
 
 
 def _held(memory: Value, statement: ast.stmt, way: WayOn, scope: Scope, template: Template) -> str | None:
