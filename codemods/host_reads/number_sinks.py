@@ -300,7 +300,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
-    elif not isinstance(parent, ast.Call) or not _is_collected(child, scope.parents, scope.function):
+    elif not _is_collected(child, scope.parents, scope.function):
         return None
     elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
@@ -336,29 +336,46 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
 
 
 def _is_collected(node: ast.AST, around: Mapping[ast.AST, ast.AST], function: Function) -> bool:
-    """Whether a value is appended to a list of the function itself, which only returns it."""
-    call = around.get(node)
-    if not isinstance(call, ast.Call) or call.args != [node] or call.keywords or not _is_append(call.func):
-        return False
-    assert isinstance(call.func, ast.Attribute)
-    name = call.func.value
-    if not isinstance(name, ast.Name) or not isinstance(around.get(call), ast.Expr):
+    """Whether a value is added to a list of the function itself, which only returns it."""
+    name = _added_to_list(node, around)
+    if name is None:
         return False
     if any(name.id in other.names for other in function.nodes if isinstance(other, ast.Global | ast.Nonlocal)):
         return False
+    made = False
     for other in function.nodes:
         if not isinstance(other, ast.Name) or other.id != name.id:
             continue
         parent = around.get(other)
         if isinstance(other.ctx, ast.Store):
-            if not _is_new_list(other, around):
+            new = _is_new_list(other, around)
+            if not new and not _extends(parent):
                 return False
+            made = made or new
         elif not (isinstance(parent, ast.Attribute) and _is_append(parent)):
             while isinstance(parent, ast.Tuple | ast.List | ast.Dict):
                 parent = around.get(parent)
             if not isinstance(parent, ast.Return):
                 return False
-    return any(isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Store) for n in function.nodes)
+    return made
+
+
+def _added_to_list(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> ast.Name | None:
+    """The name of the list that a value is appended to, or that a list is added to: `a.append(v)`, `a += [v]`."""
+    added = around.get(node)
+    if isinstance(added, ast.AugAssign) and _extends(added) and added.value is node:
+        return added.target if isinstance(added.target, ast.Name) else None
+    if not isinstance(added, ast.Call) or added.args != [node] or added.keywords or not _is_append(added.func):
+        return None
+    assert isinstance(added.func, ast.Attribute)
+    name = added.func.value
+    return name if isinstance(name, ast.Name) and isinstance(around.get(added), ast.Expr) else None
+
+
+def _extends(statement: ast.AST | None) -> bool:
+    """Whether a statement adds a written list to one: `a += [v]`."""
+    adds = isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
+    return adds and isinstance(statement.value, ast.List)  # type: ignore[union-attr]
 
 
 def _is_new_list(target: ast.Name, around: Mapping[ast.AST, ast.AST]) -> bool:
