@@ -80,9 +80,33 @@ def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
             return [n for n in loads if n in inside]
         if _stores(statement, name):
             return None
+    redefined = _redefined_behind(definition, name, scope)
+    if redefined is not None:
+        return [n for n in loads if n in inside or n in redefined]
     last = block[-1]
     behind = (last.end_lineno or 0, last.end_col_offset or 0)
     return [n for n in loads if n in inside or (n.lineno, n.col_offset) >= behind]
+
+
+def _redefined_behind(definition: ast.Assign, name: str, scope: Scope) -> set[ast.AST] | None:
+    """What runs behind the `if`s round a definition until a statement gives the name another value; None if none does.
+
+    In a loop the next turn may read it on another way of the `if`.
+    """
+    inside: set[ast.AST] = set()
+    around = scope.parents.get(definition)
+    if any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(definition)):
+        return None
+    while isinstance(around, ast.If):
+        block = scope.block(around)
+        for statement in block[block.index(around) + 1 :]:
+            inside |= set(ast.walk(statement))
+            if _defines(statement, name):
+                return inside
+            if _stores(statement, name):
+                return None
+        around = scope.parents.get(around)
+    return None
 
 
 def _given_first(

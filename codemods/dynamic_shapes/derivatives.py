@@ -63,6 +63,9 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
             return _bounded(node, numbers, refs)
         if short == "where":
             return _chosen(node, numbers, refs)
+        if short in _LOSSES:
+            given = dict(zip(("input", "target"), node.args, strict=False)) | {k.arg or "": k.value for k in node.keywords}
+            return _LOSSES[short](_pair(given["input"], numbers, refs), _pair(given["target"], numbers, refs))
     if isinstance(node, ast.Call) and not node.keywords:
         operands = _operands(node, refs)
         if short in _MADE_LIKE:
@@ -136,6 +139,12 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
+def _softplus(x: Pair, y: Pair) -> Pair:
+    """The cross entropy of a logit with a target."""
+    value = max(x[0], 0.0) - x[0] * y[0] + math.log1p(math.exp(-abs(x[0])))
+    return value, x[1] * (_sigmoid(x[0]) - y[0]) - x[0] * y[1]
+
+
 _OPERATORS: Mapping[type[ast.operator], Callable[[Pair, Pair], Pair]] = {
     ast.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
     ast.Sub: lambda a, b: (a[0] - b[0], a[1] - b[1]),
@@ -154,6 +163,13 @@ _TWO: Mapping[str, Callable[[Pair, Pair], Pair]] = {
     "max": max,
     "minimum": min,
     "maximum": max,
+}
+_LOSSES: Mapping[str, Callable[[Pair, Pair], Pair]] = {
+    **dict.fromkeys(
+        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),  # the square bounds the others
+        lambda a, b: ((a[0] - b[0]) ** 2, 2 * (a[0] - b[0]) * (a[1] - b[1])),
+    ),
+    "binary_cross_entropy_with_logits": _softplus,
 }
 _CONVERTED = frozenset({"to", "type", "type_as"})
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {

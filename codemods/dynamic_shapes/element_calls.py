@@ -6,34 +6,20 @@ import ast
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes import row_functions
+from compilefix.codemods.dynamic_shapes.row_layers import ROW_LAYERS, row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
 ROWS = "all-rows"
 CONVERSIONS = frozenset({"to", "type_as", "type", "contiguous", "clone", "detach"})
 """Methods whose arguments are no tensors to compute with."""
-_LOSSES = frozenset(
+ELEMENT_LOSSES = frozenset(
     f"torch.nn.functional.{name}"
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")
 )
 """With `reduction="none"` they treat each element by itself, and they take all numbers."""
-_ROWS = ("Linear", "Embedding", "LayerNorm", "RMSNorm", "Bilinear", "Identity")
-
-
-def row_layer(layer: Value) -> bool:
-    """Whether a layer of torch, or a `Sequential` whose parts are known, treats each row by itself, the same each time.
-
-    It may write in place into what an earlier part has made, and not into what it is given.
-    """
-    if layer.ref == "torch.nn.Sequential":
-        parts = layer.elements or ()
-        return bool(parts) and not parts[0].inplace and all(row_layer(part) for part in parts)
-    api = torch_api.module(layer.ref) if layer.is_(Kind.OBJECT) and layer.ref is not None else None
-    if api is None or api.random or api.random_training or api.mutates_training or layer.ref is None:
-        return False
-    return api.pointwise or layer.ref.rpartition(".")[2] in _ROWS
 
 
 def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacle | None:
@@ -44,7 +30,7 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
         return None
     if short == "unsqueeze" and [ast.unparse(a) for a in node.args[0 if method else 1 :]] == ["-1"]:
         return None
-    if name in _LOSSES and _unreduced(node):
+    if name in ELEMENT_LOSSES and _unreduced(node):
         return None
     if _chooses(node, name, method, scope):
         return None
@@ -67,7 +53,7 @@ def by_element(node: ast.Call, name: str, method: bool, scope: Scope) -> Obstacl
     if module is not None and called.is_(Kind.OBJECT):
         if module.pointwise and not (called.inplace or module.random or module.random_training):
             return None
-        if short not in _ROWS:
+        if short not in ROW_LAYERS:
             return Obstacle(f"`{snippet(node.func)}` does not treat each row by itself")
     elif called.ref == "torch.nn.Sequential":
         if not row_layer(called):

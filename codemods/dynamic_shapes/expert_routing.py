@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis import torch_api
-from compilefix.codemods.dynamic_shapes.element_calls import row_layer
+from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 

@@ -10,7 +10,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.dynamic_shapes.counts import count_uses
-from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS
+from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ELEMENT_LOSSES, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, countable, spread_of
@@ -89,7 +89,7 @@ def _as_large(tree: ast.expr, elements: Elements) -> Iterator[str]:
         short = name.rpartition(".")[2]
         method = name.startswith("Tensor.")
         api = torch_api.method(short) if method else torch_api.function(name)
-        if (api is not None and api.pointwise) or short in _AS_LARGE:
+        if (api is not None and api.pointwise) or short in _AS_LARGE or name in ELEMENT_LOSSES:
             own = [tree.func.value] if method and isinstance(tree.func, ast.Attribute) else []
             for part in (*own, *tree.args, *(k.value for k in tree.keywords)):
                 yield from _as_large(part, elements)

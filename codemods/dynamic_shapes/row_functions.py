@@ -16,6 +16,7 @@ from compilefix.analysis.in_place import OUTSIDE
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.regions import live_nodes
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
@@ -26,6 +27,7 @@ _ASKED = frozenset({"isinstance", "hasattr", "torch.is_tensor", "type", "torch.i
 _NUMBERS = frozenset({"range", "float", "int", "bool", "min", "max", "abs", "round", "pow", "str", "list", "tuple"})
 _CHECKS = frozenset({"_check", "_check_with", "_check_tensor_all", "_assert", "torch_compilable_check"})
 _CONTEXTS = frozenset({"torch.no_grad", "torch.enable_grad", "torch.autocast", "torch.amp.autocast"})
+_LAYERS = ("torch.nn.ModuleList", "torch.nn.Sequential")
 _ROW_MODULES = ("Linear", "LayerNorm", "RMSNorm", "Embedding", "Identity")
 
 
@@ -199,7 +201,7 @@ def _fixed(iterated: ast.expr, facts: FunctionFacts) -> bool:
     value = facts.value(iterated)
     if value.is_static or (value.is_(Kind.CONTAINER) and value.element is not None and value.element.is_static):
         return True
-    return isinstance(iterated, ast.Call) and facts.callee(iterated) == "range"
+    return value.ref in _LAYERS or (isinstance(iterated, ast.Call) and facts.callee(iterated) == "range")
 
 
 def _index(node: ast.Subscript, facts: FunctionFacts) -> str | None:
@@ -263,7 +265,7 @@ def _call(node: ast.Call, facts: FunctionFacts) -> str | None:
     if module is not None and facts.value(node.func).is_(Kind.OBJECT):
         drawn = module.random or module.random_training or facts.value(node.func).inplace
         return None if (module.pointwise and not drawn) or short in _ROW_MODULES else unknown
-    return unknown
+    return None if row_layer(facts.value(node.func)) else unknown
 
 
 def _may_hold_rows(node: ast.Name, facts: FunctionFacts) -> bool:
