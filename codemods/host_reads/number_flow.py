@@ -110,6 +110,7 @@ SYMBOLS: dict[type[ast.operator], str] = {
     ast.Mult: "*",
     ast.Div: "/",
     ast.Pow: "**",
+    ast.Mod: "%",
 }
 
 

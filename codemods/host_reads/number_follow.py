@@ -342,6 +342,13 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
             )
         follow(parent, scope, flow)
         return
+    if isinstance(parent.op, ast.Mod) and parent.left is node and _counts(flow.read, other, scope):
+        flow.compute(whole=True)
+        if not _nonzero(other, scope):
+            reason = f"`{snippet(parent)}` may divide by zero, which raises another error for tensors"
+            flow.refuse(reason, "math-errors")
+        follow(parent, scope, flow)
+        return
     if not isinstance(parent.op, _ARITHMETIC):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
@@ -365,6 +372,12 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
             f"`{snippet(parent)}`: torch divides a number by a tensor through the reciprocal, which rounds otherwise",
             "float32-rounding",
         )
+
+
+def _counts(read: Value, other: ast.expr, scope: Scope) -> bool:
+    """Whether a number and a fixed one are integers: the rest of these is the same for tensors, also below zero."""
+    fixed = scope.value(other)
+    return read.dtype == "int" and fixed.is_(Kind.STATIC, Kind.SIZE) and fixed.dtype == "int"
 
 
 def _reads_number(node: ast.expr, scope: Scope) -> bool:
