@@ -64,7 +64,9 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         if short == "where":
             return _chosen(node, numbers, refs)
         if short in _LOSSES:
-            given = dict(zip(("input", "target"), node.args, strict=False)) | {k.arg or "": k.value for k in node.keywords}
+            given = dict(zip(("input", "target"), node.args, strict=False)) | {
+                k.arg or "": k.value for k in node.keywords
+            }
             return _LOSSES[short](_pair(given["input"], numbers, refs), _pair(given["target"], numbers, refs))
     if isinstance(node, ast.Call) and not node.keywords:
         operands = _operands(node, refs)

@@ -8,7 +8,7 @@ from functools import partial
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
