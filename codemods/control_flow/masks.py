@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 
@@ -68,7 +69,8 @@ def _as_masks(node: ast.expr, scope: Scope, *, empty: bool, counted: bool = Fals
     value = scope.value(node)
     proved = value.is_tensor and value.certain
     boolean = proved and value.dtype == "bool"
-    if not (boolean or ((value.is_tensor or value.is_unknown) and value.dtype is None and not counted)):
+    known = value.dtype == "bool" or (value.dtype is None and not counted)  # of no mask the sum may be zero, too
+    if not boolean and not (known and (value.may_be(Kind.TENSOR) or value.is_unknown)):
         return
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield from _as_masks(node.operand, scope, empty=not empty, counted=counted)
