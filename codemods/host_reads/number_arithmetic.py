@@ -51,7 +51,9 @@ it beyond the next call. The comparison of a number with a number is a matter fo
 slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
 (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
 raised (`enough-dimensions`). A slice of fixed length is cut off at the end, and the index raises there
-(`index-in-range`); it is a copy (`no-aliasing`).
+(`index-in-range`); it is a copy (`no-aliasing`), and a length of which nothing is known is taken for a Python integer
+(`static-shape-values`). The rest of an integer (`n % size`) is the same for tensors; a divisor of zero raises another
+error (`math-errors`).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
