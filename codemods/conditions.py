@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
@@ -292,7 +292,7 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
             return _chain(test, scope, template, operand=operand)
         if any(_read(o, scope) for o in (test.left, test.comparators[0])):
             return compared_reads(test, scope, template, operand=operand)
-    if template.mixes and value.kinds == _TENSOR_OR_FIXED:
+    if template.mixes and value.kinds in (_TENSOR_OR_FIXED, ARRAYS):
         return _tensor_or_bool(test, scope, template)
     if (mixed := _mixed_name(test, scope)) is not None:
         return _defined_as_tensor(test, mixed, scope, template)
@@ -315,7 +315,7 @@ _TENSOR_OR_FIXED = frozenset({Kind.TENSOR, Kind.STATIC})
 
 
 def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:
-    """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is."""
+    """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is; or perhaps an array."""
     template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
     code = f"{torch_name(scope)}.as_tensor({template.use(test)})"
     return f"{code}.reshape(())" if scope.value(test).dtype == "bool" else f"({code}.reshape(()) != 0)"
