@@ -149,8 +149,16 @@ def _length(part: ast.Slice, item: ast.Subscript, scope: Scope) -> ast.expr | No
         return None
     sides = ((last.left, last.right), (last.right, last.left))
     length = next((other for side, other in sides if ast.unparse(side) == ast.unparse(first)), None)
-    fixed = length is not None and (scope.value(length).is_(Kind.STATIC, Kind.SIZE) or scope.value(length).is_unknown)
-    return length if fixed else None
+    if length is None or scope.value(length).is_(Kind.STATIC, Kind.SIZE):
+        return length
+    return length if _is_given(length, scope) and not scope.value(first).is_(Kind.STATIC, Kind.SIZE) else None
+
+
+def _is_given(length: ast.expr, scope: Scope) -> bool:
+    """Whether a length of which nothing is known is a parameter, and not a number that the function itself reads."""
+    parameters = {parameter.arg for parameter in scope.function.parameters}
+    plain = isinstance(length, ast.Name) and length.id in parameters and not scope.names(length.id, stores=True)
+    return plain and scope.value(length).is_unknown
 
 
 def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: Scope) -> ast.expr | None:
