@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
-from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, same_mask, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, has_place, same_mask, whole_mask
 from compilefix.codemods.names import free_name
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
@@ -96,8 +96,8 @@ def code_of_places(found: MaskedPlaces, template: Template, scope: Scope) -> str
 def _obstacles(found: MaskedPlaces, scope: Scope) -> Iterator[Obstacle]:
     tensor, index, mask = (scope.value(node) for node in (found.tensor, found.index, found.mask.node))
     for node in (found.tensor, found.index):
-        if not isinstance(node, ast.Name | ast.Attribute):
-            yield Obstacle(f"`{snippet(node)}` is not a name")
+        if not has_place(node, scope):
+            yield Obstacle(f"`{snippet(node)}` is neither a name nor an item at a fixed place")
         elif not scope.value(node).certain:
             yield Obstacle(f"`{snippet(node)}` is not proved to be a tensor", "branches-total")
     if overlaps(found.tensor, scope):
