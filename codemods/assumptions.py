@@ -43,7 +43,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "gives one of these Python may raise."
     ),
     "log-late": (
-        "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns."
+        "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns; "
+        "the error of one that cannot be made is raised then."
     ),
     "text-order": "A line that cannot be carried to the boundary may come before lines that are.",
     "log-dropped": (

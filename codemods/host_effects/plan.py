@@ -124,12 +124,7 @@ def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
     """
     if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER):
         return
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _VIEWS
-        and not node.args
-    ):
+    if _is_view(node, plan.scope):
         raise Refused(f"`{snippet(node)}` shows what the dictionary holds when it is shown")
     if value.is_(Kind.OBJECT, Kind.CALLABLE, Kind.NDARRAY):
         raise Refused(f"`{snippet(node)}` is an object, which may have changed when it is shown")
@@ -145,6 +140,17 @@ def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
             f"`{snippet(node)}` is not known to be a number, a text or a tensor without gradient: "
             "what it shows could change until the call returns"
         )
+
+
+def _is_view(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression, or what a name was given, is a view of a dictionary."""
+    if isinstance(node, ast.Name):
+        stores = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        given = [s.value for s in stores if isinstance(s, ast.Assign)]
+        return any(not isinstance(value, ast.Name) and _is_view(value, scope) for value in given)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr in _VIEWS and not node.args
 
 
 def check_text(node: ast.expr, value: Value, plan: Plan) -> None:
