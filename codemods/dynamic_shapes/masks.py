@@ -182,8 +182,9 @@ def has_place(node: ast.expr, scope: Scope) -> bool:
         return True
     if not isinstance(node, ast.Subscript) or any(isinstance(part, ast.Call) for part in ast.walk(node)):
         return False
-    held = scope.value(node.value).is_(Kind.TENSOR, Kind.CONTAINER)
-    return held and scope.value(node.slice).is_(Kind.STATIC, Kind.SIZE) and has_place(node.value, scope)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    fixed = all(scope.value(part).is_(Kind.STATIC, Kind.SIZE, Kind.NONE) for part in parts)
+    return fixed and scope.value(node.value).is_(Kind.TENSOR, Kind.CONTAINER) and has_place(node.value, scope)
 
 
 UNNAMED = Obstacle("the number of dimensions is not known, and mask or tensor has no name to ask it of")
