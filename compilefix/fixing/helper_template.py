@@ -23,7 +23,6 @@ from torch import Tensor, cat
 HELPER_VERSION = 7  # a file that is there already is used when it has the same version
 
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
-_renamed: dict[int, tuple[types.CodeType, types.CodeType]] = {}
 
 
 class _Note:
@@ -41,7 +40,7 @@ class _Noted(threading.local):
         self.call: _Note | None = None
 
 
-_noted, _start, _traces = _Noted(), _Note(), weakref.WeakSet[Any]()
+_noted, _start, _traces, _renamed = _Noted(), _Note(), weakref.WeakSet[Any](), dict[int, Any]()
 
 
 def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
@@ -74,10 +73,9 @@ def _first_in_graph() -> bool:
 
 
 def boundary(compiled: _Compiled) -> _Compiled:
-    """Make a compiled function or module carry out, after each call, what was noted during it.
+    """Make a compiled function, or a module in place, carry out after each call what was noted during it.
 
-    A module is changed in place; one that is not compiled stays as it is. A copy or pickle of a compiled module needs a
-    `boundary` of its own. An effect that raises ends the rest. What a graph that fails had noted is lost.
+    One that is not compiled stays as it is; a copy or pickle needs its own. What a graph that fails had noted is lost.
     """
     torch.compiler.assume_constant_result(_first_in_graph)
     if isinstance(compiled, torch.nn.Module):
@@ -116,7 +114,7 @@ def _carry_out(note: Any) -> None:
             tensor.item = functools.partial(numbers.__getitem__, index)
         for several in together:
             numbers += several.tolist()  # all else is done by now: this waits for the device
-        for work in works:
+        for work in works:  # one that raises ends the rest
             _act(*work)
     finally:
         for tensor in tensors:  # an effect may have kept one, to change it later

@@ -137,6 +137,11 @@ SEEN: dict[int, list[tuple[int, float]]] = {}
 INPUTS = [torch.full((2, 3), float(n)) for n in range(10)]
 
 
+def test_the_helper_is_short_enough_to_be_read() -> None:
+    """It comes into the user's package: less than 150 lines."""
+    assert len(helper_text().splitlines()) < 150
+
+
 def test_without_a_boundary_it_acts_at_once(helper: ModuleType, logger: logging.Logger) -> None:
     plain, deferred = model(helper, logger)
     for x in INPUTS[:2]:
