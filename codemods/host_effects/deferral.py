@@ -21,7 +21,7 @@ from compilefix.codemods.host_effects.calls import calls_with, kind_of, taken_by
 from compilefix.codemods.host_effects.exception_texts import asserted_text, make
 from compilefix.codemods.host_effects.late import inline_or_captured, needs_text
 from compilefix.codemods.host_effects.levels import calls_under, level_guard
-from compilefix.codemods.host_effects.once import is_cached, once_function
+from compilefix.codemods.host_effects.once import LEVELS, is_cached, once_function
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import kept, read_of
 from compilefix.codemods.host_effects.texts import escaped, source_of
@@ -112,6 +112,8 @@ def _shown(scope: Scope) -> Iterator[tuple[ast.Call, frozenset[str] | None]]:
     """The calls of a function that show something, and what moving each rests on; None where it stays."""
     for call in scope.of(ast.Call):
         kind = kind_of(call, scope)
+        if kind is None and _looks_like_a_line(call, scope):
+            yield call, None
         if kind is None or kind == "write" or once_function(scope.function) is not None:
             continue
         if any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(call)):
@@ -125,6 +127,12 @@ def _shown(scope: Scope) -> Iterator[tuple[ast.Call, frozenset[str] | None]]:
             yield call, None
         else:
             yield call, frozenset(_assumed(plan))
+
+
+def _looks_like_a_line(call: ast.Call, scope: Scope) -> bool:
+    """Whether something that nothing is known of is called like a logger: `sink.info(...)`."""
+    is_level = isinstance(call.func, ast.Attribute) and call.func.attr in LEVELS - {"log"}
+    return is_level and scope.value(call.func.value).is_unknown  # type: ignore[attr-defined]
 
 
 def _shown_by(function: Function, scope: Scope) -> tuple[tuple[ast.Call, frozenset[str] | None], ...]:

@@ -142,12 +142,12 @@ def check(node: ast.expr, value: Value, plan: Plan, *, raw: bool) -> None:
         )
 
 
-def _is_view(node: ast.expr, scope: Scope) -> bool:
+def _is_view(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     """Whether an expression, or what a name was given, is a view of a dictionary."""
     if isinstance(node, ast.Name):
         stores = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
         given = [s.value for s in stores if isinstance(s, ast.Assign)]
-        return any(not isinstance(value, ast.Name) and _is_view(value, scope) for value in given)
+        return depth < 4 and any(_is_view(value, scope, depth + 1) for value in given)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     return node.func.attr in _VIEWS and not node.args
