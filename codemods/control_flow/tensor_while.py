@@ -29,6 +29,9 @@ for _ in range(10):
 The fix needs the assumption `bounded-loop`: all turns are computed, which costs time where the loop used to end early.
 Four small layers of eight turns, of which one input in two ended some early, ran 4.1 times as fast in `reduce-overhead`
 on an H200, and 0.8 times as fast in the default mode, where launches are what takes time (torch 2.11, 2026-11-23).
+Twenty turns of Sinkhorn's algorithm in each of four layers (`while error > tolerance and turn < 20`) took 10.6 ms by
+call as written and 2.7 ms with the fix, 0.68 ms in `reduce-overhead`; a training step 19.5, 6.6 and 1.15 ms. Its one
+graph took about a minute to compile.
 What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. `total += step`
 makes a new tensor, where nothing else holds the memory. Several ends, counters, `a, b = f(x)`, an `else`, and ways that
 Python values decide may stand in the loop. A name that the turns of a `range` give its first value keeps it from the
