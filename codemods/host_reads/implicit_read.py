@@ -33,7 +33,8 @@ list of tensors is picked from their stack: they must be of one shape and dtype 
 picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length that is
 read or written (`cache[:, n : n + k] = new`), beside fixed numbers or slices, becomes an index of its places, which
 goes round where the slice is cut off or counts from the end (`index-in-range`), and refuses to be written with another
-dtype (`same-shape-dtype`); two of them stand side by side (`x[..., i : i + h, j : j + w]`). A length of which nothing
+dtype (`same-shape-dtype`); one that is read before it is written needs `no-recompute`; two of them stand side by side
+(`x[..., i : i + h, j : j + w]`). A length of which nothing
 is known is taken for a Python integer (`static-shape-values`).
 `torch.arange(n, n + length)` with a known length becomes `n +
 torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its

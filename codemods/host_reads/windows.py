@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
@@ -62,6 +62,11 @@ class Window:
                 reason = "becomes a copy: who writes into it does not write into the whole"
                 yield Obstacle(f"`{snippet(self.item)}` {reason}", "no-aliasing")
             return
+        if any(_read_before(self.item.value, self.written, scope)):
+            reason = (
+                f"what was computed of `{snippet(self.item.value)}` before it is written may be computed again then"
+            )
+            yield Obstacle(reason, "no-recompute")
         value, base = scope.value(self.written.value), scope.value(self.item.value)
         if not value.storage.isdisjoint(base.storage):
             yield Obstacle(f"`{snippet(self.written.value)}` may share memory with `{snippet(self.item.value)}`")
@@ -192,6 +197,20 @@ def _only_gives(statement: ast.stmt, names: Collection[str], scope: Scope) -> bo
         or (isinstance(t, ast.Subscript) and scope.value(t.value).is_tensor)
         for t in statement.targets
     )
+
+
+def _read_before(memory: ast.expr, written: ast.stmt, scope: Scope) -> Iterator[bool]:
+    """For each place that reads a tensor in front of a statement whether it reads elements, and not a size or dtype."""
+    text, storage = ast.unparse(memory), scope.value(memory).storage
+    places: list[ast.Name | ast.Attribute] = [*scope.of(ast.Name), *scope.of(ast.Attribute)]
+    for node in places:
+        same = isinstance(node.ctx, ast.Load) and node.lineno < written.lineno and ast.unparse(node) == text
+        if same and may_share(scope.value(node).storage, storage):
+            around = scope.parents.get(node)
+            yield not (isinstance(around, ast.Attribute) and around.attr in _ASKED)
+
+
+_ASKED = frozenset({"shape", "size", "dim", "ndim", "device", "dtype", "numel"})
 
 
 def _written_between(part: ast.Slice, item: ast.Subscript, scope: Scope) -> Iterator[ast.expr]:
