@@ -13,7 +13,7 @@ from compilefix.codemods.conditions import condition, is_truth
 from compilefix.codemods.control_flow.branches import built_anew
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.loop_ends import End, Loop, end_of, fixed_first, flag_of, stores_in
+from compilefix.codemods.control_flow.loop_ends import End, Loop, end_of, fixed_first, flag_of
 from compilefix.codemods.control_flow.loop_statements import (
     PLAIN,
     Binding,
@@ -56,9 +56,9 @@ def masked_loop(loop: Loop, scope: Scope, template: Template) -> str | None:
     start = f"{turn.done} = {torch}.zeros((), dtype={torch}.bool, device={device}.device)"
     lines = [start, _head(loop, scope, template), *(f"    {line}" for line in turn.lines)]
     lines += _not_ended(loop, turn.done, template)
-    compared = [test.node for test in late or () if isinstance(test.node, ast.Compare)]
-    if compared:
-        lines = [f"if {_all_of(compared, template)}:", *(f"    {line}" for line in lines)]
+    asked = [test.node for test in late or () if not test.holds]
+    if asked:
+        lines = [f"if {_all_of(asked, template)}:", *(f"    {line}" for line in lines)]
     return "\n".join(lines)
 
 
@@ -236,7 +236,8 @@ class _Turn:
         known = (before.const if before is not None else None, self._scope.value(value).const)
         if not all(const is not None and isinstance(const.value, bool) for const in known):
             return False
-        if sum(store.id == name for store in stores_in(self._loop)) > 1:
+        inside = [n for n in ast.walk(self._loop) if isinstance(n, ast.Name) and n.id == name]
+        if len(inside) > 1:
             return False
         loads = [
             use

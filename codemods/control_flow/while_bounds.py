@@ -65,7 +65,8 @@ class LateTest:
     """A part of a `while` condition about a name that is a Python value before the loop, and a tensor from its first
     turn on: `while error > tolerance` where `error` is infinite at first.
 
-    given: the statement that makes it one in each turn. value: what the name has then. opposite: `not name`.
+    given: the statement that makes it one in each turn. value: what the name has then. opposite: `not name`. holds:
+    whether it is known to be true before the loop, as `not settled` is behind `settled = False`.
     """
 
     node: ast.expr
@@ -73,6 +74,7 @@ class LateTest:
     given: ast.Assign
     value: Value
     opposite: bool
+    holds: bool
 
 
 def late_tests(loop: ast.While, scope: Scope) -> list[LateTest] | None:
@@ -97,9 +99,8 @@ def _late(test: ast.expr, loop: ast.While, scope: Scope) -> LateTest | None:
     if given.targets[0] is not stores[0] or before is None or not before.is_(Kind.STATIC):
         return None
     value = scope.value(given.value)
-    compared = isinstance(subject, ast.Compare)
-    return (
-        LateTest(test, name, given, value, opposite)
-        if value.is_tensor and (compared or value.dtype == "bool")
-        else None
-    )
+    if not value.is_tensor or (value.dtype != "bool" and not isinstance(subject, ast.Compare)):
+        return None
+    const = before.const.value if before.const is not None else None
+    holds = isinstance(subject, ast.Name) and const is (not opposite)
+    return LateTest(test, name, given, value, opposite, holds)
