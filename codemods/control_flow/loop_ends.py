@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import is_tensor_test, split_static
+from compilefix.codemods.kept_attributes import only_init_sets
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -105,24 +106,14 @@ def flag_of(statement: ast.stmt, loop: Loop, scope: Scope) -> str | None:
         stores = scope.names(flag.id, stores=True)
         given = not stores or flag.id in scope.facts.env_before.get(loop, {})
         return flag.id if given and not any(n in stores for n in ast.walk(loop)) else None
-    if isinstance(flag, ast.Attribute) and isinstance(flag.value, ast.Name):
-        return ast.unparse(flag) if _is_kept(flag, flag.value.id, scope) else None
-    return None
+    return ast.unparse(flag) if isinstance(flag, ast.Attribute) and is_kept(flag, scope) else None
 
 
-def _is_kept(flag: ast.Attribute, owner: str, scope: Scope) -> bool:
+def is_kept(attribute: ast.Attribute, scope: Scope) -> bool:
     """Whether an attribute of `self` has what `__init__` gave it, as far as the file shows."""
-    function = scope.function
-    if function.cls is None or not function.parameters or function.parameters[0].arg != owner:
-        return False
-    setters = {
-        other.name
-        for other in ast.walk(function.module.tree)
-        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
-        for part in ast.walk(other)
-        if isinstance(part, ast.Attribute) and part.attr == flag.attr and not isinstance(part.ctx, ast.Load)
-    }
-    return setters == {"__init__"} and not scope.names(owner, stores=True)
+    owner = attribute.value
+    never_rebound = isinstance(owner, ast.Name) and not scope.names(owner.id, stores=True)
+    return never_rebound and only_init_sets(attribute, scope.function)
 
 
 def fixed_first(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], list[ast.expr], list[Obstacle]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of
+from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, stores_in
 from compilefix.codemods.control_flow.while_bounds import unbounded
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -54,13 +54,13 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
             return reason
     elif not scope.value(loop.iter).is_(Kind.CONTAINER):
         return f"the number of turns over `{snippet(loop.iter)}` is not known"
-    targets = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)] if isinstance(loop, ast.For) else []
-    kept = next((name for name in targets if live_after(name, loop, scope)), None)
+    targets = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
+    kept = next((name for name in sorted(targets) if live_after(name, loop, scope)), None)
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
     for statement in loop.body:
         plain = end_of(statement, scope) is not None or flag_of(statement, loop, scope) is not None
-        if not plain and not is_masked(statement, scope):
+        if not plain and not is_masked(statement, loop, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
     # Where a flag is true the loop ends as it did: all its ends have to.
     return "the loop says something under several flags" if len(flags_of(loop, scope)) > 1 else None
@@ -71,7 +71,7 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for statement in loop.body:
         end = end_of(statement, scope)
-        said = end.said if end is not None else None if is_masked(statement, scope) else statement
+        said = end.said if end is not None else None if is_masked(statement, loop, scope) else statement
         flag = flag_of(said, loop, scope) if said is not None else None
         if flag is not None and isinstance(said, ast.If):
             test = said.test
@@ -79,14 +79,29 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
     return found
 
 
-def is_masked(statement: ast.stmt, scope: Scope) -> bool:
+def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
     """Whether a statement gives names values, on a way that Python values decide too."""
     if not isinstance(statement, ast.If):
         return names_given(statement) is not None
-    parts = ast.walk(statement.test)
-    plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Attribute | ast.Subscript) for n in parts)
-    known = scope.value(statement.test).is_(*PLAIN) and not is_tensor_test(statement.test, scope)
-    return plain and known and all(is_masked(each, scope) for each in (*statement.body, *statement.orelse))
+    ways = (*statement.body, *statement.orelse)
+    return _is_fixed(statement.test, loop, scope) and all(is_masked(each, loop, scope) for each in ways)
+
+
+def _is_fixed(test: ast.expr, loop: Loop, scope: Scope) -> bool:
+    """Whether a condition asks for Python values, or for what no turn changes: it says after the end what it said."""
+    parts = list(ast.walk(test))
+    plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await | ast.Subscript) for n in parts)
+    if not plain or not all(is_kept(n, scope) for n in parts if isinstance(n, ast.Attribute)):
+        return False
+    target = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
+    changed = {n.id for n in stores_in(loop)} - target
+    names = (n for n in parts if isinstance(n, ast.Name))
+    return all(n.id not in changed or scope.value(n).is_(*PLAIN) for n in names) and not is_tensor_test(test, scope)
+
+
+def _names_bound(target: ast.expr) -> set[str]:
+    """The names of the target of a loop."""
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def carried(name: str, loop: Loop) -> bool:

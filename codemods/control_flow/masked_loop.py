@@ -1,4 +1,4 @@
-"""A `for` loop that a tensor ends early, as one that runs all its turns and keeps what it had once it has ended."""
+"""A loop that a tensor ends early, as one that runs all its turns and keeps what it had once it has ended."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ class _Turn:
             end = end_of(statement, self._scope)
             if end is not None:
                 return self._end(end)
-            if flag_of(statement, self._loop, self._scope) is not None and not is_masked(statement, self._scope):
+            if flag_of(statement, self._loop, self._scope) is not None and not is_masked(
+                statement, self._loop, self._scope
+            ):
                 self.lines.append(template.use(statement))
                 return None
             return self._fixed_way(statement)

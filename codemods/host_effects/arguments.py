@@ -8,6 +8,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.host_effects.calls import HostKind
 from compilefix.codemods.host_effects.late import NUMERIC, conversions, inlined, late
 from compilefix.codemods.host_effects.plan import Plan, Refused, bind, capture, is_global
+from compilefix.codemods.kept_attributes import only_init_sets
 
 _POSITIONAL_STACKLEVEL = 2
 """Where `warnings.warn` takes `stacklevel` without its name."""
@@ -43,21 +44,7 @@ def _is_logger(node: ast.expr, plan: Plan) -> bool:
 
 def _is_kept_logger(node: ast.Attribute, plan: Plan) -> bool:
     """A logger that an object has from its `__init__` on, as far as the file shows."""
-    scope = plan.scope
-    if not _is_logger(node, plan) or not isinstance(node.value, ast.Name):
-        return False
-    function = scope.function
-    parameters = function.node.args.posonlyargs + function.node.args.args
-    if function.cls is None or not parameters or parameters[0].arg != node.value.id:
-        return False
-    setters = {
-        other.name
-        for other in ast.walk(function.module.tree)
-        if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
-        for part in ast.walk(other)
-        if isinstance(part, ast.Attribute) and part.attr == node.attr and not isinstance(part.ctx, ast.Load)
-    }
-    return setters == {"__init__"}
+    return _is_logger(node, plan) and only_init_sets(node, plan.scope.function)
 
 
 def arguments(call: ast.Call, kind: HostKind | None, plan: Plan) -> list[str]:
