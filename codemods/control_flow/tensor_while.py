@@ -39,6 +39,8 @@ second turn on. At its end a loop may give names a last value (`x = new`, `settl
 is asked for later: `number-to-tensor`), or return what becomes the names that the `return` right behind it returns.
 What is said under a flag (`if self.verbose: print(...)`) stays, at the end and on the way: with the flag the loop ends
 as it did, and breaks the graph. The flag must be one that the loop leaves as it is.
+Where a `while` loop begins with an infinite `error`, and the tolerance is a float argument that is infinite too in a
+later call, torch 2.13 finds one greater than the other under `torch.compile`, and one turn is computed.
 A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop without a counter, and for one
 whose counter is read later, there is no fix: the number of turns that is enough is not in the code, or the end is.
 `torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
