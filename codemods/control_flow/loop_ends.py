@@ -31,8 +31,8 @@ _COMPARED = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.C
 class End:
     """An `if` on a tensor that ends the loop in whose body it stands.
 
-    said: what is said first, under a flag. given: the names that get a last value there, and what they get. A
-    `return` in front of one of names gives those names their values.
+    said: what is said first, under a flag. given: the names that get a last value there, and what they get: also the
+    names that the function returns behind the loop, where the way out is a `return`.
     """
 
     node: ast.If
@@ -48,7 +48,10 @@ def end_of(node: ast.AST, scope: Scope) -> End | None:
     if not is_tensor_test(node.test, scope):
         return None
     said = node.body[0] if flag_of(node.body[0], loop, scope) is not None else None
-    *steps, last = node.body[1:] if said is not None else node.body
+    rest = node.body[1:] if said is not None else node.body
+    if not rest:
+        return None  # it says something, and the loop goes on
+    *steps, last = rest
     given = _returned(last, loop, scope) if isinstance(last, ast.Return) else ()
     if given is None or not isinstance(last, ast.Break | ast.Return):
         return None
