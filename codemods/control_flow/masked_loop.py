@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
-from compilefix.analysis.leaves import are_sure, settled
+from compilefix.analysis.leaves import are_sure, leaf_of, settled
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.conditions import condition, is_truth
@@ -189,11 +189,18 @@ class _Turn:
             reason = self._last_value(name, value, ends, end.node)
             if reason is not None:
                 return reason
+        template.refuse(self._left_behind(end.node))
         masked, self.lines = [*self.lines, f"{self.done} = {self.done} | {ends}"], lines
         if fixed:
             masked = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in masked)]
         self._ended(masked, template.use(end.node.test), self._way_out(end))
         return None
+
+    def _left_behind(self, end: ast.If) -> Iterator[Obstacle]:
+        """Whether turns after the end begin with what names have in the middle of a turn."""
+        for name, value in sorted(self._scope.facts.env_before.get(end, {}).items()):
+            if name in self.selected and carried(name, self._loop):
+                yield from self._unseen(name, value)
 
     def _way_out(self, end: End) -> list[str]:
         """What an end of the loop did: it says something, gives names values and leaves."""
@@ -219,9 +226,7 @@ class _Turn:
     def _last_value(self, name: str, value: ast.expr, ends: str, statement: ast.stmt) -> str | None:
         """Add the value that a name gets where the loop ends."""
         scope, template = self._scope, self._template
-        if not live_after(name, self._loop, scope) and not any(
-            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(self._loop)
-        ):
+        if not live_after(name, self._loop, scope) and not any(_loads(n, name) for n in ast.walk(self._loop)):
             template.refuse(evaluated(value, scope))
             return None
         if self._is_answer(name, value):
@@ -342,15 +347,36 @@ class _Turn:
         if not before.certain:
             template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")])
         result = scope.value(given.node)
-        # Where an end stands before it, the first turn too may leave the name what it had before the loop.
-        values = (result, before if self._may_be_over else _kept(result, before, first))
+        # The first turn too may leave the name what it had before the loop: an end stands before it, or it is on a way.
+        from_first = self._may_be_over or self._nested or ends is not None
+        if from_first and not first.may_be(Kind.TENSOR):
+            reason = f"`{name}` is a number before the loop, and a tensor where the loop ends before it gets a value"
+            template.refuse([Obstacle(reason, "number-to-tensor")])
+        values = (result, before if from_first else _kept(result, before, first))
         judge_selection([name], (given, None), values, [], scope, statement, template)
         chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
         self.lines.append(f"{name} = {where(scope)}({chosen})")
         self.selected.append(name)
+        if ends is not None:
+            template.refuse(self._unseen(name, result))
         if first.is_tensor:
             self.tensors.append(name)
         return None
+
+    def _unseen(self, name: str, value: Value) -> Iterator[Obstacle]:
+        """Whether turns after the end read from a name a value that hangs on tensors of which no turn knew.
+
+        Before, the name had it behind the loop only, or none read it after the middle of a turn.
+        """
+        read = next((n for n in ast.walk(self._loop) if _loads(n, name)), None)
+        known = self._scope.facts.env_before.get(self._loop.body[0], {}).get(name)
+        if read is None or known is None or not value.may_be(Kind.TENSOR):
+            return
+        new = {leaf_of(leaf) for leaf in value.leaves} - {leaf_of(leaf) for leaf in known.leaves}
+        if new:
+            reason = f"turns after the end compute with what `{name}` has there, and mask out what comes of it"
+            yield Obstacle(f"{reason}: a gradient of zero would flow back", "gradient-zeros")
+            yield Obstacle(f"{reason}: it may have no finite derivative", "finite-derivative")
 
     def _starts_here(self, name: str) -> bool:
         """Whether the first turn gives a name its first value: it always does, and is known to be the first."""
@@ -380,6 +406,10 @@ class _Turn:
         self.selected.append(name)
         self.begun.append(name)
         return None
+
+
+def _loads(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
 
 
 def _not_ended(loop: Loop, done: str, template: Template) -> list[str]:
