@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
@@ -16,8 +17,11 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import around, calls_of
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
+SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
+"""Words of code that prints or logs."""
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
 
 
@@ -43,9 +47,7 @@ def _handled_operation(finding: Finding, scope: Scope) -> str | None:
 
 def _catches(node: ast.Try) -> bool:
     """Whether a handler catches errors of operations: a general one, or one of which that is not known."""
-    kinds = [handler.type for handler in node.handlers]
-    listed = [k for kind in kinds for k in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
-    return any(kind is None or _of_operations(ast.unparse(kind).rpartition(".")[2]) for kind in listed)
+    return any(kind is None or _of_operations(ast.unparse(kind).rpartition(".")[2]) for kind in _kinds(node))
 
 
 def _of_operations(name: str) -> bool:
@@ -68,6 +70,64 @@ def _may_fail(node: ast.AST, scope: Scope) -> bool:
     if api is None:
         return isinstance(node, ast.Call) and scope.value(node).is_(Kind.TENSOR)
     return api.kind() == "Tensor" and not (api.total and api.pointwise)
+
+
+def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) -> str | None:
+    """What meets an exception in the code of the project before it leaves the compiled call, as far as is seen.
+
+    Raised at the boundary it is past all that: handlers, and lines that `finally` would print before.
+    """
+    called = raised.func if isinstance(raised, ast.Call) else raised
+    name = "AssertionError" if isinstance(statement, ast.Assert) else ast.unparse(called) if called is not None else ""
+    tries = [(scope.function, outer) for outer in around(statement, scope.function, ast.Try)]
+    for caller, call in dict.fromkeys((*calls_of(scope), *_tried_calls(scope))):
+        tries += [(caller, outer) for outer in around(call, caller, ast.Try)]
+    for function, outer in tries:
+        assert isinstance(outer, ast.Try)
+        where = "the function" if function is scope.function else f"`{function.qualname}`"
+        if function is scope.function and outer.handlers:
+            return f"a handler in {where} may catch the exception"
+        if any(_may_be(kind, name) for kind in _kinds(outer)):
+            return f"a handler in {where} may catch the exception"
+        if any(SHOWS.search(ast.unparse(each)) for each in outer.finalbody):
+            return f"the `finally` in {where} may say something after the exception is raised"
+    return None
+
+
+def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
+    """The calls of the function in a `try`, anywhere in the project."""
+    inference = scope.legality.inference
+    modules = inference.project.modules
+    name = scope.function.node.name
+    known = scope.compiled.reached_by[0] != scope.function.qualname
+    if known or (name == "forward" and scope.function.cls is not None):
+        return  # what compiles it and how it is reached is known, or modules call it that hold its object
+    for module in modules.mentioning(name):
+        for function in modules[module].all_functions:
+            tried = [part for outer in function.of(ast.Try) for each in outer.body for part in ast.walk(each)]
+            if function is scope.function or not any(_called(part) == name for part in tried):
+                continue
+            calls = inference.facts(function).calls
+            yield from ((function, part) for part in tried if calls.get(part) is scope.function)
+
+
+def _called(node: ast.AST) -> str | None:
+    """The last name of what a call calls."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+
+
+def _kinds(node: ast.Try) -> list[ast.expr | None]:
+    """What the handlers of a `try` catch; None for all."""
+    kinds = [handler.type for handler in node.handlers]
+    return [k for kind in kinds for k in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+
+
+def _may_be(kind: ast.expr | None, raised: str) -> bool:
+    """Whether a handler may catch an exception of this name: those of which nothing is known may be anything."""
+    caught = getattr(builtins, ast.unparse(kind), None) if kind is not None else BaseException
+    thrown = getattr(builtins, raised, None)
+    return not (isinstance(caught, type) and isinstance(thrown, type)) or issubclass(thrown, caught)
 
 
 def _is_tried(scope: Scope) -> bool:

@@ -8,12 +8,11 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction, is_noted
-from compilefix.codemods.callers import around, callers, calls_of
+from compilefix.codemods.callers import around, calls_of
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
@@ -24,12 +23,13 @@ from compilefix.codemods.host_effects.levels import calls_under, level_guard
 from compilefix.codemods.host_effects.once import LEVELS, is_cached, once_function
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import kept, read_of
+from compilefix.codemods.host_effects.running_with import running_with
 from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.tried import met_on_the_way
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
-_SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 _TELLS = frozenset({"setLevel", "simplefilter", "filterwarnings", "addHandler", "removeHandler", "addFilter"})
 _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
 
@@ -101,9 +101,9 @@ def _left_in_place(moved: Sequence[ast.Call], assumed: Collection[str], scope: S
     for call, needs in _shown(scope):
         if call not in moved and (needs is None or not needs <= set(assumed)):
             return call
-    for function in _running_with(scope):
+    for function, is_called in running_with(scope):
         for call, needs in _shown_by(function, scope):
-            if needs is None or not needs <= {*assumed, "log-late"}:
+            if not is_called or needs is None or not needs <= {*assumed, "log-late"}:
                 return call
     return None
 
@@ -149,19 +149,6 @@ def _shown_by(function: Function, scope: Scope) -> tuple[tuple[ast.Call, frozens
     return known[function]
 
 
-def _running_with(scope: Scope) -> Iterator[Function]:
-    """The functions with words of prints or logs that run in one compiled call with a function, as far as is known."""
-    inference = scope.legality.inference
-    above = dict.fromkeys((scope.function, *callers(scope), *(caller for caller, _ in calls_of(scope))))
-    known = {reached for function in above for reached in scope.legality.reached(function)}
-    decorators = {inference.project.resolve(name) for function in known for name in function.decorators}
-    wrappers = {f for d in decorators if isinstance(d, Function) for f in d.module.all_functions if f.parent is d}
-    for function in sorted(known | wrappers, key=lambda f: f.full_name):
-        first, last = function.node.lineno, function.node.end_lineno
-        if function is not scope.function and _SHOWS.search("\n".join(function.module.lines[first - 1 : last])):
-            yield function
-
-
 def deferred_raise(
     statement: ast.stmt, failed: str, scope: Scope, texts: Sequence[ast.stmt] = ()
 ) -> tuple[str, list[Obstacle]]:
@@ -177,9 +164,9 @@ def deferred_raise(
     exception = statement.exc if isinstance(statement, ast.Raise) else None
     if isinstance(statement, ast.Raise) and (exception is None or statement.cause is not None):
         raise Refused("`raise ... from` and a bare `raise` name another exception")
-    for parent in scope.ancestors(statement):
-        if isinstance(parent, ast.Try) and parent.handlers:
-            raise Refused("a handler in the function may catch the exception")
+    met = met_on_the_way(statement, exception, scope)
+    if met is not None:
+        raise Refused(met)
     plan = Plan(scope, in_check=True, conditional=True)
     make(texts, plan)
     asserted = asserted_text(statement, scope)
@@ -207,9 +194,9 @@ def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], sc
         Refused: a part of the call cannot be made later.
     """
     check_function(scope)
-    for parent in scope.ancestors(call):
-        if isinstance(parent, ast.Try) and parent.handlers:
-            raise Refused("a handler in the function may catch the exception")
+    met = met_on_the_way(call, None, scope)
+    if met is not None:
+        raise Refused(met)
     plan = Plan(scope, in_check=True)
     plan.inlined.update(name for _, name in flags.values())
     function = receiver_text(call.func, plan)

@@ -10,6 +10,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
 from compilefix.codemods.host_reads.number_sinks import (
@@ -597,10 +598,16 @@ def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
     _computed_again(rolled.tensor, scope, flow)
     if not scope.value(rolled.tensor).certain:
         flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "branches-total")
+    rank, dim = scope.value(rolled.tensor).rank, scope.value(rolled.dim).const
+    number = dim.value if dim is not None and isinstance(dim.value, int) else None
+    if number not in (0, -1) and (rank is None or number is None or not -rank <= number < rank):
+        # Of a tensor without elements `roll` does not ask whether the dimension is there.
+        reason = f"`{snippet(rolled.tensor)}` may have no such dimension, which `roll` accepts where it has no elements"
+        flow.refuse(reason, "enough-dimensions")
 
     def build(render: Renderer) -> str:
         base, dim = render.template.use(rolled.tensor), render.template.use(rolled.dim)
-        # A dimension that is not there raises the same in `size` as in `roll`.
+        # Of a tensor with elements a dimension that is not there raises the same in `size` as in `roll`.
         places = f"{torch_name(scope)}.arange({base}.size({dim}), device={base}.device)"
         return f"{base}.index_select({dim}, ({places} - {render(node)}) % {base}.size({dim}))"
 
@@ -618,10 +625,8 @@ def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> 
     flow.picks = True
     if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-    if not isinstance(scope.parents.get(item), ast.BinOp | ast.UnaryOp | ast.Compare):
-        flow.refuse(
-            f"`{snippet(item)}` becomes a copy: who writes into it does not write into the whole", "no-aliasing"
-        )
+    for obstacle in becomes_copy(item, scope):
+        flow.refuse(obstacle.reason, obstacle.assumption)
 
 
 def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
@@ -58,9 +59,7 @@ class Window:
             reason = f"`{snippet(tensor)}` may share memory with `{snippet(self.first)}`"
             yield Obstacle(f"{reason}: the slice would have another length", "no-aliasing")
         if self.written is None:
-            if not isinstance(scope.parents.get(self.item), ast.BinOp | ast.UnaryOp | ast.Compare):
-                reason = "becomes a copy: who writes into it does not write into the whole"
-                yield Obstacle(f"`{snippet(self.item)}` {reason}", "no-aliasing")
+            yield from becomes_copy(self.item, scope)
             return
         if any(_read_before(self.item.value, self.written, scope)):
             reason = (
