@@ -37,10 +37,23 @@ def asked_to_differ(one: str, other: str, at: ast.AST, scope: Scope) -> bool:
             for node in ast.walk(around.test):
                 if wanted is None or not isinstance(node, ast.Compare) or [type(op) for op in node.ops] != [wanted]:
                     continue
-                if {_shape_of(node.left), _shape_of(node.comparators[0])} == {one, other}:
+                compared = node.left, node.comparators[0]
+                if set(map(_shape_of, compared)) == {one, other}:
                     return True
+                for shaped, size in (compared, reversed(compared)):
+                    # `if a.shape != size: a = torch.zeros(size)`
+                    for tensor, made in ((one, other), (other, one)):
+                        if _shape_of(shaped) == tensor and _is_made_with(made, ast.unparse(size)):
+                            return True
         child = around
     return False
+
+
+def _is_made_with(made: str, size: str) -> bool:
+    """Whether the code of a tensor makes it of a size: `torch.zeros(size, device=device)`."""
+    node = ast.parse(made, mode="eval").body
+    first = node.args[:1] if isinstance(node, ast.Call) else []
+    return any(ast.unparse(part) == size for part in first)
 
 
 def _shape_of(node: ast.expr) -> str | None:

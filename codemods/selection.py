@@ -430,7 +430,8 @@ def _selected(
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
-    if asked_to_differ(shown[0], shown[1], at, scope):
+    places = [at, *(side.node for side in sides if side is not None and side.node in scope.parents)]
+    if any(asked_to_differ(shown[0], shown[1], place, scope) for place in places):
         yield Obstacle(f"the sides differ in shape where `{shown[0]}.shape` was compared with `{shown[1]}.shape`")
     for side, other in zip(sides, reversed(shown), strict=True):
         ends = tuple(ends_of(side.node)) if side is not None else ()

@@ -30,8 +30,12 @@ from compilefix.codemods.tried import met_on_the_way
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
-_TELLS = frozenset({"setLevel", "simplefilter", "filterwarnings", "addHandler", "removeHandler", "addFilter"})
-_REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings")
+_TELLS = frozenset(
+    {"setLevel", "simplefilter", "filterwarnings", "resetwarnings", "captureWarnings", "basicConfig", "dictConfig"}
+    | {"addHandler", "removeHandler", "addFilter", "removeFilter", "setFormatter", "set_printoptions", "set_verbosity"}
+)
+_SETTINGS = frozenset({"propagate", "disabled", "level", "handlers", "filters", "formatter", "stdout", "stderr"})
+_REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings", "printoptions")
 
 
 def where_to_wrap(scope: Scope) -> str:
@@ -341,7 +345,8 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
     for caller, way in calls_of(scope):
         if any(isinstance(outer, ast.With) and _redirects(outer) for outer in around(way, caller, ast.With)):
             raise Refused(f"a `with` block in `{caller.qualname}` redirects it")
-    told = next((c for c in scope.of(ast.Call) if isinstance(c.func, ast.Attribute) and c.func.attr in _TELLS), None)
+    ways = dict.fromkeys((scope.function, *scope.facts.calls.values(), *(caller for caller, _ in calls_of(scope))))
+    told = next((n for f in ways for n in (*f.of(ast.Call), *f.of(ast.Attribute)) if _tells(n)), None)
     if told is not None:
         raise Refused(f"`{snippet(told)}` decides what is shown from there on")
     if is_tried(call, scope) and any(isinstance(p, ast.Call) and read_of(p, scope) is not None for p in ast.walk(call)):
@@ -355,6 +360,15 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
     ]
     if changing is not None and (len(set(twice)) < len(twice) or any(needs_text(a, scope) for a in _given(call))):
         raise Refused(f"`{snippet(changing)}` changes something while the line is made, which a part of it may show")
+
+
+def _tells(node: ast.expr) -> bool:
+    """Whether code decides what is shown, or how: a level, a filter, where lines go, how numbers are written."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _SETTINGS and isinstance(node.ctx, ast.Store)
+    function = node.func if isinstance(node, ast.Call) else None
+    named = isinstance(function, ast.Attribute) and function.attr in _TELLS
+    return named or (function is not None and ast.unparse(function) == "logging.disable")
 
 
 def _redirects(block: ast.With, scope: Scope | None = None) -> bool:

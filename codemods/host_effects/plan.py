@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.host_effects.lasting import changes_later
 from compilefix.codemods.host_effects.texts import source_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
@@ -75,6 +76,9 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     text = source_of(node, scope)
     if checked:
         check(node, scope.value(node), plan, raw=raw)
+    lasts = changes_later(node, scope)
+    if lasts is not None:
+        raise Refused(f"`{snippet(node)}` {lasts}")
     listed = _of_unknown_size(node, scope)
     if listed is not None:
         return f"{ast.unparse(node.func)}({capture(listed, plan, checked=False)})"  # type: ignore[attr-defined]

@@ -1,0 +1,80 @@
+"""Objects that say something else later: what can be read only once, and containers that no copy is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.rule import Scope
+from compilefix.source.index import Class, Function
+
+_READ_ONCE = frozenset({"iter", "map", "filter", "zip", "enumerate", "reversed", "open", "StringIO", "BytesIO"})
+_NOT_COPIED = frozenset(
+    {"deque", "Counter", "defaultdict", "ChainMap", "UserDict", "UserList", "bytearray", "array", "memoryview"}
+    | {"SimpleNamespace", "Namespace"}
+)
+_DEPTH = 4
+
+
+def changes_later(node: ast.expr, scope: Scope) -> str | None:
+    """Why what a name or attribute stands for may not wait to be shown; None where nothing speaks against it."""
+    for value in _given(node, scope, _DEPTH):
+        if isinstance(value, ast.GeneratorExp) or _gives_iterator(value, scope):
+            return "can be read only once"
+        if isinstance(value, ast.Call) and _last_name(value.func) in _NOT_COPIED:
+            return "may have changed when it is shown"
+    return None
+
+
+def _given(node: ast.expr, scope: Scope, depth: int) -> Iterator[ast.expr]:
+    """The expressions that a name or an attribute of the object is given in the file, or the expression itself."""
+    if isinstance(node, ast.Name):
+        stores = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        found = [s.value for s in stores if isinstance(s, ast.Assign | ast.AnnAssign) and s.value is not None]
+        if not stores and node.id in scope.function.module.assigns:
+            found = [*_module_values(node.id, scope)]
+    elif isinstance(node, ast.Attribute):
+        found = [*_attribute_values(node, scope.function.cls)]
+    else:
+        yield node
+        return
+    for value in found:
+        if depth:
+            yield from _given(value, scope, depth - 1)
+
+
+def _module_values(name: str, scope: Scope) -> Iterator[ast.expr]:
+    for statement in scope.function.module.tree.body:
+        if isinstance(statement, ast.Assign):
+            targets: list[ast.expr] = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        else:
+            continue
+        if statement.value is not None and any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            yield statement.value
+
+
+def _attribute_values(node: ast.Attribute, cls: Class | None) -> Iterator[ast.expr]:
+    if cls is None or not isinstance(node.value, ast.Name):
+        return
+    for method in cls.methods.values():
+        each: list[ast.Assign | ast.AnnAssign] = [*method.of(ast.Assign), *method.of(ast.AnnAssign)]
+        for assigned in each:
+            targets = assigned.targets if isinstance(assigned, ast.Assign) else [assigned.target]
+            named = any(isinstance(t, ast.Attribute) and t.attr == node.attr for t in targets)
+            if named and isinstance(assigned.value, ast.Call | ast.GeneratorExp):
+                yield assigned.value
+
+
+def _gives_iterator(value: ast.expr, scope: Scope) -> bool:
+    if not isinstance(value, ast.Call):
+        return False
+    if _last_name(value.func) in _READ_ONCE or ast.unparse(value.func).startswith("itertools."):
+        return True
+    callee = scope.facts.calls.get(value)
+    return isinstance(callee, Function) and any(isinstance(n, ast.Yield | ast.YieldFrom) for n in callee.nodes)
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
