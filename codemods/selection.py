@@ -430,8 +430,8 @@ def _selected(
     yield from scope.legality.both_evaluated(steps, scope.facts)
     yield from scope.legality.same_type(*values)
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
-    places = [at, *(side.node for side in sides if side is not None and side.node in scope.parents)]
-    if any(asked_to_differ(shown[0], shown[1], place, scope) for place in places):
+    given = [(shown[0], shown[1], at), *_given_in(at, names)]
+    if any(asked_to_differ(one, other, place, scope) for one, other, place in given):
         yield Obstacle(f"the sides differ in shape where `{shown[0]}.shape` was compared with `{shown[1]}.shape`")
     for side, other in zip(sides, reversed(shown), strict=True):
         ends = tuple(ends_of(side.node)) if side is not None else ()
@@ -470,6 +470,14 @@ def _selected(
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.hands_on):
                 yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
+
+
+def _given_in(at: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.AST]]:
+    """What the names are given in a branch, each name, and where: a test inside the branch may say more of it."""
+    for node in ast.walk(at) if isinstance(at, ast.If) else ():
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id in names:
+            yield ast.unparse(node.value), target.id, node
 
 
 def _shares(node: ast.expr, value: Value, scope: Scope) -> bool:
