@@ -169,7 +169,8 @@ def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.
     for node in (n for root in nodes for n in ast.walk(root)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _selects(node, masks, scope):
             first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-            if selected.makes(node.value) and is_number(first, scope):
+            listed = scope.value(node.value).is_(Kind.CONTAINER, Kind.SIZE, Kind.STATIC)  # such as its shape
+            if not listed and selected.makes(node.value) and is_number(first, scope):
                 return node
         if not isinstance(node, ast.Call):
             continue
@@ -179,9 +180,32 @@ def needs_elements(nodes: Sequence[ast.AST], masks: Sequence[Mask], around: ast.
         if not any(map(selected.makes, operands)):
             continue  # asked first: what a callee does rests on all that it calls, in any module
         callee = scope.facts.calls.get(node)
-        if _reduces_whole(node) if callee is None else _reduces(callee, scope, set()):
+        if callee is not None:
+            fails = _reduces(callee, scope, set())
+        else:
+            fails = _reduces_whole(node) or any(_reduces_along(node, o, selected) for o in operands)
+        if fails:
             return node
     return None
+
+
+def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bool:
+    """Whether a call reduces the dimension that has as many elements as a mask selects: `x[..., mask].max(dim=-1)`."""
+    place = 1 if call.args and operand is call.args[0] else 0
+    given = [k.value for k in call.keywords if k.arg in ("dim", "axis")] or call.args[place : place + 1]
+    along = ast.unparse(given[0]) if given else None
+    named = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if named not in _OF_SOME_ELEMENTS or along not in ("0", "-1") or not isinstance(operand, ast.Subscript):
+        return along == "0" and named in _OF_SOME_ELEMENTS and isinstance(operand, ast.Name) and selected.makes(operand)
+    if not _selects(operand, selected.masks, selected.scope):
+        return False
+    parts = operand.slice.elts if isinstance(operand.slice, ast.Tuple) else [operand.slice]
+    if along == "0":
+        return ast.unparse(parts[0]) not in ("...", ":", "None")
+    last = (
+        parts[-1] if ast.unparse(parts[0]) == "..." or len(parts) == selected.scope.value(operand.value).rank else None
+    )
+    return last is not None and ast.unparse(last) not in ("...", ":", "None")
 
 
 def _reduces_whole(call: ast.Call) -> bool:

@@ -53,6 +53,21 @@ def empty_masks(test: ast.expr, scope: Scope) -> Iterator[Mask]:
         yield from _as_masks(found, scope, empty=True, counted=counted)
 
 
+def empty_masks_where(test: ast.expr, scope: Scope) -> Iterator[Mask]:
+    """The masks that are proved empty (or full) where the condition is true: `mask.sum() == 0`, `not mask.any()`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from empty_masks_where(part, scope)
+        return
+    source = read_of(test, scope)
+    if source is not None:
+        yield from empty_masks_where(source, scope)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not | ast.Invert):
+        yield from empty_masks(test.operand, scope)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        yield from empty_masks(ast.copy_location(ast.Compare(test.left, [ast.NotEq()], test.comparators), test), scope)
+
+
 def _reduced(node: ast.expr, method: str, scope: Scope) -> ast.expr | None:
     """The tensor in `mask.any()` or `torch.any(mask)`, without a dimension."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != method:

@@ -69,7 +69,7 @@ from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.loop_ends import end_of
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
-from compilefix.codemods.control_flow.masks import empty_masks
+from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_where
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
@@ -139,6 +139,7 @@ class TensorIf(Rule):
         words = tensor_words(tensor_tests(first, scope)[0], scope)
         message = f"`{ast.unparse(first)}` {words}: the `if` on it breaks the graph"
         failing = next((found for link in links if (found := _fails_without(node, link, scope)) is not None), None)
+        failing = failing or _fails_behind(node, links, scope)
         if failing is not None:
             return self.declined(scope, node, message, failing)
         template = Template()
@@ -234,6 +235,20 @@ def _fails_without(node: ast.If, link: Link, scope: Scope) -> str | None:
         failing = needs_elements(link.body, masks, node, scope) if masks else None
         if failing is not None:
             return f"`{snippet(failing)}` fails where `{snippet(test)}` is false"
+    return None
+
+
+def _fails_behind(node: ast.If, links: Sequence[Link], scope: Scope) -> str | None:
+    """Why what runs where a mask selects something cannot run where it does not: it asks for the largest of none."""
+    block = scope.block(node)
+    rest = block[block.index(node) + 1 :] if returns_early(node) else []
+    for place, link in enumerate(links):
+        for test in split_static(link.test, scope)[1] if link.test is not None else ():
+            masks = list(empty_masks_where(test, scope))
+            behind = [*(statement for later in links[place + 1 :] for statement in later.body), *rest]
+            failing = needs_elements(behind, masks, ast.Module(behind, []), scope) if masks else None
+            if failing is not None:
+                return f"`{snippet(failing)}` fails where `{snippet(test)}` is true"
     return None
 
 

@@ -297,8 +297,13 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
 
 
 def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
-    if (scope.callee(call) or "") in _FUNCTIONS:
+    called = scope.callee(call) or ""
+    if called in _FUNCTIONS:
         return _not_captured(call, scope, depth, seen)
+    if called == "dict" and any(k.value is node for k in call.keywords):
+        return None
+    if called == "isinstance" and call.args[:1] == [node] and scope.value(node).dtype == "int":
+        return None if [ast.unparse(kind) for kind in call.args[1:]] == ["int"] else _used(node, call)
     callee = scope.facts.calls.get(call)
     if callee is None or depth >= _MAX_DEPTH or any(isinstance(a, ast.Starred) for a in call.args):
         return _used(node, call)

@@ -166,8 +166,10 @@ class Legality:
         `finite` are sides that are written so that their derivative is finite where they are not taken.
         """
         first, second = values
-        # Beside a tensor a Python integer says nothing of the dtype: `0 if nothing else total / count` is floating.
-        if (first if first.may_be(Kind.TENSOR) else second).dtype in ("bool", "int"):
+        # Beside a tensor a Python integer says nothing of the dtype: `0 if nothing else total / count` is floating. So
+        # is what is selected of `torch.tensor(0)` and a floating tensor.
+        tensors = [value for value in values if value.may_be(Kind.TENSOR)] or [second]
+        if all(value.dtype in ("bool", "int") for value in tensors):
             return
         if not are_same(first.leaves, second.leaves):
             only = settled(first.leaves) ^ settled(second.leaves)
