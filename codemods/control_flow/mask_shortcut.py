@@ -6,6 +6,10 @@ if mask is not None and torch.all(mask == 1):        (goes away)
 if mask is not None and 0.0 in mask:                 return mask
     return mask
 return None
+
+padding_mask = None                                  padding_mask = None
+if tokens.eq(pad).any():                             padding_mask = tokens.eq(pad)
+    padding_mask = tokens.eq(pad)
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.analysis.writes import last_line
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.masks import Mask, selects_by
@@ -31,6 +36,9 @@ def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit,
     if not is_tensor_test(node.test, scope) or len(node.body) != 1:
         return None
     body, block = node.body[0], scope.block(node)
+    if isinstance(body, ast.Assign) and not node.orelse and (kept := _made_where_needed(node.test, body, scope)):
+        template.refuse([_handed_on(kept)])
+        return (scope.edit(node, "{made}", made=body),)
     rest = block[block.index(node) + 1 :]
     mask = _shown_all(node.test, scope)
     if mask is not None and node.orelse:
@@ -75,6 +83,21 @@ def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | No
         return None
     template.refuse([_handed_on(mask)])
     return scope.edit(node, "{kept}", kept=kept)
+
+
+def _made_where_needed(test: ast.expr, body: ast.Assign, scope: Scope) -> ast.Name | None:
+    """The name that is None until it gets the mask of what is padded, and gets it only where something is."""
+    name = body.targets[0]
+    before = scope.facts.env_before.get(body, {}).get(name.id) if isinstance(name, ast.Name) else None
+    if len(body.targets) != 1 or not isinstance(name, ast.Name) or before is None or not before.is_(Kind.NONE):
+        return None
+    asked = [_reduced(part, "any", scope) for part in _alternatives(test)]
+    same = any(mask is not None and ast.dump(mask) == ast.dump(body.value) for mask in asked)
+    if not same or not _is_padding(name) or scope.value(body.value).dtype != "bool":
+        return None
+    # It was computed twice: what draws or writes then is done once now.
+    acts = (o for o in scope.legality.both_evaluated([body.value], scope.facts) if o.assumption != "branches-total")
+    return name if next(acts, None) is None else None
 
 
 def _handed_on(mask: ast.expr) -> Obstacle:

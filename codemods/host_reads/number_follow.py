@@ -32,6 +32,7 @@ from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
+from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
 from compilefix.source.snippets import snippet
@@ -195,8 +196,11 @@ def follow_name(
         reached = [] if stored is None or block is None else _reached(name, stored, block, loads, scope)
         around = {node for statement in block or () for node in ast.walk(statement)}
         alone = block is not None and (not given or block is scope.function.node.body or around.issuperset(reached))
+        owned = only_reads(name, stored, scope) if stored is not None and not alone else None
         if alone:
             loads = reached
+        elif owned is not None:
+            loads = owned
         elif stored is not None and other_numbers(name, stored, scope):
             loads, either = [load for load in loads if (load.lineno, load.col_offset) >= end], True
         else:
@@ -547,9 +551,11 @@ def _fill(filled: Fill, scope: Scope, flow: Flow) -> None:
 
 
 def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
-    """An index becomes an index tensor of one element, and what it picks a copy."""
+    """An index becomes an index tensor of one element, and what it picks a copy; a write goes to that place."""
     item = picked.item
     _as_index(node, item, scope, flow)
+    if picked.put is not None:
+        _put_at(node, picked.put, scope, flow)
     flow.refuse(
         f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
         "number-to-tensor",
@@ -568,11 +574,24 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         before = ":, " * dim
         after = item.slice.elts[dim + 1 :] if isinstance(item.slice, ast.Tuple) else []
         rest = "".join(f", {_slice(part, render)}" for part in after if isinstance(part, ast.Slice))
-        return f"{whole}[{before}{render(node)}.reshape(1){rest}].squeeze({dim})"
+        taken = "" if picked.put is not None else f".squeeze({dim})"
+        return f"{whole}[{before}{render(node)}.reshape(1){rest}]{taken}"
 
     if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
         flow.refuse(f"`{snippet(item)}` slices another dimension first")
     flow.rewrites.append((item, build))
+
+
+def _put_at(node: ast.expr, put: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Note what an index tensor asks of what is written: an item of the whole takes a tensor of another dtype."""
+    value = scope.value(put)
+    if value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float"):
+        return
+    flow.refuse(
+        f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and where it does not fit another "
+        "text is raised",
+        "same-shape-dtype",
+    )
 
 
 def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> None:
@@ -625,8 +644,9 @@ def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> 
     flow.picks = True
     if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-    for obstacle in becomes_copy(item, scope):
-        flow.refuse(obstacle.reason, obstacle.assumption)
+    if isinstance(item.ctx, ast.Load):
+        for obstacle in becomes_copy(item, scope):
+            flow.refuse(obstacle.reason, obstacle.assumption)
 
 
 def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:

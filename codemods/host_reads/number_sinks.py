@@ -172,11 +172,12 @@ def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
 
 @dataclass(frozen=True)
 class Picked:
-    """What an index picks: from a tensor along a dimension, or from a list of tensors."""
+    """What an index picks: from a tensor along a dimension, or from a list of tensors. put: what is written there."""
 
     item: ast.Subscript
     dim: int
     listed: bool
+    put: ast.expr | None = None
 
 
 def index_of(node: ast.expr, scope: Scope) -> Picked | None:
@@ -189,9 +190,14 @@ def index_of(node: ast.expr, scope: Scope) -> Picked | None:
         if not all(isinstance(e, ast.Slice) for e in others):
             return None
         node, parent = parent, scope.parents.get(parent)
-    if not isinstance(parent, ast.Subscript) or parent.slice is not node or not isinstance(parent.ctx, ast.Load):
+    if not isinstance(parent, ast.Subscript) or parent.slice is not node:
         return None
     base = scope.value(parent.value)
+    if not isinstance(parent.ctx, ast.Load):
+        statement = scope.parents.get(parent)
+        if not isinstance(statement, ast.Assign) or statement.targets != [parent] or isinstance(node, ast.Tuple):
+            return None
+        return Picked(parent, 0, listed=False, put=statement.value) if base.is_tensor and base.certain else None
     if base.is_tensor and base.certain:
         return Picked(parent, dim, listed=False)
     items = base.elements or ()
