@@ -555,7 +555,7 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     item = picked.item
     _as_index(node, item, scope, flow)
     if picked.put is not None:
-        _put_at(node, picked.put, scope, flow)
+        _put_at(picked.put, scope, flow)
     flow.refuse(
         f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
         "number-to-tensor",
@@ -582,14 +582,14 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     flow.rewrites.append((item, build))
 
 
-def _put_at(node: ast.expr, put: ast.expr, scope: Scope, flow: Flow) -> None:
+def _put_at(put: ast.expr, scope: Scope, flow: Flow) -> None:
     """Note what an index tensor asks of what is written: an item of the whole takes a tensor of another dtype."""
     value = scope.value(put)
     if value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float"):
         return
     flow.refuse(
-        f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and where it does not fit another "
-        "text is raised",
+        f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and what does not fit raises "
+        "another text",
         "same-shape-dtype",
     )
 
