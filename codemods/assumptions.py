@@ -111,6 +111,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "tensor that it is combined with: one that is broadcast raises, and on a GPU a wrong number is not noticed, "
         "and memory behind the result may be written."
     ),
+    "one-hot-rows": (
+        "What is compared with one, and of whose true places the columns are listed, is a matrix that has columns and "
+        "exactly one 1 in each row; with more or fewer in a row, the list was longer or shorter."
+    ),
     "nan-order": (
         "Which of several NaN comes first is left open: the number or rank that belongs to one of them may be "
         "another's."
@@ -130,6 +134,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     "plain-default-device": (
         "New tensors are made on the default device as it was set: it has no number that they do not show (`cpu:0`), "
         "and no default tensor type of another device is set."
+    ),
+    "asked-once": (
+        "What the machine and the installation have does not change after the module is imported, and nobody changes "
+        "who is asked."
     ),
     "static-shape-values": (
         "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "

@@ -10,6 +10,7 @@ from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
@@ -32,7 +33,7 @@ class Branch:
 
     together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls, or
     check what is fixed, before anything is selected. own: names that such a line binds, and nobody reads after the
-    block. items: the elements among the targets.
+    block. items: the elements among the targets. appended: the calls that append an item, by name.
     """
 
     assigns: dict[str, Given] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Branch:
     unpacked: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
     items: dict[str, ast.Subscript] = field(default_factory=dict)
+    appended: dict[str, ast.Call] = field(default_factory=dict)
 
 
 def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template) -> Branch | None:
@@ -89,6 +91,13 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         template.refuse([Obstacle(f"`{snippet(statement)}` would fail on the other side too", "branches-total")])
         branch.unpacked.append(f"assert {', '.join(template.use(part) for part in parts)}")
         return None
+    found = appended(statement, scope)
+    if found is not None and _root(found[1]) not in branch.assigns:
+        name, call = found
+        if name in branch.assigns:
+            return f"a branch appends several items: `{snippet(statement)}`"
+        branch.appended[name] = call
+        return _bind(name, Given(call.args[0]), branch)
     built = built_anew(statement, scope)
     if built is None:
         if isinstance(statement, ast.AugAssign):
@@ -110,6 +119,13 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
     return _bind(name, given, branch)
 
 
+def _root(node: ast.expr) -> str | None:
+    """The name that an expression begins with."""
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def _bind(name: str, given: Given, branch: Branch) -> str | None:
     before = branch.assigns.get(name)
     if before is None:
@@ -121,7 +137,7 @@ def _bind(name: str, given: Given, branch: Branch) -> str | None:
     reads = [len(_reads(name, [end])) for end in ends_of(given.node)]
     once = len(uses) == sum(reads) and max(reads) == 1 and not given.inlined
     # What is computed later than it stands could see another element.
-    if not once or _reads(name, others) or name in branch.together or branch.items:
+    if not once or _reads(name, others) or name in branch.together or branch.items or branch.appended:
         return f"`{name}` is assigned twice in a branch"
     later = list(branch.assigns)[list(branch.assigns).index(name) + 1 :]
     if any(_reads(other, [given.node]) for other in later):
@@ -155,7 +171,7 @@ def _bind_results(
 ) -> str | None:
     """`a, b = f(x)`: the results get names of their own, from which the selection takes them."""
     names = [t.id for t in target.elts if isinstance(t, ast.Name)]
-    if len(names) != len(target.elts) or any(_reads(name, [call]) for name in branch.assigns):
+    if len(names) != len(target.elts) or branch.appended or any(_reads(name, [call]) for name in branch.assigns):
         return f"`{snippet(target)} = {snippet(call)}` unpacks"
     elements = scope.value(call).elements
     parts = elements if elements is not None and len(elements) == len(names) else [UNKNOWN] * len(names)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.control_flow.appended import is_appended
 from compilefix.codemods.control_flow.arms import (
     Arm,
     Link,
@@ -285,6 +286,8 @@ def _selection(
         elif is_item(name):
             target = next(arm.branch.items[name] for arm in arms if name in arm.branch.items)
             lines.append(f"{template.use(target)} = {selected}")
+        elif is_appended(name):
+            lines.append(f"{template.use(arms[0].branch.appended[name].func)}({selected})")
         else:
             lines.append(f"{name} = {selected}")
     if together:
@@ -322,6 +325,9 @@ def _selected(
         mixed = any(arm.test is not None and not is_tensor_test(arm.test, scope) for arm in arms)
         judge_item(targets[0], sides, node, scope, template, mixed=mixed)
         return _nested(sides, arms, codes, template.use(targets[0]), frozenset(), scope, template)
+    if any(side is None for side in sides) and is_appended(name):
+        template.refuse([Obstacle(f"`{name.removesuffix('.append()')}` gets an item on one side only")])
+        return None
     if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
         template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
         return None

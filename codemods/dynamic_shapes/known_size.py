@@ -6,8 +6,8 @@ only the first `k` are kept; and `torch.unique(x)` of which the code only asks w
 test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
 `x[torch.where(mask)]`) that the code writes to, reduces or counts; the rows that a one-hot mask selects, of which
-there is one for each index; and `repeat_interleave` with a tensor of repeats, whose result is combined with a tensor
-that has as many rows.
+there is one for each index; the columns of the ones in one-hot rows; and `repeat_interleave` with a tensor of repeats,
+whose result is combined with a tensor that has as many rows.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -25,6 +25,7 @@ rank = counts.cumsum(0)[inverse]
 rows = torch.where(keep)[0]
 x[rows] = 0
 best = candidates[F.one_hot(choice, num_classes=4) > 0.5]
+kinds = torch.where(attributes == 1)[1]
 centred = nodes - means.repeat_interleave(sizes, dim=0)
 ```
 
@@ -47,6 +48,7 @@ rows = keep
 x[rows] = 0
 places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
 best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
+kinds = (attributes == 1).int().argmax(dim=1)
 rows = nodes.shape[0]
 centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=rows if rows != 1 else None)
 ```
@@ -69,7 +71,8 @@ numbering; a factor that may require a gradient declines it, since the zeros may
 means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
-`same-shape-dtype`). The repeats must give as many rows as the tensor beside them has (`rows-match`): other numbers
+`same-shape-dtype`). That the rows of a matrix which is compared with one are one-hot is not in the code
+(`one-hot-rows`). The repeats must give as many rows as the tensor beside them has (`rows-match`): other numbers
 raised there, and on a GPU are not noticed, and memory behind the result may be written. With one row, which may be
 broadcast, the size is read as before. Where the numbers of dimensions are not proved, what is repeated must be computed
 from that tensor.
@@ -99,6 +102,7 @@ from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
 from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
 from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask
@@ -128,6 +132,7 @@ class KnownSize(Rule):
         "enough-dimensions",
         "rows-match",
         "nan-order",
+        "one-hot-rows",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -142,6 +147,8 @@ class KnownSize(Rule):
                     yield self._counts(node, scope)
             elif number is not None or groups is not None:
                 yield self._distinct(node, number, groups, scope)
+            elif (columns := one_hot_columns(node, scope)) is not None:
+                yield self._columns(columns, scope)
             elif (places := index_list(node, scope)) is not None and needs_only_mask(places, scope):
                 yield self._mask(node, places, scope)
             elif (indices := index_tuple(node, scope)) is not None:
@@ -193,6 +200,12 @@ class KnownSize(Rule):
             (scope.edit(found.node, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         return self.fixed(scope, found.node, message, fix)
+
+    def _columns(self, found: OneHotColumns, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.call)}` depends on values: the graph breaks"
+        template = Template()
+        edit = scope.edit(found.node, columns_code(found, template), **template.parts)
+        return self.fixed(scope, found.call, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _distinct(self, node: ast.Call, number: Number | None, groups: Groups | None, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"

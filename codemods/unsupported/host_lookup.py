@@ -5,8 +5,10 @@ Finds questions for files (`os.path.exists`), modules (`importlib.import_module`
 (`torch.cuda.memory_allocated`), the number of threads (`torch.get_num_threads`), the time of day, fresh identifiers,
 and what else Python does on the host (`pickle`, `heapq`, `dataclasses.asdict`, `copy.copy` of a list, `torch.save`,
 `torch.jit.script`, `pack_padded_sequence`), in compiled code. The question for the default device is asked of a tensor
-instead, which Dynamo can trace. The same for filters of warnings and for contexts as `torch.random.fork_rng()` and
-`torch.autograd.set_detect_anomaly(True)`, in which nothing of the function is compiled.
+instead, which Dynamo can trace; those for what the machine has (`torch.backends.mps.is_available()`,
+`torch.cuda.device_count()`, `os.cpu_count()`, `shutil.which("name")`) go to the top of the module. The same for filters
+of warnings and for contexts as `torch.random.fork_rng()` and `torch.autograd.set_detect_anomaly(True)`, in which
+nothing of the function is compiled.
 
 ## Why is this bad
 Dynamo cannot trace them: the graph breaks (GB0007, GB0208 and others). The answer is the same in each call, or is of no
@@ -17,6 +19,8 @@ use inside the model.
 def forward(self, x):
     backend = importlib.import_module("package.fast")
     noise = torch.randn(x.shape, device=torch.get_default_device())
+    if torch.backends.mps.is_available():
+        noise = noise.contiguous()
     return backend.attention(x + noise)
 ```
 
@@ -24,16 +28,22 @@ def forward(self, x):
 ```python
 from package import fast
 
+MPS_IS_AVAILABLE = torch.backends.mps.is_available()
+
 def forward(self, x):
     noise = torch.randn(x.shape, device=torch.empty(0).device)
+    if MPS_IS_AVAILABLE:
+        noise = noise.contiguous()
     return fast.attention(x + noise)
 ```
 
 ## Fix safety
-Only the default device has a fix. `torch.empty(0).device` is the same device, unless the default was set as `cpu:0`
-(it says `cpu`, and `x.to(...)` is then `x` itself), or by `torch.set_default_tensor_type`, of which
-`torch.get_default_device()` knows nothing (`plain-default-device`). The other questions
-have none: at the top of the module the question is asked once, when it is imported, and the answer may change later.
+Only the default device and what the machine has have a fix. `torch.empty(0).device` is the same device, unless the
+default was set as `cpu:0` (it says `cpu`, and `x.to(...)` is then `x` itself), or by `torch.set_default_tensor_type`,
+of which `torch.get_default_device()` knows nothing (`plain-default-device`). What the machine has is asked once, when
+the module is imported, and an answer that changes later is not heard (`asked-once`): it becomes a constant behind the
+imports that the module begins with, under a name that the module does not use. The answers to the other questions
+change more often, and they have no fix.
 What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
@@ -50,6 +60,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.unsupported.asked_once import asked_once, question
 
 _NOT_TRACED: dict[str, tuple[str, ...]] = {
     "GB0007": (
@@ -108,6 +119,13 @@ _FIXED = (
     *("torch.backends.", "torch.cuda.device_count", "torch.get_float32_matmul_precision"),
 )
 """Questions whose answer stays as it is, by the beginnings of their names."""
+_OF_THE_MACHINE = frozenset(
+    {
+        *("torch.backends.mps.is_available", "torch.backends.cudnn.is_available", "torch.cuda.device_count"),
+        *("os.cpu_count", "socket.gethostname", "shutil.which"),
+    }
+)
+"""Questions for what the machine and the installation have, which seldom changes while a process runs."""
 _ADVICE = {
     "torch.jit.script": "compile the function itself: what is scripted is not traced",
     "torch.jit.trace": "compile the function itself: what is traced by `torch.jit` is not traced again",
@@ -133,7 +151,7 @@ class HostLookup(Rule):
     summary = "a look-up on the host in compiled code"
     gb = tuple(_NOT_TRACED)
     hints = tuple({name.rpartition(".")[2]: None for name in (*_LOOK_UPS, _DEFAULT_DEVICE)})
-    assumptions = ("plain-default-device",)
+    assumptions = ("plain-default-device", "asked-once")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that ask the host for something."""
@@ -143,10 +161,19 @@ class HostLookup(Rule):
                 yield self._default_device(node, node.func, scope)
             if name not in _LOOK_UPS or (name == "copy.copy" and not _holds_tensors(node, scope)):
                 continue
+            if name in _OF_THE_MACHINE and question(node, scope) is not None:
+                yield self._asked_once(node, _LOOK_UPS[name], scope)
+                continue
             advice = _ADVICE.get(name, _ONCE if name.startswith(_FIXED) else _OUTSIDE)
             yield self.declined(
                 scope, node, f"`{ast.unparse(node.func)}` breaks the graph", advice, gb=(_LOOK_UPS[name],)
             )
+
+    def _asked_once(self, node: ast.Call, gb: str, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(node.func)}` breaks the graph"
+        reason = f"`{ast.unparse(node)}` is asked when the module is imported, and a later answer is not heard"
+        fix = Fix(tuple(asked_once(node, scope)), (), ("asked-once",), (reason,))
+        return self.fixed(scope, node, message, fix, gb=(gb,))
 
     def _default_device(self, node: ast.Call, function: ast.Attribute, scope: Scope) -> Finding:
         message = f"`{ast.unparse(node)}` is not traced and breaks the graph"

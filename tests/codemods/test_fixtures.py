@@ -110,7 +110,8 @@ def test_only_the_lines_of_the_edits_change(before: Path) -> None:
     for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "insert":
             added = [line.strip() for line in new[new_start:new_end]]
-            near = {start, start + 1} & touched
+            above = next((i for i in range(start, 0, -1) if old[i - 1].strip()), 0)  # over blank lines
+            near = {above, start, start + 1} & touched
             assert near or all(not line or line.startswith(("import ", "from ")) for line in added), added
         elif tag != "equal":
             assert set(range(start + 1, end + 1)) <= touched, old[start:end]

@@ -1,0 +1,88 @@
+"""A question that goes to the top of the module: its answer is a constant behind the imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+
+
+def question(node: ast.Call, scope: Scope) -> str | None:
+    """The code of a question that means the same at the top of the module; None where it does not.
+
+    What it is asked of has to be imported there, and what it asks has to be a text.
+    """
+    root: ast.expr = node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    fixed = all(isinstance(argument, ast.Constant) for argument in node.args) and not node.keywords
+    if not fixed or not isinstance(root, ast.Name) or scope.names(root.id, stores=True):
+        return None
+    given = {argument.arg for argument in scope.function.parameters}
+    bound = {name for statement in _imports(scope) for name in _names(statement)}
+    return ast.unparse(node) if root.id in bound - given else None
+
+
+def asked_once(node: ast.Call, scope: Scope) -> Iterator[Edit]:
+    """The edits that put a constant in the place of a question: one that is there, or a new one behind the imports."""
+    asked = ast.unparse(node)
+    kept = next((name for name, code in _constants(scope) if code == asked), None)
+    name = kept or _free(node, scope)
+    if kept is None:
+        last = _imports(scope)[-1]
+        yield scope.edit(last, f"{{kept}}\n\n{name} = {{asked}}", kept=last, asked=node)
+    yield scope.edit(node, name)
+
+
+def _imports(scope: Scope) -> list[ast.stmt]:
+    """The imports that the module begins with, behind its docstring."""
+    found: list[ast.stmt] = []
+    for statement in scope.file.tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            found.append(statement)
+        elif not isinstance(statement, ast.Expr):
+            break
+    return found
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    for alias in getattr(statement, "names", ()):
+        yield alias.asname or alias.name.partition(".")[0]
+
+
+def _constants(scope: Scope) -> Iterator[tuple[str, str]]:
+    """The names that the top of the module gives a value once, with its code."""
+    stores = [n.id for n in ast.walk(scope.file.tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    for statement in scope.file.tree.body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and stores.count(target.id) == 1:
+                yield target.id, ast.unparse(statement.value)
+
+
+def _free(node: ast.Call, scope: Scope) -> str:
+    """A name for the constant that nothing in the module has: `MPS_IS_AVAILABLE`."""
+    parts = ast.unparse(node.func).split(".")
+    words = parts[-2:] if parts[-1].startswith("is_") else parts[-1:]
+    words += [re.sub(r"\W+", "_", str(argument.value)) for argument in node.args if isinstance(argument, ast.Constant)]
+    wanted = "_".join(words).upper()
+    used = set(_names_in(scope.file.tree))
+    name, count = wanted, 2
+    while name in used:
+        name, count = f"{wanted}_{count}", count + 1
+    return name
+
+
+def _names_in(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _names(node)
