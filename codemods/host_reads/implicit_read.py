@@ -59,6 +59,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by
@@ -172,9 +173,10 @@ class ImplicitRead(Rule):
             if reads_static(node.func.value, scope) or made_in_init(node, scope) is not None:
                 return
             message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
-            whole = scope.value(node.func.value)
+            whole_of = node.func.value
+            whole = scope.value(whole_of)
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
-            outcome = list_fix(node, node.func.value, scope)
+            outcome = indexing_fix(node, whole_of, scope) or list_fix(node, whole_of, scope)
             if isinstance(outcome, str):
                 if holds_integers(node, scope) and not_captured(node, scope) is None:
                     if switched_on(SCALARS, scope):
