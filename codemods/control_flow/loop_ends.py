@@ -31,24 +31,35 @@ _COMPARED = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.C
 class End:
     """An `if` on a tensor that ends the loop in whose body it stands.
 
-    said: what is said first, under a flag. given: the names that get a last value there, and what they get: also the
-    names that the function returns behind the loop, where the way out is a `return`.
+    around: the test of an `if` that holds nothing else, `if early_stop:`. said: what is said under a flag. given: the
+    names that get a last value there, and what they get: also the names that the function returns behind the loop,
+    where the way out is a `return`.
     """
 
     node: ast.If
+    around: ast.expr | None
     said: ast.If | None
     given: tuple[tuple[str, ast.expr], ...]
 
 
-def end_of(node: ast.AST, scope: Scope) -> End | None:
+def ends_loop(node: ast.AST, scope: Scope) -> bool:
+    """Whether an `if` ends a loop on a tensor, by itself or within a condition that Python decides."""
+    return any(end.node is node for each in (node, scope.parents.get(node)) if (end := end_of(each, scope)))
+
+
+def end_of(outer: ast.AST | None, scope: Scope) -> End | None:
     """How an `if` ends the loop round it on a tensor; None where it does not, or does more."""
-    loop = scope.parents.get(node)
-    if not isinstance(node, ast.If) or not isinstance(loop, Loop) or node not in loop.body or node.orelse:
+    loop = scope.parents.get(outer) if outer is not None else None
+    if not isinstance(outer, ast.If) or not isinstance(loop, Loop) or outer not in loop.body or outer.orelse:
         return None
-    if not is_tensor_test(node.test, scope):
+    node, around = outer, None
+    only = outer.body[0] if len(outer.body) == 1 else None
+    if isinstance(only, ast.If) and not is_tensor_test(outer.test, scope):
+        node, around = only, outer.test
+    if node.orelse or not is_tensor_test(node.test, scope):
         return None
-    said = node.body[0] if flag_of(node.body[0], loop, scope) is not None else None
-    rest = node.body[1:] if said is not None else node.body
+    said = next((step for step in node.body if flag_of(step, loop, scope) is not None), None)
+    rest = [step for step in node.body if step is not said]
     if not rest:
         return None  # it says something, and the loop goes on
     *steps, last = rest
@@ -59,7 +70,7 @@ def end_of(node: ast.AST, scope: Scope) -> End | None:
     if any(pair is None for pair in named) or (named and isinstance(last, ast.Return)):
         return None
     assert said is None or isinstance(said, ast.If)
-    return End(node, said, (*(pair for pair in named if pair is not None), *given))
+    return End(node, around, said, (*(pair for pair in named if pair is not None), *given))
 
 
 def _named(step: ast.stmt) -> tuple[str, ast.expr] | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import is_tensor_test
-from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, stores_in
+from compilefix.codemods.control_flow.liveness import live_after, reads_first
+from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, names_in, stores_in
 from compilefix.codemods.control_flow.while_bounds import unbounded
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -60,7 +60,7 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
     for statement in loop.body:
         plain = end_of(statement, scope) is not None or flag_of(statement, loop, scope) is not None
-        if not plain and not is_masked(statement, loop, scope):
+        if not plain and not is_masked(statement, loop, scope) and not is_fixed_end(statement, loop, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
     # Where a flag is true the loop ends as it did: all its ends have to.
     return "the loop says something under several flags" if len(flags_of(loop, scope)) > 1 else None
@@ -71,7 +71,8 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for statement in loop.body:
         end = end_of(statement, scope)
-        said = end.said if end is not None else None if is_masked(statement, loop, scope) else statement
+        kept = is_masked(statement, loop, scope) or is_fixed_end(statement, loop, scope)
+        said = end.said if end is not None else None if kept else statement
         flag = flag_of(said, loop, scope) if said is not None else None
         if flag is not None and isinstance(said, ast.If):
             test = said.test
@@ -80,11 +81,25 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
 
 
 def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
-    """Whether a statement gives names values, on a way that Python values decide too."""
+    """Whether a statement gives names values, on a way that Python values decide too, or in a loop of its own."""
+    if isinstance(statement, ast.For):
+        bound = _names_bound(statement.target)
+        known = scope.value(statement.iter).is_(Kind.CONTAINER) and not statement.orelse
+        own = not any(live_after(name, loop, scope) or reads_first(name, loop.body) for name in bound)
+        return known and own and all(is_masked(each, loop, scope) for each in statement.body)
     if not isinstance(statement, ast.If):
         return names_given(statement) is not None
     ways = (*statement.body, *statement.orelse)
     return _is_fixed(statement.test, loop, scope) and all(is_masked(each, loop, scope) for each in ways)
+
+
+def is_fixed_end(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
+    """Whether an `if` ends the loop on Python values, as it does where a tensor has ended it before."""
+    if not isinstance(statement, ast.If) or statement.orelse or loop.orelse:
+        return False
+    counted = {n.id for n in stores_in(loop)} & names_in(statement.test)
+    plain = len(statement.body) == 1 and isinstance(statement.body[0], ast.Break)
+    return plain and _is_fixed(statement.test, loop, scope) and not any(live_after(n, loop, scope) for n in counted)
 
 
 def _is_fixed(test: ast.expr, loop: Loop, scope: Scope) -> bool:
@@ -106,11 +121,4 @@ def _names_bound(target: ast.expr) -> set[str]:
 
 def carried(name: str, loop: Loop) -> bool:
     """Whether a turn may read what an earlier one gave the name."""
-    for statement in loop.body:
-        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name]
-        if isinstance(statement, ast.AugAssign) or any(isinstance(n.ctx, ast.Load) for n in names):
-            if names:
-                return True
-        elif names:
-            return False
-    return False
+    return reads_first(name, loop.body)

@@ -19,11 +19,13 @@ from compilefix.codemods.control_flow.loop_statements import (
     Binding,
     carried,
     flags_of,
+    is_fixed_end,
     is_masked,
     names_given,
     not_plain,
 )
 from compilefix.codemods.control_flow.while_bounds import LateTest, late_tests
+from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
@@ -119,6 +121,8 @@ class _Turn:
     def asked_first(self, loop: ast.While) -> str | None:
         """Add what the condition of a `while` loop asks before each turn; the reason where it cannot be."""
         tests = fixed_first(loop.test, self._scope)[1]
+        if not tests:
+            return None
         code = condition([ast.UnaryOp(ast.Not(), _conjunction(tests))], self._scope, self._template, operand=True)
         for test in tests:
             self._template.refuse(evaluated(test, self._scope))
@@ -155,7 +159,12 @@ class _Turn:
             ):
                 self.lines.append(template.use(statement))
                 return None
+            if is_fixed_end(statement, self._loop, self._scope):
+                self.lines.append(template.use(statement))
+                return None
             return self._fixed_way(statement)
+        if isinstance(statement, ast.For):
+            return self._inner_loop(statement)
         bindings = names_given(statement)
         assert bindings is not None
         names = [binding.name for binding in bindings if self._is_selected(binding, statement)]
@@ -177,6 +186,8 @@ class _Turn:
         """Add what an `if` with a way out becomes; the reason where it cannot be."""
         template, scope = self._template, self._scope
         fixed, tests, obstacles = fixed_first(end.node.test, scope)
+        if end.around is not None:
+            fixed = [end.around, *fixed]
         code = condition([_conjunction(tests)], scope, template, operand=True)
         template.refuse(obstacles)
         for part in (*tests, *(part for part in fixed if obstacles)):
@@ -193,7 +204,9 @@ class _Turn:
         masked, self.lines = [*self.lines, f"{self.done} = {self.done} | {ends}"], lines
         if fixed:
             masked = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in masked)]
-        self._ended(masked, template.use(end.node.test), self._way_out(end))
+        both = [test for test in (end.around, end.node.test) if test is not None]
+        test = _all_of(both, template) if end.around is not None else template.use(end.node.test)
+        self._ended(masked, test, self._way_out(end))
         return None
 
     def _left_behind(self, end: ast.If) -> Iterator[Obstacle]:
@@ -204,11 +217,11 @@ class _Turn:
 
     def _way_out(self, end: End) -> list[str]:
         """What an end of the loop did: it says something, gives names values and leaves."""
-        steps: list[ast.stmt] = list(end.node.body)
-        if end.said is not None:
+        steps: list[ast.stmt] = []
+        for step in end.node.body:
             # Its flag has been asked where this stands; what it asks beside the flag is asked here.
-            alone = not isinstance(end.said.test, ast.BoolOp)
-            steps = [*(end.said.body if alone else [end.said]), *steps[1:]]
+            said = end.said if step is end.said else None
+            steps += [step] if said is None or isinstance(said.test, ast.BoolOp) else said.body
         *before, last = (self._template.use(step) for step in steps)
         return [*before, *([f"{self.done} = ~{self.done}"] if self._loop.orelse else []), last]
 
@@ -234,8 +247,23 @@ class _Turn:
             template.refuse([Obstacle(reason, "number-to-tensor")])
             self.lines.append(f"{name} = {where(scope)}({ends}, {template.use(value)}, {name})")
             self.selected.append(name)
+            template.edits += [edit for edit in self._flag_first(name) if edit not in template.edits]
             return None
         return self._select(name, Given(value), template.use(value), statement, ends)
+
+    def _flag_first(self, name: str) -> Iterator[Edit]:
+        """`if not converged and verbose:` asks the flag first: the answer is a tensor where the flag is false."""
+        scope = self._scope
+        for test in (statement.test for statement in scope.of(ast.If)):
+            if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And) or len(test.values) != 2:
+                continue
+            answer, flag = test.values
+            asked = answer.operand if isinstance(answer, ast.UnaryOp) else answer
+            if isinstance(asked, ast.Name) and asked.id == name and self._is_flag(flag):
+                yield scope.edit(test, "{flag} and {answer}", flag=flag, answer=answer)
+
+    def _is_flag(self, node: ast.expr) -> bool:
+        return self._flag is not None and ast.unparse(node) == ast.unparse(self._flag)
 
     def _is_answer(self, name: str, value: ast.expr) -> bool:
         """Whether a name says True or False, and nothing but its truth is asked for: `converged = True`."""
@@ -267,6 +295,18 @@ class _Turn:
             self.lines = []
         self.lines, self._nested = lines, nested
         return None
+
+    def _inner_loop(self, statement: ast.For) -> str | None:
+        """A loop in a turn, of which all turns run, and whose assignments are masked like the others."""
+        scope, template = self._scope, self._template
+        template.refuse(scope.legality.both_evaluated([statement.iter], scope.facts))
+        lines, self.lines = self.lines, []
+        nested, self._nested = self._nested, True
+        reason = next((found for found in map(self.read, statement.body) if found is not None), None)
+        head = f"for {template.use(statement.target)} in {template.use(statement.iter)}:"
+        lines += [head, *(f"    {line}" for line in self.lines or ["pass"])]
+        self.lines, self._nested = lines, nested
+        return reason
 
     def _is_selected(self, binding: Binding, statement: ast.stmt) -> bool:
         later = live_after(binding.name, self._loop, self._scope)

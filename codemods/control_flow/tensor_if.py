@@ -67,7 +67,7 @@ from compilefix.codemods.control_flow.early_return import returns_early, selecte
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
-from compilefix.codemods.control_flow.loop_ends import end_of
+from compilefix.codemods.control_flow.loop_ends import ends_loop
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
 from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_where
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
@@ -132,7 +132,7 @@ class TensorIf(Rule):
                 continue
             links = links_of(node)
             tests = [(link, link.test) for link in links if link.test is not None and is_tensor_test(link.test, scope)]
-            if tests and not _only_raises(tests[0][0], links) and end_of(node, scope) is None:
+            if tests and not _only_raises(tests[0][0], links) and not ends_loop(node, scope):
                 yield self._judge(node, links, tests[0][1], scope)
 
     def _judge(self, node: ast.If, links: Sequence[Link], first: ast.expr, scope: Scope) -> Finding:

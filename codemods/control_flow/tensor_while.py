@@ -95,11 +95,11 @@ class TensorWhile(Rule):
                     words = tensor_words(tests[0], scope)
                     message = f"`{ast.unparse(tests[0])}` {words}: the loop on it makes Dynamo skip the function"
                     yield self._judged(node, node.test, message, scope)
-            elif isinstance(node, ast.If) and end_of(node, scope) is not None:
+            elif isinstance(node, ast.If) and (end := end_of(node, scope)) is not None:
                 loop = scope.parents[node]
                 assert isinstance(loop, Loop)
-                message = f"`{snippet(node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
-                yield self._judged(loop, node, message, scope)
+                message = f"`{snippet(end.node.test)}` ends a loop on a tensor, and makes Dynamo skip the function"
+                yield self._judged(loop, end.node, message, scope)
 
     def _judged(self, loop: Loop, node: ast.AST, message: str, scope: Scope) -> Finding:
         template = Template()

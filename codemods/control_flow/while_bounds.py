@@ -17,12 +17,12 @@ _UNBOUNDED = "the number of turns is not known: give the loop a bound and mask f
 
 
 def unbounded(loop: ast.While, scope: Scope) -> str | None:
-    """Why a `while` loop on a tensor has no bound that Python knows: a counter that each turn moves on."""
-    fixed, tests = split_static(loop.test, scope)
+    """Why a `while` loop that a tensor ends has no bound that Python knows: a counter that each turn moves on."""
+    fixed, _ = split_static(loop.test, scope)
     if loop.orelse:
         return "the loop has an `else`"
     counters = [name for part in fixed for name in _counters(part, loop, scope)]
-    if not tests or not counters:
+    if not counters and not any(_bounds(statement, loop, scope) for statement in loop.body):
         return _UNBOUNDED
     counter = next((name for name in counters if live_after(name, loop, scope)), None)
     if counter is not None:
@@ -47,6 +47,26 @@ def _counters(part: ast.expr, loop: ast.While, scope: Scope) -> Iterator[str]:
     step = scope.parents.get(stores[0]) if len(stores) == 1 else None
     if step in loop.body and _adds(step, small.id) and scope.value(small).is_static:
         yield small.id
+
+
+def _bounds(statement: ast.stmt, loop: ast.While, scope: Scope) -> bool:
+    """Whether a statement of the loop is `if turn >= turns: break`, of a counter."""
+    test = statement.test if isinstance(statement, ast.If) and not statement.orelse else None
+    if not isinstance(test, ast.Compare) or not isinstance(statement, ast.If) or len(test.ops) != 1:
+        return False
+    opposite = _OPPOSITE.get(type(test.ops[0]))
+    if opposite is None or not isinstance(statement.body[0], ast.Break):
+        return False
+    goes_on = ast.copy_location(ast.Compare(test.left, [opposite()], test.comparators), test)
+    return any(not live_after(name, loop, scope) for name in _counters(goes_on, loop, scope))
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+}
 
 
 def _adds(step: ast.AST | None, name: str) -> bool:
