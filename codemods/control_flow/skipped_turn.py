@@ -418,7 +418,8 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
             yield Obstacle("the derivative of the skipped turn could be NaN, also times zero", "finite-derivative")
     computed = [n for s in turn.skipped for n in ast.walk(s) if isinstance(n, ast.expr) and scope.parents.get(n) is s]
     yield from scope.legality.saved(computed, turn.skipped[0], scope.facts)
-    kept = [before[name] for name in names if name in before]
+    # What a turn hands on (`x = y`) is another tensor now, as what the turn before it left.
+    kept = [values[name] for values in (before, after) for name in names if name in values]
     yield from scope.legality.aliasing(names, kept, turn.skipped[0], scope.facts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -130,7 +130,7 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
         )
     if not value.is_tensor or not value.certain:
         flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
-    elif value.dtype in ("int", "bool"):
+    elif value.dtype in ("int", "bool") or _counts(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )
@@ -144,3 +144,28 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"dimensions: the result's dtype could change",
             "number-to-tensor",
         )
+
+
+def _counts(node: ast.expr, scope: Scope, depth: int = 4) -> bool:
+    """Whether an expression is a range of whole numbers, in another shape perhaps: `torch.arange(n)[:, None]`."""
+    if isinstance(node, ast.Name) and depth:
+        stores = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        given = [s.value for s in stores if isinstance(s, ast.Assign)]
+        return bool(given) and all(_counts(value, scope, depth - 1) for value in given)
+    if isinstance(node, ast.Subscript):
+        return _counts(node.value, scope, depth)
+    if not isinstance(node, ast.Call):
+        return False
+    if scope.callee(node) == "torch.arange":
+        plain = all(k.arg in ("device", "requires_grad", "start", "end", "step") for k in node.keywords)
+        numbers = [*node.args, *(k.value for k in node.keywords if k.arg in ("start", "end", "step"))]
+        return plain and all(_is_whole(scope.value(number)) for number in numbers)
+    reshaped = isinstance(node.func, ast.Attribute) and node.func.attr in _RESHAPES
+    return reshaped and isinstance(node.func, ast.Attribute) and _counts(node.func.value, scope, depth)
+
+
+_RESHAPES = frozenset({"view", "reshape", "unsqueeze", "flatten", "expand", "repeat", "flip", "cuda", "cpu"})
+
+
+def _is_whole(value: Value) -> bool:
+    return value.is_(Kind.SIZE) or (value.is_(Kind.STATIC) and value.dtype == "int")

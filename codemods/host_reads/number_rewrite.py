@@ -87,6 +87,9 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if flow.picks:
         if flow.operations and not flow.whole:
             template.refuse([Obstacle(f"`{snippet(source)}` is an integer in one place, and computed with in another")])
+        if cast == "int" and value.dtype not in ("int", "bool"):
+            reason = f"`int()` of NaN or infinity in `{snippet(source)}` raises, and as a tensor it does not"
+            template.refuse([Obstacle(reason, "math-errors")])
         # uint8 would be taken for a mask.
         return code if value.dtype_id == "int64" else code + ".long()"
     if cast == "bool" and value.dtype != "bool":
