@@ -64,6 +64,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.codemods.conditions import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
+from compilefix.codemods.control_flow.finite_tests import computed_of_nan
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
 from compilefix.codemods.control_flow.guarded_rest import guarded_rest, rest_of_function
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
@@ -156,6 +157,10 @@ class TensorIf(Rule):
             return self.declined(scope, node, message, str(refusal))
         if not edits or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
+        if "finite-derivative" in template.assumptions:
+            behind = [] if rest is not None else _behind(node, scope)
+            if (of_nan := computed_of_nan(links, behind, scope)) is not None:
+                return self.declined(scope, node, message, of_nan)
         text = "\n".join(edit.template for edit in edits)
         late = "emit(" in text
         needed = imports(scope) if ".where(" in text else ()
@@ -240,8 +245,7 @@ def _fails_without(node: ast.If, link: Link, scope: Scope) -> str | None:
 
 def _fails_behind(node: ast.If, links: Sequence[Link], scope: Scope) -> str | None:
     """Why what runs where a mask selects something cannot run where it does not: it asks for the largest of none."""
-    block = scope.block(node)
-    rest = block[block.index(node) + 1 :] if returns_early(node) else []
+    rest = _behind(node, scope)
     for place, link in enumerate(links):
         for test in split_static(link.test, scope)[1] if link.test is not None else ():
             masks = list(empty_masks_where(test, scope))
@@ -250,6 +254,12 @@ def _fails_behind(node: ast.If, links: Sequence[Link], scope: Scope) -> str | No
             if failing is not None:
                 return f"`{snippet(failing)}` fails where `{snippet(test)}` is true"
     return None
+
+
+def _behind(node: ast.If, scope: Scope) -> list[ast.stmt]:
+    """What stands behind an `if` that returns."""
+    block = scope.block(node)
+    return block[block.index(node) + 1 :] if returns_early(node) else []
 
 
 def _only_raises(link: Link, links: Sequence[Link]) -> bool:

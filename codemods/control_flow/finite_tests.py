@@ -1,0 +1,65 @@
+"""Conditions that ask for NaN or infinity, and what is computed of them on the side that is meant for finite values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from compilefix.codemods.control_flow.arms import Link
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import read_of
+from compilefix.source.snippets import snippet
+
+_ASKS = {"isfinite": True, "isnan": False, "isinf": False}
+_REDUCES = ("all", "any")
+
+
+def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scope) -> str | None:
+    """What a side computes of NaN where its condition keeps NaN out, and hands NaN back as a gradient; in words."""
+    for place, link in enumerate(links):
+        if link.test is None:
+            continue
+        for tensor, when_true in _asked(link.test, scope):
+            names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
+            behind = [*(statement for later in links[place + 1 :] for statement in later.body), *rest]
+            for value in _values(link.body if when_true else behind):
+                reads = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
+                found = scope.legality.finite([value], scope.facts) if reads and scope.value(value).leaves else ()
+                if next(iter(found), None) is not None:
+                    return (
+                        f"`{snippet(value)}` would be computed of NaN or infinity too, for which "
+                        f"`{ast.unparse(link.test)}` asks, and its gradient is NaN then"
+                    )
+    return None
+
+
+def _values(statements: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    for part in (part for statement in statements for part in ast.walk(statement)):
+        if isinstance(part, ast.Assign | ast.AnnAssign | ast.Return) and part.value is not None:
+            yield part.value
+
+
+def _asked(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
+    """The tensors of which a condition asks whether they are finite, and whether they are where it is true."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            yield from _asked(part, scope)
+        return
+    source = read_of(test, scope)
+    if source is not None:
+        yield from _asked(source, scope)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not | ast.Invert):
+        yield from ((tensor, not when_true) for tensor, when_true in _asked(test.operand, scope))
+    elif isinstance(test, ast.Name):
+        stores = scope.names(test.id, stores=True)
+        statement = scope.parents.get(stores[0]) if stores else None
+        if isinstance(statement, ast.Assign) and statement.targets[0] is stores[0]:
+            yield from _asked(statement.value, scope)
+    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        whole = (scope.callee(test) or "").startswith("torch.")
+        operand = test.args[0] if whole and test.args else None if whole else test.func.value
+        if operand is not None and test.func.attr in _REDUCES:
+            sure = test.func.attr == "all"  # one that is finite says nothing of the others, nor does one that is not
+            yield from (found for found in _asked(operand, scope) if found[1] == sure)
+        elif operand is not None and test.func.attr in _ASKS:
+            yield operand, _ASKS[test.func.attr]
