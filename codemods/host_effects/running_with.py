@@ -36,28 +36,59 @@ def _shows(node: ast.AST, function: Function) -> bool:
 def _run_by_python(known: Iterable[Function], scope: Scope) -> Iterator[Function]:
     """The methods that run without being called by name: `__exit__` behind a `with`, `__iter__`, a hook."""
     project = scope.legality.inference.project
-    classes: dict[str, Class] = {}
-    handed: dict[Function, None] = {}
-    for function in known:
+    run: dict[Function, None] = {}
+    for function in sorted(known, key=lambda f: f.full_name):
         facts = scope.legality.inference.facts(function)
-        own = [function.cls] if function.cls is not None else []
-        refs = {v.ref for n in function.nodes if isinstance(n, ast.expr) and (v := facts.value(n)).is_(Kind.OBJECT)}
-        for found in (*own, *(project.resolve(ref) for ref in refs if ref is not None)):
-            if isinstance(found, Class):
-                classes |= {c.full_name: c for c in (found, *project.ancestors(found)) if isinstance(c, Class)}
-    for _, cls in sorted(classes.items()):
-        made = cls.methods.get("__init__")
-        hooks = _named(made, cls) if made is not None else ()
-        for method in (*(m for m in cls.methods.values() if _is_run(m)), *hooks):
-            if _shows(method.node, method):
-                handed[method] = None
-    for method in handed:
-        yield from scope.legality.reached(method)
+        for node in function.nodes:
+            for operand, kind in _operated(node):
+                value = facts.value(operand)
+                cls = project.resolve(value.ref) if value.is_(Kind.OBJECT) and value.ref is not None else None
+                if isinstance(cls, Class):
+                    run |= dict.fromkeys(_methods(cls, kind, scope))
+        if function.cls is not None:
+            for owner in (function.cls, *project.ancestors(function.cls)):
+                made = owner.methods.get("__init__") if isinstance(owner, Class) else None
+                if made is not None and isinstance(owner, Class):
+                    run |= dict.fromkeys(_named(made, owner))
+    for method in run:
+        if _shows(method.node, method):
+            yield from scope.legality.reached(method)
 
 
-def _is_run(method: Function) -> bool:
-    name = method.node.name
-    return name.startswith("__") and name.endswith("__") and name != "__init__"
+_WITH = frozenset({"__enter__", "__exit__"})
+_ITEMS = frozenset({"__getitem__", "__setitem__", "__delitem__"})
+_TURNS = frozenset({"__iter__", "__next__", "__getitem__", "__len__"})
+_ATTRIBUTES = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+_CALL = frozenset({"__call__"})
+_TRUTH = frozenset({"__bool__", "__len__"})
+_APART = _WITH | _ITEMS | _ATTRIBUTES | _CALL | {"__init__", "__new__", "__post_init__", "__init_subclass__"}
+
+
+def _operated(node: ast.AST) -> Iterator[tuple[ast.expr, frozenset[str] | None]]:
+    """The operands of what is no call by name, and the methods that it runs; None for operators and what is passed."""
+    if isinstance(node, ast.With):
+        yield from ((item.context_expr, _WITH) for item in node.items)
+    elif isinstance(node, ast.For | ast.comprehension):
+        yield node.iter, _TURNS
+    elif isinstance(node, ast.Subscript):
+        yield node.value, _ITEMS
+    elif isinstance(node, ast.Attribute):
+        yield node.value, _ATTRIBUTES
+    elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        yield node.test, _TRUTH
+    elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.AugAssign | ast.FormattedValue):
+        yield from ((child, None) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    elif isinstance(node, ast.Call):
+        yield node.func, _CALL
+        yield from ((argument, None) for argument in node.args)
+
+
+def _methods(cls: Class, kind: frozenset[str] | None, scope: Scope) -> Iterator[Function]:
+    for owner in (cls, *scope.legality.inference.project.ancestors(cls)):
+        for name, method in owner.methods.items() if isinstance(owner, Class) else ():
+            special = name.startswith("__") and name.endswith("__")
+            if (name in kind) if kind is not None else (special and name not in _APART):
+                yield method
 
 
 def _named(made: Function, cls: Class) -> Iterator[Function]:
