@@ -11,8 +11,9 @@ to the compile boundary with the condition (`log-late`, `exception-late`), also 
 Early returns become one return, where what stands behind them may run always; behind `if t: return` in a function that
 returns nothing, what it writes is selected. Branches that take several steps run under names of their own (`x_then`,
 `x_else`) before their results are selected. `if mask.all(): mask = None` only saves work, and goes away
-(`mask-for-none`). A name that is `fixed or t.any()`, and of which only conditions ask, becomes a tensor where it is
-given its value: `fixed | t.any()`. A plain number on one side takes the shape and dtype of the tensor on the other
+(`mask-for-none`); a padding mask that is None until something is padded is always made. A name that is `fixed or
+t.any()`, and of which only conditions ask, becomes a tensor where it is given its value: `fixed | t.any()`. A plain
+number on one side takes the shape and dtype of the tensor on the other
 (`number-to-tensor`, `same-shape-dtype`).
 
 ## Why is this bad

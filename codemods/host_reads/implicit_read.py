@@ -42,7 +42,9 @@ dimension becomes a reduction of all elements, as CF201 does it (`not-negative`,
 dimension is not proved to exist). Sizes, other slice bounds and `range` have no such form: where the number is known
 without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list
 with one name of which items are read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what
-CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved).
+CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved). A list of the places
+that `torch.where` or `nonzero` has just found, which only indexes tensors, becomes the tensor of these places
+(`number-to-tensor`: a list is on no device).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
