@@ -382,7 +382,7 @@ class _Turn:
         starts = ends is None and first is None and before is not None and before.is_tensor
         if starts and before is not None and self._starts_here(name):
             return self._begin(name, given, code, before, statement)
-        if before is None or first is None or not (before.certain or is_argument):
+        if before is None or first is None or not (before.certain or is_argument or self._is_given_before(name)):
             return f"`{name}` may have no value before the loop"
         if not before.certain:
             template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")])
@@ -417,6 +417,18 @@ class _Turn:
             reason = f"turns after the end compute with what `{name}` has there, and mask out what comes of it"
             yield Obstacle(f"{reason}: a gradient of zero would flow back", "gradient-zeros")
             yield Obstacle(f"{reason}: it may have no finite derivative", "finite-derivative")
+
+    def _is_given_before(self, name: str) -> bool:
+        """Whether a statement in front of the loop, or of a block that holds it, gives the name a value."""
+        scope = self._scope
+        for node in (self._loop, *(n for n in scope.ancestors(self._loop) if isinstance(n, ast.stmt))):
+            if node is scope.function.node:
+                return False
+            block = scope.block(node)
+            given = [names_given(statement) or () for statement in block[: block.index(node)]]
+            if any(binding.name == name for bindings in given for binding in bindings):
+                return True
+        return False
 
     def _starts_here(self, name: str) -> bool:
         """Whether the first turn gives a name its first value: it always does, and is known to be the first."""

@@ -24,10 +24,30 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
         return False
     if isinstance(node, ast.Attribute):
         return _is_context(node.value, facts, project)
+    if isinstance(node, ast.AugAssign) and _begins_with_number(node.target, facts):
+        return True
     owner = _written(node, facts)
     if owner is None:
         return False
     return _is_own(owner, facts)
+
+
+def _begins_with_number(target: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a name is a sum that begins with a constant number: `total = 0` and `total += x` are all it is given.
+
+    What is added first makes a new object, and what is added later is written into that one.
+    """
+    function = facts.function
+    if not isinstance(target, ast.Name) or any(target.id == parameter.arg for parameter in function.parameters):
+        return False
+    elsewhere: list[ast.Global | ast.Nonlocal] = [*function.of(ast.Global), *function.of(ast.Nonlocal)]
+    if any(target.id in node.names for node in elsewhere):
+        return False
+    stores = function.stores.get(target.id, [])
+    begun = [n.value for n in function.of(ast.Assign) if len(n.targets) == 1 and n.targets[0] in stores]
+    added = sum(n.target in stores for n in function.of(ast.AugAssign))
+    numbers = all(isinstance(value, ast.Constant) and isinstance(value.value, int | float) for value in begun)
+    return bool(begun) and numbers and len(begun) + added == len(stores)
 
 
 def changes_container(node: ast.Call, facts: FunctionFacts) -> bool:

@@ -19,6 +19,7 @@ LOOPS: dict[str, Run] = {
     "said_at_end": lambda module, row, turns: module.solved(row, turns, verbose=True),
     "said_on_the_way": lambda module, row, turns: module.Settled(verbose=True)(row, turns),
     "answered_and_said": lambda module, row, turns: module.halved(row, turns, verbose=True),
+    "conjugate_gradient": lambda module, row, turns: module.solved(lambda x: x * 0.5, row, turns, 0.5, verbose=True),
     "while_said": lambda module, row, turns: module.rooted(row, 1e-3, turns, verbose=True),
 }
 ROWS = ([0.5, 1.5, 1.25], [40.0, 70.0], [9e4, 9e4], [0.0, 0.25], [float("nan"), 1.0])
