@@ -62,8 +62,7 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         plain = end_of(statement, scope) is not None or flag_of(statement, loop, scope) is not None
         if not plain and not is_masked(statement, loop, scope) and not is_fixed_end(statement, loop, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
-    # Where a flag is true the loop ends as it did: all its ends have to.
-    return "the loop says something under several flags" if len(flags_of(loop, scope)) > 1 else None
+    return None
 
 
 def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:

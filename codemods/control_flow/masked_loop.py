@@ -39,7 +39,7 @@ def masked_loop(loop: Loop, scope: Scope, template: Template) -> str | None:
         template.refuse([Obstacle(reason)])
         return None
     template.refuse([Obstacle("the loop runs all its turns, and what follows its end is masked out", "bounded-loop")])
-    turn = _Turn(loop, scope, template, free_name("done", scope), next(iter(flags_of(loop, scope).values()), None))
+    turn = _Turn(loop, scope, template, free_name("done", scope), tuple(flags_of(loop, scope).values()))
     late = late_tests(loop, scope) if isinstance(loop, ast.While) else None
     reason = turn.asked_first(loop) if isinstance(loop, ast.While) and late is None else None
     reason = reason or next((found for found in map(turn.read, loop.body) if found is not None), None)
@@ -101,11 +101,11 @@ def _tensors_before(loop: Loop, scope: Scope) -> Iterator[str]:
 class _Turn:
     """The code of one turn: `lines` so far, and the names in `selected` that keep what they have once it is over.
 
-    Of these `begun` have no value before the loop, and `tensors` are tensors there. With the flag `flag` the loop ends
-    as it did.
+    Of these `begun` have no value before the loop, and `tensors` are tensors there. With one of the `flags` the loop
+    ends as it did.
     """
 
-    def __init__(self, loop: Loop, scope: Scope, template: Template, done: str, flag: ast.expr | None) -> None:
+    def __init__(self, loop: Loop, scope: Scope, template: Template, done: str, flags: Sequence[ast.expr]) -> None:
         self.done = done
         self.lines: list[str] = []
         self.selected: list[str] = []
@@ -114,7 +114,7 @@ class _Turn:
         self._loop = loop
         self._scope = scope
         self._template = template
-        self._flag = flag
+        self._flags = flags
         self._may_be_over = False
         self._nested = False
 
@@ -219,19 +219,19 @@ class _Turn:
         """What an end of the loop did: it says something, gives names values and leaves."""
         steps: list[ast.stmt] = []
         for step in end.node.body:
-            # Its flag has been asked where this stands; what it asks beside the flag is asked here.
-            said = end.said if step is end.said else None
+            # A flag that is the only one has been asked where this stands; what it asks beside it is asked here.
+            said = end.said if step is end.said and len(self._flags) == 1 else None
             steps += [step] if said is None or isinstance(said.test, ast.BoolOp) else said.body
         *before, last = (self._template.use(step) for step in steps)
         return [*before, *([f"{self.done} = ~{self.done}"] if self._loop.orelse else []), last]
 
     def _ended(self, lines: Sequence[str], test: str, way_out: Sequence[str]) -> None:
         """Add an end of the loop: `lines`, or where the flag is true the way out as it was."""
-        if self._flag is None:
+        if not self._flags:
             self.lines += lines
         else:
-            # With the flag the loop ends as it did, and has broken the graph: nothing is masked then.
-            self.lines += [f"if {self._template.use(self._flag)}:", f"    if {test}:"]
+            # With a flag the loop ends as it did, and has broken the graph: nothing is masked then.
+            self.lines += [f"if {' or '.join(map(self._template.use, self._flags))}:", f"    if {test}:"]
             self.lines += [f"        {line}" for line in way_out]
             self.lines += ["else:", *(f"    {line}" for line in lines)]
         self._may_be_over = True
@@ -263,7 +263,7 @@ class _Turn:
                 yield scope.edit(test, "{flag} and {answer}", flag=flag, answer=answer)
 
     def _is_flag(self, node: ast.expr) -> bool:
-        return self._flag is not None and ast.unparse(node) == ast.unparse(self._flag)
+        return ast.unparse(node) in map(ast.unparse, self._flags)
 
     def _is_answer(self, name: str, value: ast.expr) -> bool:
         """Whether a name says True or False, and nothing but its truth is asked for: `converged = True`."""

@@ -33,12 +33,13 @@ Twenty turns of Sinkhorn's algorithm in each of four layers (`while error > tole
 call as written and 2.7 ms with the fix, 0.68 ms in `reduce-overhead`; a training step 19.5, 6.6 and 1.15 ms. Its one
 graph took about a minute to compile.
 What a turn computes must not be able to fail or write, and is selected under the conditions of CF101. `total += step`
-makes a new tensor, where nothing else holds the memory. Several ends, counters, `a, b = f(x)`, an `else`, and ways that
-Python values decide may stand in the loop. A name that the turns of a `range` give its first value keeps it from the
-second turn on. At its end a loop may give names a last value (`x = new`, `settled = True` where only the truth of that
-is asked for later: `number-to-tensor`), or return what becomes the names that the `return` right behind it returns.
-What is said under a flag (`if self.verbose: print(...)`) stays, at the end and on the way: with the flag the loop ends
-as it did, and breaks the graph. The flag must be one that the loop leaves as it is.
+makes a new tensor, where nothing else holds the memory. Several ends, counters, `a, b = f(x)`, an `else`, ways that
+Python values decide, loops over containers, and ends that Python decides (`while True:` with `if turn >= turns: break`)
+may stand in the loop, and an end within `if early_stop:`. A name that the turns of a `range` give its first value keeps
+it from the second turn on. At its end a loop may give names a last value (`x = new`, `settled = True` where only the
+truth of that is asked for later: `number-to-tensor`), or return what becomes the names that the `return` right behind
+it returns. What is said under flags (`if self.verbose: print(...)`) stays, at the end and on the way: with one of them
+the loop ends as it did, and breaks the graph. The flags must be such that the loop leaves them as they are.
 Where a `while` loop begins with an infinite `error`, and the tolerance is a float argument that is infinite too in a
 later call, torch 2.13 finds one greater than the other under `torch.compile`, and one turn is computed.
 A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop without a counter, and for one

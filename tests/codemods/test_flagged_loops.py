@@ -20,6 +20,12 @@ LOOPS: dict[str, Run] = {
     "said_on_the_way": lambda module, row, turns: module.Settled(verbose=True)(row, turns),
     "answered_and_said": lambda module, row, turns: module.halved(row, turns, verbose=True),
     "conjugate_gradient": lambda module, row, turns: module.solved(lambda x: x * 0.5, row, turns, 0.5, verbose=True),
+    "several_flags": lambda module, row, turns: sum(
+        module.settled(row, turns, verbose=verbose, loud=loud, log=log)
+        for verbose in (True, False)
+        for loud in (True, False)
+        for log in (True, False)
+    ),
     "while_said": lambda module, row, turns: module.rooted(row, 1e-3, turns, verbose=True),
 }
 ROWS = ([0.5, 1.5, 1.25], [40.0, 70.0], [9e4, 9e4], [0.0, 0.25], [float("nan"), 1.0])
