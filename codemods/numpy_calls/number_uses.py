@@ -45,13 +45,19 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
             use.refuse(f"`{snippet(other)}` is not proved to be a Python number or a tensor", "static-shape-values")
         division(parent, scope, use)
         follow(parent, scope, use, integral)
+    elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Invert) and use.boolean:
+        use.truth = True
+        use.refuse(f"`{snippet(parent)}` is the opposite of a NumPy bool, and -1 or -2 of Python's")
     elif isinstance(parent, ast.UnaryOp) and not isinstance(parent.op, ast.Not):
         _not_boolean(parent, use)
         follow(parent, scope, use, integral)
     elif isinstance(parent, ast.Compare) and all(
         origin_of(o, scope) for o in (parent.left, *parent.comparators) if o is not node
     ):
-        if _in_test(parent, scope):
+        around = scope.parents.get(parent)
+        if isinstance(around, ast.UnaryOp) and isinstance(around.op, ast.Invert):
+            use.refuse(f"`{snippet(around)}` is the opposite of a NumPy bool, and -1 or -2 of Python's")
+        elif _in_test(parent, scope):
             use.truth = True
         else:
             use.refuse(f"the result of `{snippet(parent)}` is used as a NumPy bool", "static-shape-values")
