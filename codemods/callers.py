@@ -9,28 +9,13 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
 
 
-def callers(scope: Scope) -> Iterator[Function]:
-    """The functions of the project by which the compiled code gets to this one."""
-    modules = scope.legality.inference.project.modules
-    for name in dict.fromkeys(scope.compiled.reached_by):
-        *around, last = name.split(".")
-        if not last.isidentifier():
-            continue  # how the first of them is compiled
-        owner = around[-1] if around else ""
-        # To parse all modules with a `forward` would take long.
-        defined = f"class {owner}" if owner.isidentifier() else f"def {last}"
-        for module in modules.mentioning(defined):
-            found = (f for f in modules[module].all_functions if f.qualname == name)
-            yield from (f for f in found if f is not scope.function)
-
-
 def calls_of(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     """The calls in these functions, or in modules of the same file, that lead here, and where each stands."""
     legality = scope.legality
     project = legality.inference.project
     same = scope.function.module.all_functions
     modules = (f for f in same if f.cls is not None and project.is_module_class(f.cls) and f is not scope.function)
-    for caller in dict.fromkeys((*callers(scope), *modules)):
+    for caller in dict.fromkeys((*scope.compiled.callers, *modules)):
         for node, callee in legality.inference.facts(caller).calls.items():
             if callee is scope.function or scope.function in legality.reached(callee):
                 yield caller, node

@@ -13,7 +13,7 @@ SHAPES = "capture_dynamic_output_shape_ops"
 def switched_on(flag: str, scope: Scope) -> bool:
     """Whether a flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
     modules = scope.legality.inference.project.modules
-    anywhere = "compile" in scope.compiled.reached_by[0]
+    anywhere = "compile" in scope.compiled.root
     here = scope.function.module.name
     return any(
         re.search(rf"\b{flag}\s*=\s*True\b", modules.files[name].text) is not None

@@ -99,11 +99,13 @@ def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     inference = scope.legality.inference
     modules = inference.project.modules
     name = scope.function.node.name
-    known = scope.compiled.reached_by[0] != scope.function.qualname
+    known = scope.compiled.root != scope.function.qualname
     if known or (name == "forward" and scope.function.cls is not None):
         return  # what compiles it and how it is reached is known, or modules call it that hold its object
+    called = re.compile(rf"\b{name}\s*\(")
     for module in modules.mentioning(name):
-        for function in modules[module].all_functions:
+        text = modules.files[module].text
+        for function in modules[module].all_functions if "try:" in text and called.search(text) else ():
             tried = [part for outer in function.of(ast.Try) for each in outer.body for part in ast.walk(each)]
             if function is scope.function or not any(_called(part) == name for part in tried):
                 continue

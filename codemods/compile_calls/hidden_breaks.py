@@ -28,7 +28,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction, reached_from
+from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.index import Module
@@ -43,7 +43,7 @@ class HiddenBreaks(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile call of this function, where it says fullgraph=False and there are breaks."""
-        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0]:
+        if scope.compiled.callers or "compile" not in scope.compiled.root:
             return
         for module, call in _calls(scope):
             option = next((k for k in call.keywords if k.arg == "fullgraph"), None)
@@ -79,7 +79,7 @@ def _breaks(scope: Scope) -> Iterator[Finding]:
     inference = scope.legality.inference
     rules = [rule() for rule in registry.load().values() if rule.effect == "break" and rule is not HiddenBreaks]
     for function in reached_from([scope.function], inference):
-        compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
+        compiled = replace(scope.compiled, function=function, facts=inference.facts(function))
         inner = Scope(compiled, scope.legality, function.module.file.path.as_posix())
         for rule in rules:
             yield from (found for found in inner.found(rule) if found.effect == "break")

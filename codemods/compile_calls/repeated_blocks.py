@@ -86,7 +86,7 @@ class RepeatedBlocks(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile calls of this function, where it runs a loop over equal blocks."""
         function = scope.function
-        if len(scope.compiled.reached_by) != 1 or "compile" not in scope.compiled.reached_by[0] or function.cls is None:
+        if scope.compiled.callers or "compile" not in scope.compiled.root or function.cls is None:
             return
         for module, site in scope.legality.compiled_by(function):
             if not isinstance(site.node, ast.Call):

@@ -86,7 +86,7 @@ class CaptureShapes(Rule):
             if not in_package(scope.function.module):
                 yield from self._in_file(scope)
             return
-        if len(scope.compiled.reached_by) != 1:
+        if scope.compiled.callers:
             return
         for module, site in islice(scope.legality.compiled_by(scope.function), 1):
             yield from self._judge(module, site, scope)

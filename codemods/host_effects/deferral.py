@@ -40,7 +40,7 @@ _REDIRECTS = ("redirect_stdout", "redirect_stderr", "catch_warnings", "printopti
 
 def where_to_wrap(scope: Scope) -> str:
     """What the user has to add for the boundary to be there, as the end of a message; empty where the fix adds it."""
-    root = scope.compiled.reached_by[0]
+    root = scope.compiled.root
     if root.startswith(("torch.compile(", "@torch.compile")) or root.endswith(".compile()"):
         return ""
     return "; with the fix, wrap the compiled callable: `boundary(torch.compile(...))`"
@@ -144,7 +144,7 @@ def _shown_by(function: Function, scope: Scope) -> tuple[tuple[ast.Call, frozens
     known = scope.legality.shown
     if function not in known:
         facts = scope.legality.inference.facts(function)
-        other = Scope(CompiledFunction(function, facts, (function.qualname,)), scope.legality, scope.path)
+        other = Scope(CompiledFunction(function, facts, function.qualname), scope.legality, scope.path)
         try:
             check_function(other)
             known[function] = tuple(_shown(other))

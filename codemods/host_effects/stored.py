@@ -165,20 +165,11 @@ def _mentioning(name: str, scope: Scope) -> Iterator[Function]:
 def _runs_with(function: Function, scope: Scope) -> bool:
     """Whether a function may run in the same compiled call."""
     inference = scope.legality.inference
-    entries = {scope.function, *_callers(scope)}
+    entries = {scope.function, *scope.compiled.callers}
     for cls in (scope.function.cls, function.cls):
         methods = [inference.project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
         entries |= {method for method in methods if method is not None}
     return function in reached_from(entries, inference) | entries
-
-
-def _callers(scope: Scope) -> Iterator[Function]:
-    """The functions by which the compiled code gets here."""
-    modules = scope.legality.inference.project.modules
-    for name in scope.compiled.reached_by:
-        bare = name.rpartition(".")[2]
-        for module in modules.mentioning(bare) if bare.isidentifier() else ():
-            yield from (f for f in modules[module].all_functions if f.qualname == name)
 
 
 def _reads_attribute(function: Function, name: str, scope: Scope) -> bool:

@@ -50,7 +50,6 @@ from dataclasses import replace
 from itertools import islice
 
 from compilefix.analysis.regions import (
-    CompiledFunction,
     CompileSite,
     is_library_root,
     reached_from,
@@ -89,7 +88,7 @@ class CaptureFlag(Rule):
             if not in_package(scope.function.module):
                 yield from self._in_file(scope)
             return
-        if len(scope.compiled.reached_by) != 1:
+        if scope.compiled.callers:
             return
         for module, site in islice(scope.legality.compiled_by(scope.function), 1):
             yield from self._judge(module, site, scope)
@@ -180,7 +179,7 @@ def _count(wanted: list[str]) -> str:
 
 def from_compile_call(scope: Scope) -> bool:
     """Whether a function is reached from a `torch.compile` in the project."""
-    return "compile" in scope.compiled.reached_by[0]
+    return "compile" in scope.compiled.root
 
 
 def in_package(module: Module) -> bool:
@@ -198,7 +197,7 @@ def scopes_reached(roots: Iterable[Function], scope: Scope) -> Iterator[Scope]:
     """What functions reach, in the order of names."""
     inference = scope.legality.inference
     for function in sorted(reached_from(roots, inference), key=lambda f: f.qualname):
-        compiled = CompiledFunction(function, inference.facts(function), scope.compiled.reached_by)
+        compiled = replace(scope.compiled, function=function, facts=inference.facts(function))
         yield Scope(compiled, scope.legality, function.module.file.path.as_posix())
 
 

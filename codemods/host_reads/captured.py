@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.captured_sizes import use_not_captured
 from compilefix.codemods.host_reads.integer_places import integer_place
@@ -236,7 +236,7 @@ def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str 
     seen.add((function, "return"))
     for caller in function.module.all_functions:
         facts = scope.legality.inference.facts(caller)
-        inner = Scope(CompiledFunction(caller, facts, scope.compiled.reached_by), scope.legality, scope.path)
+        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
         for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) is function):
             reason = _not_captured(call, inner, depth + 1, seen)
             if reason is not None:
@@ -314,5 +314,5 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tu
     if name is None:
         return _used(node, call)
     facts = scope.legality.inference.facts(callee)
-    inner = Scope(CompiledFunction(callee, facts, scope.compiled.reached_by), scope.legality, scope.path)
+    inner = Scope(replace(scope.compiled, function=callee, facts=facts), scope.legality, scope.path)
     return _name(name, inner, depth + 1, seen)

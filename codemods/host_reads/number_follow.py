@@ -747,7 +747,8 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
         flow.refuse(f"`{snippet(call)}` passes the number on through many functions")
         return True
     facts = scope.legality.inference.facts(callee)
-    inner = Scope(CompiledFunction(callee, facts, (*scope.compiled.reached_by, callee.qualname)), scope.legality, "")
+    callers = (*scope.compiled.callers, scope.function)
+    inner = Scope(CompiledFunction(callee, facts, scope.compiled.root, callers), scope.legality, "")
     before = list(flow.rewrites)
     flow.calls += 1
     follow_name(name, inner, flow, parameter=True)

@@ -291,7 +291,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     while parent is not None and _holds(parent, child):
         child, parent = parent, scope.parents.get(parent)
     if isinstance(parent, ast.Return | ast.Yield):
-        if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
+        if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
         user = next((u for u in _callers(scope) if child is not node or not _only_keeps(u, scope)), None)
         if user is not None:
@@ -308,7 +308,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
     elif not _is_collected(child, scope.parents, scope.function):
         return None
-    elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.reached_by[0]:
+    elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
     elif (user := next(_callers(scope), None)) is not None:
         return f"the number is collected and returned, and `{user.qualname}` goes on to use it", None

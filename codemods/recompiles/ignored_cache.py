@@ -65,7 +65,7 @@ class IgnoredCache(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The function itself, where it is cached, called by compiled code, and returns a tensor that it makes."""
-        if not set(scope.function.decorators) & set(_CACHES) or len(scope.compiled.reached_by) < 2:
+        if not set(scope.function.decorators) & set(_CACHES) or not scope.compiled.callers:
             return
         if not is_likely_compiled(scope):
             return

@@ -72,7 +72,7 @@ class LayerIndex(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Integers of the instance that differ among the layers."""
         cls = scope.function.cls
-        if cls is None or not scope.function.parameters or "compile" not in scope.compiled.reached_by[0]:
+        if cls is None or not scope.function.parameters or "compile" not in scope.compiled.root:
             return
         own = scope.function.parameters[0].arg
         seen: set[str] = set()
@@ -94,7 +94,7 @@ class LayerIndex(Rule):
 
     def _compiled_layers(self, scope: Scope) -> frozenset[Class]:
         """The classes that the compile call on the way here is given, as far as their objects are made in loops."""
-        label, project = scope.compiled.reached_by[0], scope.legality.inference.project
+        label, project = scope.compiled.root, scope.legality.inference.project
         layers = self._layers.setdefault(scope.legality, {})
         if label not in layers:
             classes = _compiled_classes(label, scope.legality)

@@ -49,5 +49,5 @@ def is_likely_compiled(scope: Scope) -> bool:
 
     Other functions of a library may be compiled, and as a rule are not.
     """
-    way = scope.compiled.reached_by[0]
+    way = scope.compiled.root
     return way.endswith((".forward", "(configured root)")) or "compile" in way

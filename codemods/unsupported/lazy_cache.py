@@ -50,9 +50,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.regions import CompiledFunction
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Class, Function
@@ -144,7 +144,7 @@ def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
 
 def _scope_of(function: Function, scope: Scope) -> Scope:
     facts = scope.legality.inference.facts(function)
-    return Scope(CompiledFunction(function, facts, scope.compiled.reached_by), scope.legality, scope.path)
+    return Scope(replace(scope.compiled, function=function, facts=facts), scope.legality, scope.path)
 
 
 def _sets_none(statement: ast.stmt, name: str, init: Function) -> bool:

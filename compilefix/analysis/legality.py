@@ -27,6 +27,7 @@ from compilefix.analysis.regions import (
     modules_with_compile,
     reached_from,
 )
+from compilefix.analysis.run_by_python import run_by_python
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.writes import WriteAnalysis, last_line, says
@@ -65,6 +66,7 @@ class Legality:
         self.shown: dict[Function, tuple[tuple[ast.Call, frozenset[str] | None], ...]] = {}
         self._stored: dict[str, bool] = {}
         self._reached: dict[Function, frozenset[Function]] = {}
+        self._run_by_python: dict[Function, tuple[Function, ...]] = {}
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -87,6 +89,13 @@ class Legality:
         if function not in self._reached:
             self._reached[function] = reached_from((function,), self.inference)
         return self._reached[function]
+
+    def run_by_python(self, function: Function) -> tuple[Function, ...]:
+        """The methods of the project that Python may run for what a function does, without a call by name."""
+        if function not in self._run_by_python:
+            found = run_by_python(self.inference.facts(function), self.inference.project)
+            self._run_by_python[function] = tuple(dict.fromkeys(found))
+        return self._run_by_python[function]
 
     def stores_attribute(self, name: str) -> bool:
         """Whether, by its text, something in the project may store or delete an attribute of this name."""

@@ -88,11 +88,17 @@ _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast
 
 @dataclass(frozen=True, eq=False)
 class CompiledFunction:
-    """A function that runs compiled: its facts, and the way from the root to it."""
+    """A function that runs compiled: its facts, how its root is compiled, and the functions from there to it."""
 
     function: Function
     facts: FunctionFacts
-    reached_by: tuple[str, ...]
+    root: str
+    callers: tuple[Function, ...] = ()
+
+    @property
+    def reached_by(self) -> tuple[str, ...]:
+        """The way to the function in words: how the root is compiled, then the names of what is called."""
+        return self.root, *(function.qualname for function in (*self.callers, self.function)[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,20 +234,23 @@ def _reach(
     """What the roots reach, added to what was reached `before`."""
     reached: dict[Function, CompiledFunction] = {} if before is None else before
     renewed: dict[Function, int] = {}
-    pending: deque[tuple[Function, tuple[str, ...]]] = deque((function, (label,)) for function, label in roots)
+    pending: deque[tuple[Function, str, tuple[Function, ...]]] = deque(
+        (function, label, ()) for function, label in roots
+    )
     while pending:
-        function, path = pending.popleft()
+        function, root, callers = pending.popleft()
         if function not in reached and function_key(function) not in known and not _leaves(function):
             facts = inference.facts(function)
-            reached[function] = CompiledFunction(function, facts, path)
+            reached[function] = CompiledFunction(function, facts, root, callers)
             if not is_end(function):
-                for callee in _callees(facts, inference):
-                    pending.append((callee, (*path, callee.qualname)))
+                way = (*callers, function)
+                pending.extend((callee, root, way) for callee in _callees(facts, inference))
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
             renewed.update((f, inference.outdated[f]) for f in stale)
-            pending.extend((f, reached.pop(f).reached_by) for f in stale)
+            before_that = [reached.pop(f) for f in stale]
+            pending.extend((c.function, c.root, c.callers) for c in before_that)
     return reached
 
 

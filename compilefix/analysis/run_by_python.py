@@ -1,0 +1,72 @@
+"""The methods that run without being called by name: `__exit__` behind a `with`, `__iter__`, a hook."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.values import Kind
+from compilefix.source.index import Class, Function, Project
+
+_WITH = frozenset({"__enter__", "__exit__"})
+_ITEMS = frozenset({"__getitem__", "__setitem__", "__delitem__"})
+_TURNS = frozenset({"__iter__", "__next__", "__getitem__", "__len__"})
+_ATTRIBUTES = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+_CALL = frozenset({"__call__"})
+_TRUTH = frozenset({"__bool__", "__len__"})
+_APART = _WITH | _ITEMS | _ATTRIBUTES | _CALL | {"__init__", "__new__", "__post_init__", "__init_subclass__"}
+
+
+def run_by_python(facts: FunctionFacts, project: Project) -> Iterator[Function]:
+    """The methods of the project that Python may run for what a function does, as far as its objects are known.
+
+    Those of the function's own object that `__init__` names without a call, as it registers a hook, are taken for run.
+    """
+    function = facts.function
+    for node in function.nodes:
+        for operand, kind in _operated(node):
+            value = facts.value(operand)
+            cls = project.resolve(value.ref) if value.is_(Kind.OBJECT) and value.ref is not None else None
+            if isinstance(cls, Class):
+                yield from _methods(cls, kind, project)
+    if function.cls is not None:
+        for owner in (function.cls, *project.ancestors(function.cls)):
+            made = owner.methods.get("__init__") if isinstance(owner, Class) else None
+            if made is not None and isinstance(owner, Class):
+                yield from _named(made, owner)
+
+
+def _operated(node: ast.AST) -> Iterator[tuple[ast.expr, frozenset[str] | None]]:
+    """The operands of what is no call by name, and the methods that it runs; None for operators and what is passed."""
+    if isinstance(node, ast.With):
+        yield from ((item.context_expr, _WITH) for item in node.items)
+    elif isinstance(node, ast.For | ast.comprehension):
+        yield node.iter, _TURNS
+    elif isinstance(node, ast.Subscript):
+        yield node.value, _ITEMS
+    elif isinstance(node, ast.Attribute):
+        yield node.value, _ATTRIBUTES
+    elif isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        yield node.test, _TRUTH
+    elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.AugAssign | ast.FormattedValue):
+        yield from ((child, None) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    elif isinstance(node, ast.Call):
+        yield node.func, _CALL
+        yield from ((argument, None) for argument in node.args)
+
+
+def _methods(cls: Class, kind: frozenset[str] | None, project: Project) -> Iterator[Function]:
+    for owner in (cls, *project.ancestors(cls)):
+        for name, method in owner.methods.items() if isinstance(owner, Class) else ():
+            special = name.startswith("__") and name.endswith("__")
+            if (name in kind) if kind is not None else (special and name not in _APART):
+                yield method
+
+
+def _named(made: Function, cls: Class) -> Iterator[Function]:
+    """The methods of an object that its `__init__` names without calling them, as it registers a hook."""
+    called = {node.func for node in made.of(ast.Call)}
+    for node in made.of(ast.Attribute):
+        if isinstance(node.ctx, ast.Load) and node not in called and node.attr in cls.methods:
+            yield cls.methods[node.attr]
