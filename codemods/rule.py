@@ -10,13 +10,14 @@ from typing import ClassVar, TypeVar
 
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality
-from compilefix.analysis.regions import CompiledFunction, effects_at_the_boundary, live_nodes
+from compilefix.analysis.regions import NEVER_COMPILED, CompiledFunction, effects_at_the_boundary, live_nodes
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
+from compilefix.source.index import Function
 from compilefix.source.tree import parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -54,6 +55,25 @@ class Scope:
     @cached_property
     def _later(self) -> tuple[Span, ...]:
         return tuple(map(self.span, effects_at_the_boundary(self.facts)))
+
+    @cached_property
+    def calls_here(self) -> tuple[tuple[Function, ast.AST], ...]:
+        """The calls that lead here, in functions on the way or in modules of the file, and where each stands."""
+        is_module = self.legality.inference.project.is_module_class
+        methods = (f for f in self.function.module.all_functions if f.cls is not None and is_module(f.cls))
+        own = (method for method in methods if method.node.name not in NEVER_COMPILED)
+        around = [f for f in dict.fromkeys((*self.compiled.callers, *own)) if f is not self.function]
+        called = {caller: frozenset(self.legality.called(caller)) for caller in around}
+        leading = {self.function}
+        while more := [f for f in around if f not in leading and not leading.isdisjoint(called[f])]:
+            leading.update(more)
+        return tuple(
+            (caller, node)
+            for caller in around
+            if caller in leading
+            for node, callee in self.legality.inference.facts(caller).calls.items()
+            if callee in leading
+        )
 
     @property
     def file(self) -> SourceFile:

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
-from compilefix.codemods.callers import around, calls_of
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
@@ -80,7 +79,7 @@ def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) ->
     called = raised.func if isinstance(raised, ast.Call) else raised
     name = "AssertionError" if isinstance(statement, ast.Assert) else ast.unparse(called) if called is not None else ""
     tries = [(scope.function, outer) for outer in around(statement, scope.function, ast.Try)]
-    for caller, call in dict.fromkeys((*calls_of(scope), *_tried_calls(scope))):
+    for caller, call in dict.fromkeys((*scope.calls_here, *_tried_calls(scope))):
         tries += [(caller, outer) for outer in around(call, caller, ast.Try)]
     for function, outer in tries:
         assert isinstance(outer, ast.Try)
@@ -134,5 +133,12 @@ def _may_be(kind: ast.expr | None, raised: str) -> bool:
 
 def _is_tried(scope: Scope) -> bool:
     """Whether compiled code calls the function in a `try` that catches the errors of operations."""
-    tries = (outer for caller, call in calls_of(scope) for outer in around(call, caller, ast.Try))
+    tries = (outer for caller, call in scope.calls_here for outer in around(call, caller, ast.Try))
     return any(isinstance(outer, ast.Try) and _catches(outer) for outer in tries)
+
+
+def around(node: ast.AST, function: Function, kind: type[ast.With | ast.Try]) -> Iterator[ast.With | ast.Try]:
+    """The statements of a kind in whose body a node of a function stands."""
+    for outer in function.of(kind):
+        if any(part is node for statement in outer.body for part in ast.walk(statement)):
+            yield outer

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction, is_noted
-from compilefix.codemods.callers import around, calls_of
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
@@ -26,7 +25,7 @@ from compilefix.codemods.host_effects.reads import kept, read_of
 from compilefix.codemods.host_effects.running_with import running_with
 from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.tried import met_on_the_way
+from compilefix.codemods.tried import around, met_on_the_way
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
@@ -342,10 +341,10 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
         raise Refused("the result of the call is used")
     if any(isinstance(parent, ast.With) and _redirects(parent, scope) for parent in scope.ancestors(call)):
         raise Refused("a `with` block around the call redirects it")
-    for caller, way in calls_of(scope):
+    for caller, way in scope.calls_here:
         if any(isinstance(outer, ast.With) and _redirects(outer) for outer in around(way, caller, ast.With)):
             raise Refused(f"a `with` block in `{caller.qualname}` redirects it")
-    ways = dict.fromkeys((scope.function, *scope.facts.calls.values(), *(caller for caller, _ in calls_of(scope))))
+    ways = dict.fromkeys((scope.function, *scope.facts.calls.values(), *(caller for caller, _ in scope.calls_here)))
     told = next((n for f in ways for n in (*f.of(ast.Call), *f.of(ast.Attribute)) if _tells(n)), None)
     if told is not None:
         raise Refused(f"`{snippet(told)}` decides what is shown from there on")
@@ -367,8 +366,9 @@ def _tells(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in _SETTINGS and isinstance(node.ctx, ast.Store)
     function = node.func if isinstance(node, ast.Call) else None
-    named = isinstance(function, ast.Attribute) and function.attr in _TELLS
-    return named or (function is not None and ast.unparse(function) == "logging.disable")
+    if not isinstance(function, ast.Attribute):
+        return False
+    return function.attr in _TELLS or (function.attr == "disable" and ast.unparse(function.value) == "logging")
 
 
 def _redirects(block: ast.With, scope: Scope | None = None) -> bool:

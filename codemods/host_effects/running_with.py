@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compilefix.codemods.callers import calls_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.tried import SHOWS
 from compilefix.source.index import Function
@@ -16,7 +15,7 @@ def running_with(scope: Scope) -> Iterator[tuple[Function, bool]]:
     The second part says whether it is known to be called there: the lines of others stay where they are.
     """
     project = scope.legality.inference.project
-    above = dict.fromkeys((scope.function, *scope.compiled.callers, *(caller for caller, _ in calls_of(scope))))
+    above = dict.fromkeys((scope.function, *scope.compiled.callers, *(caller for caller, _ in scope.calls_here)))
     known = {reached for function in above for reached in scope.legality.reached(function)}
     decorators = {project.resolve(name) for function in known for name in function.decorators}
     known |= {f for d in decorators if isinstance(d, Function) for f in d.module.all_functions if f.parent is d}

@@ -21,11 +21,12 @@ from compilefix.analysis.presence import absences
 from compilefix.analysis.regions import (
     Checkpoints,
     CompileSite,
+    called_compiled,
     checkpoints,
     compile_sites,
+    leaves,
     live_nodes,
     modules_with_compile,
-    reached_from,
 )
 from compilefix.analysis.run_by_python import run_by_python
 from compilefix.analysis.totality import Totality
@@ -65,6 +66,7 @@ class Legality:
         self.writes = WriteAnalysis(inference)
         self.shown: dict[Function, tuple[tuple[ast.Call, frozenset[str] | None], ...]] = {}
         self._stored: dict[str, bool] = {}
+        self._called: dict[Function, tuple[Function, ...]] = {}
         self._reached: dict[Function, frozenset[Function]] = {}
         self._run_by_python: dict[Function, tuple[Function, ...]] = {}
 
@@ -86,9 +88,23 @@ class Legality:
 
     def reached(self, function: Function) -> frozenset[Function]:
         """A function and all that it calls, as far as these run compiled."""
-        if function not in self._reached:
-            self._reached[function] = reached_from((function,), self.inference)
-        return self._reached[function]
+        known = self._reached.get(function)
+        if known is None:
+            pending = [] if leaves(function) else [function]
+            found = set(pending)
+            while pending:
+                for callee in self.called(pending.pop()):
+                    if callee not in found:
+                        found.add(callee)
+                        pending.append(callee)
+            known = self._reached[function] = frozenset(found)
+        return known
+
+    def called(self, function: Function) -> tuple[Function, ...]:
+        """What a function calls, as far as it runs compiled."""
+        if function not in self._called:
+            self._called[function] = called_compiled(function, self.inference)
+        return self._called[function]
 
     def run_by_python(self, function: Function) -> tuple[Function, ...]:
         """The methods of the project that Python may run for what a function does, without a call by name."""

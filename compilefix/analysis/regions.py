@@ -46,7 +46,7 @@ _LEAVES_REGION = (
     "jax.jit",
     "pytest.fixture",
 )
-_NEVER_COMPILED = frozenset(
+NEVER_COMPILED = frozenset(
     {
         "__init__",
         "__new__",
@@ -71,6 +71,7 @@ _NEVER_COMPILED = frozenset(
         "configure_optimizers",
     }
 )
+"""Names of functions that set up, show or keep objects: no user compiles them."""
 _MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
 _COMPILE_WORDS = (".compile", "import compile")
 _CHECKPOINT_WORDS = ("torch.utils.checkpoint", "torch.utils import")
@@ -239,7 +240,7 @@ def _reach(
     )
     while pending:
         function, root, callers = pending.popleft()
-        if function not in reached and function_key(function) not in known and not _leaves(function):
+        if function not in reached and function_key(function) not in known and not leaves(function):
             facts = inference.facts(function)
             reached[function] = CompiledFunction(function, facts, root, callers)
             if not is_end(function):
@@ -252,6 +253,12 @@ def _reach(
             before_that = [reached.pop(f) for f in stale]
             pending.extend((c.function, c.root, c.callers) for c in before_that)
     return reached
+
+
+def called_compiled(function: Function, inference: Inference) -> tuple[Function, ...]:
+    """What a compiled function calls, as far as it runs compiled too."""
+    callees = dict.fromkeys(_callees(inference.facts(function), inference))
+    return tuple(callee for callee in callees if not leaves(callee))
 
 
 def reached_from(functions: Iterable[Function], inference: Inference) -> frozenset[Function]:
@@ -319,7 +326,8 @@ def _live(facts: FunctionFacts) -> tuple[ast.AST, ...]:
     return nodes[start:end]
 
 
-def _leaves(function: Function) -> bool:
+def leaves(function: Function) -> bool:
+    """Whether a function never runs compiled, whoever calls it."""
     module = function.module
     if "HELPER_VERSION" in module.assigns and "emit" in module.functions and "boundary" in module.functions:
         return True  # the boundary helper, whose work waits for the end of the call
@@ -458,7 +466,7 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
     return (
         (function.parent is None or _is_returned(function))
         and function.module.mentions("torch")
-        and (name not in _NEVER_COMPILED or _makes_distribution(function, inference.project))
+        and (name not in NEVER_COMPILED or _makes_distribution(function, inference.project))
         and not name.startswith("test")
         and (_is_called_like_a_module(function) or not _is_harness(function))
         and _on_tensors(function, inference, inference.facts)
