@@ -101,7 +101,7 @@ def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     known = scope.compiled.root != scope.function.qualname
     if known or (name == "forward" and scope.function.cls is not None):
         return  # what compiles it and how it is reached is known, or modules call it that hold its object
-    called = re.compile(rf"\b{name}\s*\(")
+    called = re.compile(rf"(?<!def )\b{name}\s*\(")
     for module in modules.mentioning(name):
         text = modules.files[module].text
         for function in modules[module].all_functions if "try:" in text and called.search(text) else ():

@@ -86,6 +86,59 @@ def test_units_find_what_one_unit_finds(
     assert ways == {("Net0.forward", "scaled")}
 
 
+# Lines, a number on the module and checks that raise, in functions that have the same names in all modules.
+BUSY = """\
+import logging
+
+import torch
+from torch import nn
+
+logger = logging.getLogger(__name__)
+
+class Block{index}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.total{index} = 0.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logger.info("mean %s", x.mean().item())
+        print("sum", x.sum())
+        self.total{index} += x.sum().item()
+        return self.run(x)
+
+    def run(self, x: torch.Tensor) -> torch.Tensor:
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x.sqrt()
+
+def checked(x: torch.Tensor) -> torch.Tensor:
+    if x.isnan().any():
+        raise ValueError("nan")
+    return x
+
+def attempt(block, x):
+    try:
+        return block(x)
+    except ValueError:
+        return None
+"""
+
+
+def test_a_unit_rests_on_no_module_that_only_uses_the_same_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a `forward`: to parse them all took 1.8 GiB for transformers, and any change made all look again."""
+    monkeypatch.setattr(search, "UNIT_CHARACTERS", 1)
+    texts = {f"block{index}": BUSY.format(index=index) for index in range(5)}
+    files = [SourceFile(tmp_path / f"{name}.py", name, text) for name, text in texts.items()]
+    looking = Search(Project(files), list(registry.load().values()), ())
+    entry = looking.entry()
+    for names in looking.units:
+        result = looking.unit(names, entry)
+        assert sum(len(reached.findings or ()) for reached in result.reached) >= 5
+        assert {name for name in result.used.modules if name not in names} == set()
+
+
 def test_no_unit_keeps_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cyclic collector is off in a check: whatever holds itself would keep the trees of a unit for good."""
     made: list[weakref.ref[Inference]] = []
