@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, names_in, stores_in
@@ -52,7 +52,7 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         reason = unbounded(loop, scope) or next((o.reason for o in obstacles if o.assumption is None), None)
         if reason is not None:
             return reason
-    elif not scope.value(loop.iter).is_(Kind.CONTAINER):
+    elif not _is_listed(loop.iter, scope):
         return f"the number of turns over `{snippet(loop.iter)}` is not known"
     targets = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
     kept = next((name for name in sorted(targets) if live_after(name, loop, scope)), None)
@@ -63,6 +63,15 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         if not plain and not is_masked(statement, loop, scope) and not is_fixed_end(statement, loop, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
     return None
+
+
+def _is_listed(node: ast.expr, scope: Scope) -> bool:
+    """Whether Python knows how many turns there are over what an expression gives: a container, or one of modules."""
+    value = scope.value(node)
+    return value.is_(Kind.CONTAINER) or (value.is_(Kind.OBJECT) and value.ref in _OF_MODULES)
+
+
+_OF_MODULES = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList"})
 
 
 def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
@@ -83,7 +92,7 @@ def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
     """Whether a statement gives names values, on a way that Python values decide too, or in a loop of its own."""
     if isinstance(statement, ast.For):
         bound = _names_bound(statement.target)
-        known = scope.value(statement.iter).is_(Kind.CONTAINER) and not statement.orelse
+        known = _is_listed(statement.iter, scope) and not statement.orelse
         own = not any(live_after(name, loop, scope) or reads_first(name, loop.body) for name in bound)
         return known and own and all(is_masked(each, loop, scope) for each in statement.body)
     if not isinstance(statement, ast.If):
@@ -111,6 +120,25 @@ def _is_fixed(test: ast.expr, loop: Loop, scope: Scope) -> bool:
     changed = {n.id for n in stores_in(loop)} - target
     names = (n for n in parts if isinstance(n, ast.Name))
     return all(n.id not in changed or scope.value(n).is_(*PLAIN) for n in names) and not is_tensor_test(test, scope)
+
+
+def takes_turns(loop: Loop, scope: Scope) -> bool:
+    """Whether turns may compute with different tensors: with items of what the loop runs over, or that turns pick."""
+    changed = {n.id for n in stores_in(loop)}
+    rows = isinstance(loop, ast.For) and scope.value(loop.iter).is_tensor
+    target = _names_bound(loop.target) if isinstance(loop, ast.For) and not rows else set[str]()
+    for node in (n for statement in loop.body for n in ast.walk(statement)):
+        if isinstance(node, ast.Subscript):
+            taken = bool(names_in(node.slice) & changed) and not scope.value(node.value).is_tensor
+        else:
+            taken = isinstance(node, ast.Name) and node.id in target and isinstance(node.ctx, ast.Load)
+        if taken and isinstance(node, ast.expr) and not _has_no_gradient(scope.value(node)):
+            return True
+    return False
+
+
+def _has_no_gradient(value: Value) -> bool:
+    return value.is_(*PLAIN) or value.dtype in ("int", "bool")
 
 
 def _names_bound(target: ast.expr) -> set[str]:

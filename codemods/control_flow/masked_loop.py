@@ -23,6 +23,7 @@ from compilefix.codemods.control_flow.loop_statements import (
     is_masked,
     names_given,
     not_plain,
+    takes_turns,
 )
 from compilefix.codemods.control_flow.while_bounds import LateTest, late_tests
 from compilefix.codemods.finding import Edit
@@ -115,6 +116,7 @@ class _Turn:
         self._scope = scope
         self._template = template
         self._flags = flags
+        self._takes_turns = takes_turns(loop, scope)
         self._may_be_over = False
         self._nested = False
 
@@ -394,6 +396,8 @@ class _Turn:
             template.refuse([Obstacle(reason, "number-to-tensor")])
         values = (result, before if from_first else _kept(result, before, first))
         judge_selection([name], (given, None), values, [], scope, statement, template)
+        if self._takes_turns:
+            template.refuse(self._of_other_turns(name, result))
         chosen = f"{self.done}, {name}, {code}" if ends is None else f"{ends}, {code}, {name}"
         self.lines.append(f"{name} = {where(scope)}({chosen})")
         self.selected.append(name)
@@ -402,6 +406,12 @@ class _Turn:
         if first.is_tensor:
             self.tensors.append(name)
         return None
+
+    def _of_other_turns(self, name: str, value: Value) -> Iterator[Obstacle]:
+        """Whether a turn after the end computes a name of tensors that no turn before it had."""
+        if value.leaves:
+            reason = f"the turns after the end compute `{name}` of tensors that are not used otherwise"
+            yield Obstacle(f"{reason}, and get a gradient of zeros", "gradient-zeros")
 
     def _unseen(self, name: str, value: Value) -> Iterator[Obstacle]:
         """Whether turns after the end read from a name a value that hangs on tensors of which no turn knew.
@@ -448,6 +458,8 @@ class _Turn:
         assert isinstance(self._loop.target, ast.Name)
         values = (self._scope.value(given.node), before)
         judge_selection([name], (given, None), values, [], self._scope, statement, self._template)
+        if self._takes_turns or not are_sure(settled(values[0].leaves)):
+            self._template.refuse(self._of_other_turns(name, values[0]))
         own = code
         if not own.isidentifier():
             own = free_name(f"new_{name}", self._scope)
@@ -477,7 +489,8 @@ def _not_ended(loop: Loop, done: str, template: Template) -> list[str]:
 def _kept(given: Value, before: Value, first: Value) -> Value:
     """What a name keeps in a turn after the end: what an earlier turn gave it, and never what it had at first.
 
-    All turns have to hang on the same tensors, and on those of what it had at first, which would get zeros.
+    All turns have to hang on the same tensors (`takes_turns` finds those that have others), and on those of what it
+    had at first, which would get zeros.
     """
     leaves = settled(given.leaves)
     return replace(before, leaves=leaves) if are_sure(leaves) and first.leaves <= leaves else before
