@@ -16,9 +16,9 @@ from compilefix.codemods.added_in_place import added_after
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.finding import Edit
-from compilefix.codemods.ignored_result import result_is_ignored
 from compilefix.codemods.other_objects import is_other_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
+from compilefix.codemods.returned_truths import are_truths, as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -331,11 +331,8 @@ def judge_selection(
     numbers would go, and `at` is the statement or expression that is replaced. `computed` is the statement in which
     the sides are computed, where that is another one. `finite` are sides that `double_where` writes.
     """
-    truths = all(v.const is not None and isinstance(v.const.value, bool) for v in values)
-    if truths and not names and not uses and result_is_ignored(scope):
-        reason = "who calls this from elsewhere gets a boolean tensor instead of True or False"
-        template.refuse([Obstacle(reason, "number-to-tensor")])
-        return ""
+    if _is_truth(values, names, at):
+        template.refuse(as_tensor(uses, scope))
     constants = numbers(values)
     if constants is not None or any(value.leaves for value in values):
         for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
@@ -361,6 +358,11 @@ def judge_selection(
         asked |= {"requires_grad"}
     template.refuse(_asked_for_identity(names, asked, scope.statement(at), scope))
     return ""
+
+
+def _is_truth(values: Sequence[Value], names: Sequence[str], at: ast.AST) -> bool:
+    """Whether an `if` selects a truth, for a name or to return it."""
+    return are_truths(values) and (bool(names) or isinstance(at, ast.If))
 
 
 def _asked_for_type(names: Sequence[str], at: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
@@ -428,7 +430,8 @@ def _selected(
 ) -> Iterator[Obstacle]:
     steps = [step for side in sides if side is not None for step in side.steps]
     yield from scope.legality.both_evaluated(steps, scope.facts)
-    yield from scope.legality.same_type(*values)
+    if not _is_truth(values, names, at):
+        yield from scope.legality.same_type(*values)
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]
     given = [(shown[0], shown[1], at), *_given_in(at, names)]
     if any(asked_to_differ(one, other, place, scope) for one, other, place in given):

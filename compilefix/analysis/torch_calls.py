@@ -210,6 +210,8 @@ def torch_result(call: TorchCall) -> Value:
     if _broadcasts(call):
         operands = [*args, *call.keywords.values()]
         rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
+        if bare == "where" and [v.dtype for v in args[1:]] == ["bool", "bool"]:
+            rule = "bool"  # True and False are selected, which beside a mask in arithmetic would be integers
         result = elementwise(operands, call.place, rule)
         if bare in ("complex", "polar"):
             result = replace(result, dtype="complex", dtype_id=f"complex {call.place}")

@@ -1,0 +1,87 @@
+"""Truths that a function returns, `return False` behind a check and `return True` at its end, as boolean tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.rule import Scope
+
+_FOLLOWED = 3
+
+
+def are_truths(values: Sequence[Value]) -> bool:
+    """Whether each is True, False or a boolean tensor without dimensions, and one is no tensor."""
+    fixed = [value.const is not None and isinstance(value.const.value, bool) for value in values]
+    tensors = (v.is_scalar_tensor and v.certain and v.dtype == "bool" for v in values)
+    return any(fixed) and all(known or tensor for known, tensor in zip(fixed, tensors, strict=True))
+
+
+def as_tensor(uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+    """Whether a truth may be a boolean tensor: all that is done with it, or with its name in `uses`, is to return it.
+
+    Who calls the function from the same file must ask for no more than the truth; of others nothing is known.
+    """
+    name = scope.function.node.name
+    if name.startswith("__") and name.endswith("__") and name != "__call__":
+        yield Obstacle(f"Python needs True or False from `{name}`")
+        return
+    other = next((use for use in uses if not (_is_returned(use, scope) or _is_selected(use, scope))), None)
+    if other is not None:
+        yield Obstacle(f"line {other.lineno} needs True or False, and would read the tensor")
+        return
+    for caller in scope.function.module.all_functions:
+        facts = scope.legality.inference.facts(caller)
+        calls = [node for node, callee in facts.calls.items() if callee is scope.function]
+        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
+        needing = next((call for call in calls if call in inner.parents and not _asks_truth(call, inner)), None)
+        if needing is not None:
+            line = getattr(needing, "lineno", 0)
+            yield Obstacle(f"`{caller.qualname}` does more on line {line} than to ask whether it is true")
+            return
+    yield Obstacle("who calls this gets a boolean tensor instead of True or False", "number-to-tensor")
+
+
+def _is_returned(use: ast.expr, scope: Scope) -> bool:
+    parent = scope.parents.get(use)
+    if isinstance(parent, ast.Tuple):
+        parent = scope.parents.get(parent)
+    return isinstance(parent, ast.Return)
+
+
+def _is_selected(use: ast.expr, scope: Scope) -> bool:
+    """Whether another selection for the same name keeps the truth: `ok = torch.where(bad, False, ok)`."""
+    call, statement = scope.parents.get(use), scope.statement(use)
+    kept = isinstance(call, ast.Call) and scope.callee(call) == "torch.where" and use in call.args[1:]
+    return (
+        kept and isinstance(statement, ast.Assign) and [ast.unparse(t) for t in statement.targets] == [ast.unparse(use)]
+    )
+
+
+def _asks_truth(node: ast.AST, scope: Scope, depth: int = 0) -> bool:
+    """Whether nothing but the truth of an expression counts, which a boolean tensor has as well."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return parent.test is node
+    if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
+        return _asks_truth(parent, scope, depth)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and depth < _FOLLOWED:
+        target = parent.targets[0]
+        names = [target] if not isinstance(target, ast.Tuple) else [e for e in target.elts if _may_be_truth(e, scope)]
+        named = [name.id for name in names if isinstance(name, ast.Name)]
+        uses = [use for name in named for use in scope.names(name)]
+        return len(named) == len(names) and all(_asks_truth(use, scope, depth + 1) for use in uses)
+    if isinstance(parent, ast.GeneratorExp | ast.ListComp) and parent.elt is node:
+        around = scope.parents.get(parent)
+        return isinstance(around, ast.Call) and scope.callee(around) in ("all", "any")
+    if isinstance(parent, ast.comprehension):
+        return node in parent.ifs
+    return isinstance(parent, ast.Return | ast.Expr)
+
+
+def _may_be_truth(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.dtype == "bool" or not value.is_(Kind.TENSOR, Kind.NONE)
