@@ -30,6 +30,7 @@ class Flow:
     meets: a name that holds the number is used for more than deciding.
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are read together.
+    plain: what is rewritten to code that takes a Python number as well.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
@@ -51,6 +52,7 @@ class Flow:
     raised: bool = False
     listed: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
+    plain: set[ast.expr] = field(default_factory=set)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0
     following: set[tuple[Function, str, ast.stmt | None]] = field(default_factory=set)

@@ -101,6 +101,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
         flow.refuse(reason, "float32-rounding")
         flow.rewrites.append((scaled.part, scaled.build))
+        if scaled.part is scaled.call:
+            flow.plain.add(scaled.part)  # `x.add_(y * n)`
     elif (made := tensor_of_items(node, scope)) is not None:
         flow.beside = True
         flow.refuse(
@@ -229,7 +231,7 @@ def follow_name(
         follow(load, scope, flow)
     flow.meets = met_before
     flow.following.discard(followed)
-    if either and len(flow.rewrites) > before:
+    if either and any(node not in flow.plain for node, _ in flow.rewrites[before:]):
         flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
 
 
