@@ -193,12 +193,15 @@ def _registered(value: Value) -> Value:
 
 
 def _given_as(value: Value, name: str) -> Value:
-    """What callers pass for a parameter, and the items of it, with the memory of the parameter."""
+    """What callers pass for a parameter, and the items of it, with the memory and the gradient of the parameter."""
     memory = frozenset({f"param:{name}"})
     item = None if value.element is None else _given_as(value.element, name)
     items = None if value.elements is None else tuple(_given_as(v, name) for v in value.elements)
     held = memory if not value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) else value.storage
-    return replace(value, element=item, elements=items, storage=held)
+    value = replace(value, element=item, elements=items, storage=held)
+    if not value.may_be(Kind.TENSOR) or value.is_unknown:
+        return value
+    return replace(value, origin=True, leaves=values.NOTHING if value.dtype in ("bool", "int") else frozenset({name}))
 
 
 def _default(node: ast.expr | None) -> Value | None:

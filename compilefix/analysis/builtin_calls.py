@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
 from compilefix.analysis.leaves import perhaps
-from compilefix.analysis.operators import element_of, elementwise, perhaps_read
+from compilefix.analysis.operators import element_of, elementwise, perhaps_read, picked
 from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, static, undecided
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
@@ -123,7 +123,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
     if name == "enumerate":
         return values.container(values.container(elements=(values.SIZE, element_of(first))))
     if name == "zip":
-        return values.container(values.container(elements=tuple(element_of(v) for v in args)))
+        items = (picked(element_of(v), f"{place}/{i}") for i, v in enumerate(args))
+        return values.container(values.container(elements=tuple(items)))
     if name in ("list", "tuple", "reversed", "sorted", "set", "iter"):
         if first.is_(Kind.CONTAINER):
             item = element_of(first)

@@ -11,7 +11,7 @@ from compilefix.analysis import torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
-from compilefix.analysis.leaves import ANY_LEAF, perhaps
+from compilefix.analysis.leaves import ANY_LEAF, perhaps, place_of_item
 from compilefix.analysis.operators import (
     array_attribute,
     binary,
@@ -19,6 +19,7 @@ from compilefix.analysis.operators import (
     element_of,
     elementwise,
     perhaps_read,
+    picked,
     tensor_attribute,
     unsure,
 )
@@ -177,7 +178,7 @@ class Expressions(Calls):
             return values.STATIC
         if node.attr == "type" and base.is_(Kind.STATIC):
             return values.STATIC  # of a device: `x.device.type`
-        return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+        return picked(_part_of(base), f".{node.attr}")
 
     def _kept_container(self, value: Value, attr: str) -> Value:
         """A list or dict in an attribute holds what `__init__` put in only where nothing in the module changes it."""
@@ -251,20 +252,20 @@ class Expressions(Calls):
                 position = index.const.value
                 if -len(base.elements) <= position < len(base.elements):
                     return base.elements[position]
-            return (
-                base.element
-                if base.element is not None
-                else replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
-            )
+            return self._item(node, index, base)
         if base.is_(Kind.OBJECT) and base.element is not None and not isinstance(node.slice, ast.Slice):
-            return base.element
+            return self._item(node, index, base)
         if base.is_(Kind.NDARRAY):
             return base
         if base.is_unknown and has_dimensions(node.slice):
             # Tensors are indexed like this, and arrays, which are tensors to Dynamo.
             picked = self._index_tensor(node, replace(base, kinds=values.ARRAYS, certain=False))
             return replace(picked, kinds=values.ARRAYS)
-        return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+        return self._item(node, index, replace(base, element=None))
+
+    def _item(self, node: ast.Subscript, index: Value, base: Value) -> Value:
+        item = _part_of(base) if base.element is None else base.element
+        return picked(item, self.place(node) if index.const is None else place_of_item(index.const.value))
 
     def _index_tensor(self, node: ast.Subscript, base: Value) -> Value:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -517,6 +518,12 @@ def _holding(made: Value, parts: Sequence[Value]) -> Value:
         storage=values.NOTHING.union(*[p.storage for p in parts]),
         leaves=values.NOTHING.union(*[p.leaves for p in parts]),
     )
+
+
+def _part_of(whole: Value) -> Value:
+    """An item or attribute of which nothing is known; an object may hold any tensors."""
+    leaves = frozenset({ANY_LEAF}) if Kind.OBJECT in whole.kinds and not whole.leaves else whole.leaves
+    return replace(values.UNKNOWN, storage=whole.storage, leaves=leaves)
 
 
 def _part_of_pair(base: Value, name: str) -> Value | None:

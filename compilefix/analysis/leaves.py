@@ -76,6 +76,11 @@ def settled(leaves: frozenset[str]) -> frozenset[str]:
     return left if len(left) <= _MANY else frozenset(name for name in left if name[0] != ANY_LEAF) | {ANY_LEAF}
 
 
+def place_of_item(index: object) -> str:
+    """The name of the decision that picks an item of a container: two items need not hang on the same tensors."""
+    return f"[{index!r}]".replace(" ", "")
+
+
 def are_same(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether two values are proved to hang on the same tensors in every run."""
     return ANY_LEAF not in first and settled(first) == settled(second)

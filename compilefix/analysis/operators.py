@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.dtypes import fold, pointwise_dtype, promote
-from compilefix.analysis.leaves import perhaps
+from compilefix.analysis.leaves import perhaps, place_of_item
 from compilefix.analysis.values import (
     ANY_MEMORY,
     ANY_OWN,
@@ -191,7 +191,7 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
     if value.elements is not None and len(value.elements) == count and not value.may_be(Kind.OBJECT):
         return value.elements
     if value.is_(Kind.CONTAINER) and value.element is not None:
-        return [element_of(value)] * count
+        return _items(element_of(value), count)
     if value.is_tensor:
         element = tensor(
             dtype=value.dtype,
@@ -205,7 +205,16 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
         return [element] * count
     if value.is_(Kind.NDARRAY):
         return [value] * count
-    return [replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)] * count
+    return _items(replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves), count)
+
+
+def _items(item: Value, count: int) -> Sequence[Value]:
+    return [picked(item, place_of_item(i)) for i in range(count)]
+
+
+def picked(item: Value, which: str) -> Value:
+    """An item of a container of such items: which one it is decides what it hangs on."""
+    return replace(item, leaves=perhaps(item.leaves, f"?{which}")) if item.leaves else item
 
 
 def opaque(place: str, operands: Sequence[Value]) -> Value:
