@@ -30,7 +30,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "no-aliasing": (
         "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "
-        "needs what was in memory before a write that is always made now (it would raise)."
+        "needs what was in memory before a write that is always made now (it would raise). What is written into a "
+        "tensor is no part of it."
     ),
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "

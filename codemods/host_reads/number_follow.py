@@ -8,7 +8,7 @@ from functools import partial
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
@@ -557,7 +557,7 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     item = picked.item
     _as_index(node, item, scope, flow)
     if picked.put is not None:
-        _put_at(picked.put, scope, flow)
+        _put_at(picked.put, item, scope, flow)
     flow.refuse(
         f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
         "number-to-tensor",
@@ -584,11 +584,16 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     flow.rewrites.append((item, build))
 
 
-def _put_at(put: ast.expr, scope: Scope, flow: Flow) -> None:
-    """Note what an index tensor asks of what is written: an item of the whole takes a tensor of another dtype."""
-    value = scope.value(put)
+def _put_at(put: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
+    """Note what an index tensor asks of what is written: an item of the whole takes a tensor of another dtype, and
+    one that is a part of the whole."""
+    value, whole = scope.value(put), scope.value(item.value)
     if value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float"):
         return
+    if may_share(value.storage, whole.storage):
+        reason = f"`{snippet(put)}` may share memory with `{snippet(item.value)}`"
+        known = value.is_tensor and not value.storage.isdisjoint(whole.storage)
+        flow.refuse(f"{reason}: it is not written at an index tensor then", None if known else "no-aliasing")
     flow.refuse(
         f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and what does not fit raises "
         "another text",
