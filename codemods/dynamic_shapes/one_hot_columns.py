@@ -1,4 +1,7 @@
-"""The column of the one true place in each row: `torch.where(attributes == 1)[1]` of one-hot rows is their `argmax`."""
+"""The column of the one true place in each row: `torch.where(attributes == 1)[1]` of one-hot rows is their `argmax`.
+
+So is `kinds` in `_, kinds = torch.where(attributes == 1)`, where nobody reads the first name.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -13,11 +17,14 @@ from compilefix.source.snippets import snippet
 
 @dataclass(frozen=True)
 class OneHotColumns:
-    """node: the list of the columns. call: `where` or `nonzero` in it. rows: the comparison with one."""
+    """node: the list of the columns, or the assignment that gives it a `name`. call: `where` or `nonzero` in it. rows:
+    the comparison with one.
+    """
 
-    node: ast.Subscript
+    node: ast.Subscript | ast.Assign
     call: ast.Call
     rows: ast.Compare
+    name: str | None = None
 
 
 def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
@@ -33,22 +40,41 @@ def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
     else:
         return None
     options = {k.arg: ast.unparse(k.value) for k in node.keywords}
-    if not set(options) <= {"as_tuple"} or not isinstance(parent, ast.Subscript) or parent.value is not node:
+    if not set(options) <= {"as_tuple"} or not _is_one(rows, scope) or not isinstance(rows, ast.Compare):
         return None
     tuples = name == "torch.where" or options.get("as_tuple") == "True"
+    if isinstance(parent, ast.Assign) and tuples:
+        columns = _unpacked(parent, scope)
+        return OneHotColumns(parent, node, rows, columns) if columns is not None else None
+    if not isinstance(parent, ast.Subscript) or parent.value is not node or not isinstance(parent.ctx, ast.Load):
+        return None
     index = ast.unparse(parent.slice).strip("()")
-    if index not in (("1", "-1") if tuples else (":, 1", ":, -1")) or not isinstance(parent.ctx, ast.Load):
-        return None
-    if not isinstance(rows, ast.Compare) or len(rows.ops) != 1 or not isinstance(rows.ops[0], ast.Eq):
-        return None
-    one, compared = scope.value(rows.comparators[0]).const, scope.value(rows)
-    if one is None or isinstance(one.value, str) or one.value != 1 or compared.rank not in (None, 2):
+    if index not in (("1", "-1") if tuples else (":, 1", ":, -1", "..., 1", "..., -1")):
         return None
     return OneHotColumns(parent, node, rows)
 
 
+def _is_one(rows: ast.expr, scope: Scope) -> bool:
+    """Whether an expression compares a matrix with one."""
+    if not isinstance(rows, ast.Compare) or len(rows.ops) != 1 or not isinstance(rows.ops[0], ast.Eq):
+        return False
+    consts = [scope.value(side).const for side in (rows.left, rows.comparators[0])]
+    ones = [const.value for const in consts if const is not None and not isinstance(const.value, str)]
+    return ones == [1] and scope.value(rows).rank in (None, 2)
+
+
+def _unpacked(statement: ast.Assign, scope: Scope) -> str | None:
+    """The second of two names that a statement gives values, where nobody reads the first."""
+    target = statement.targets[0] if len(statement.targets) == 1 else None
+    names = [n.id for n in target.elts if isinstance(n, ast.Name)] if isinstance(target, ast.Tuple) else []
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or len(set(names)) != 2:
+        return None
+    return names[1] if not live_after(names[0], statement, scope) else None
+
+
 def columns_code(found: OneHotColumns, template: Template) -> str:
     """The code for the columns; what is not proved is noted."""
-    reason = f"`{snippet(found.rows.left)}` is not proved to hold one 1 in each row, and to be a matrix"
+    reason = f"`{snippet(found.rows)}` is not proved to hold in one place of each row, and to be of a matrix"
     template.refuse([Obstacle(reason, "one-hot-rows")])
-    return f"{template.use(found.rows, operand=True)}.int().argmax(dim=1)"
+    code = f"{template.use(found.rows, operand=True)}.int().argmax(dim=1)"
+    return code if found.name is None else f"{found.name} = {code}"
