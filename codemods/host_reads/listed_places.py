@@ -1,8 +1,10 @@
 """Lists of places that only index tensors: `rows = places.tolist()` and `x[rows]`, where `x[places]` does the same.
 
-column, row = torch.where(mask)                      column, row = torch.where(mask)
-rows, columns = row.tolist(), ...                    y = x[row] * w[row, column, None]
-y = x[rows] * w[rows, columns, None]
+row, column = torch.where(mask)                      row, column = torch.where(mask)
+rows = row.tolist()                                  y = x[row] * w[row, column, None]
+y = x[rows] * w[rows, column.tolist(), None]
+
+In `rows, columns = row.tolist(), column.tolist()` the names stay, and stand for the tensors.
 """
 
 from __future__ import annotations
@@ -20,14 +22,20 @@ _LISTS_PLACES = frozenset({"torch.where", "torch.nonzero", "Tensor.nonzero", "to
 
 def indexing_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | None:
     """The fix for `source.tolist()` where the list is nothing but an index; None where it is more than that."""
-    statement = scope.parents.get(node)
-    if not isinstance(source, ast.Name) or not isinstance(statement, ast.Assign) or statement.value is not node:
+    if not isinstance(source, ast.Name) or not _is_fresh(source, scope):
         return None
-    target = statement.targets[0]
-    loads = scope.names(target.id) if len(statement.targets) == 1 and isinstance(target, ast.Name) else []
-    if not isinstance(target, ast.Name) or not loads or not _is_alone(target.id, loads, scope):
+    template = Template()
+    reason = f"`{source.id}` may be on another device than what it indexes, which a list of numbers is not"
+    template.refuse([Obstacle(reason, "number-to-tensor")])
+    name = template.use(source)
+    if _indexes(node, scope):
+        return Fix((scope.edit(node, name, **template.parts),), (), template.assumptions, template.reasons)
+    statement = scope.statement(node)
+    target = _target(node, statement)
+    loads = scope.names(target.id) if target is not None else []
+    if target is None or not loads or not _is_alone(target.id, loads, scope):
         return None
-    if not _is_fresh(source, scope) or not all(_indexes(load, scope) for load in loads):
+    if not all(_indexes(load, scope) for load in loads):
         return None
     given = scope.statement(scope.names(source.id, stores=True)[0])
     block = scope.block(statement)
@@ -36,13 +44,26 @@ def indexing_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | None:
     inside = {part for one in block for part in ast.walk(one)}
     if not inside.issuperset(loads):
         return None
-    template = Template()
-    reason = f"`{source.id}` may be on another device than what it indexes, which a list of numbers is not"
-    template.refuse([Obstacle(reason, "number-to-tensor")])
-    name = template.use(source)
-    edits: list[Edit] = [scope.edit(statement, "" if len(block) > 1 else "pass")]
-    edits += [scope.edit(load, name, **template.parts) for load in loads]
+    if isinstance(statement, ast.Assign) and statement.value is node:
+        edits: list[Edit] = [scope.edit(statement, "" if len(block) > 1 else "pass")]
+        edits += [scope.edit(load, name, **template.parts) for load in loads]
+    else:
+        edits = [scope.edit(node, name, **template.parts)]
     return Fix(tuple(edits), (), template.assumptions, template.reasons)
+
+
+def _target(node: ast.Call, statement: ast.stmt) -> ast.Name | None:
+    """The name that a statement gives the result of a call, alone or beside others."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target: ast.expr | None = statement.targets[0]
+    value = statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        plain = not any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
+        target = target.elts[value.elts.index(node)] if plain and node in value.elts else None
+    elif value is not node:
+        return None
+    return target if isinstance(target, ast.Name) else None
 
 
 def _is_alone(name: str, loads: list[ast.Name], scope: Scope) -> bool:
@@ -75,10 +96,9 @@ def _unpacked_from(source: ast.Name, scope: Scope) -> ast.expr | None:
     return statement.value if isinstance(target, ast.Tuple) and source.id in map(ast.unparse, target.elts) else None
 
 
-def _indexes(load: ast.Name, scope: Scope) -> bool:
+def _indexes(load: ast.expr, scope: Scope) -> bool:
     """Whether a place reads a list as an index of a tensor, or a part of one."""
-    index: ast.expr = load
-    parent = scope.parents.get(load)
+    index, parent = load, scope.parents.get(load)
     if isinstance(parent, ast.Tuple):
         index, parent = parent, scope.parents.get(parent)
     if not isinstance(parent, ast.Subscript) or parent.slice is not index or isinstance(parent.ctx, ast.Del):
