@@ -15,7 +15,7 @@ _FOLLOWED = 3
 
 def are_truths(values: Sequence[Value]) -> bool:
     """Whether each is True, False or a boolean tensor without dimensions, and one is no tensor."""
-    fixed = [value.const is not None and isinstance(value.const.value, bool) for value in values]
+    fixed = [value.is_(Kind.STATIC) and value.certain and value.dtype == "bool" for value in values]
     tensors = (v.is_scalar_tensor and v.certain and v.dtype == "bool" for v in values)
     return any(fixed) and all(known or tensor for known, tensor in zip(fixed, tensors, strict=True))
 
@@ -35,9 +35,11 @@ def as_tensor(uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
         return
     for caller in scope.function.module.all_functions:
         facts = scope.legality.inference.facts(caller)
-        calls = [node for node, callee in facts.calls.items() if callee is scope.function]
+        asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
+        if scope.function.is_property:
+            asking += [node for node in caller.of(ast.Attribute) if node.attr == name]
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
-        needing = next((call for call in calls if call in inner.parents and not _asks_truth(call, inner)), None)
+        needing = next((node for node in asking if node in inner.parents and not _asks_truth(node, inner)), None)
         if needing is not None:
             line = getattr(needing, "lineno", 0)
             yield Obstacle(f"`{caller.qualname}` does more on line {line} than to ask whether it is true")

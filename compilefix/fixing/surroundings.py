@@ -109,6 +109,8 @@ class Surroundings:
                 if name is None and node in self._scripted:
                     name = "torch.jit.script"
                 if name == "torch.jit.script" and all(_is_torch_script(one) for one in fix.edits):
+                    if "number-to-tensor" in fix.assumptions:
+                        return f"`{name}` compiles `{node.name}`, and gives each name and result one type"
                     continue
                 if name is not None:
                     return f"`{name}` compiles `{node.name}` from its text, and may not take the new code"
