@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.rule import Scope
 
 _PLAIN = (Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
-_AGAIN = (ast.For, ast.AsyncFor, ast.While, ast.Try)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
-    """Whether whatever else a name may hold behind a statement is a plain number, or None."""
-    if any(isinstance(around, _AGAIN) for around in scope.ancestors(stored)):
-        return False
+    """Whether whatever else a name may hold behind a statement is a plain number, or None.
+
+    In a loop each turn gives it a value before it reads one.
+    """
+    for around in scope.ancestors(stored):
+        if isinstance(around, ast.Try) or (isinstance(around, _LOOPS) and reads_first(name, [around])):
+            return False
     if stored not in scope.facts.env_before:
         return False
     before = scope.facts.env_before[stored].get(name)
