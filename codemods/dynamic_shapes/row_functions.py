@@ -22,7 +22,6 @@ from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _DEPTH = 4
-_METADATA = frozenset({"dtype", "device", "requires_grad", "layout"})
 _ASKED = frozenset({"isinstance", "hasattr", "torch.is_tensor", "type", "torch.is_floating_point", "torch.finfo"})
 _NUMBERS = frozenset({"range", "float", "int", "bool", "min", "max", "abs", "round", "pow", "str", "list", "tuple"})
 _CHECKS = frozenset({"_check", "_check_with", "_check_tensor_all", "_assert", "torch_compilable_check"})

@@ -54,35 +54,39 @@ def _names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _constants(scope: Scope) -> Iterator[tuple[str, str]]:
-    """The names that the top of the module gives a value once, with its code."""
-    stores = [n.id for n in ast.walk(scope.file.tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    """The names that the top of the module gives a value, and nothing in it another one, with the code of it."""
+    bound = list(_bound(scope.file.tree))
     for statement in scope.file.tree.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]
-            if isinstance(target, ast.Name) and stores.count(target.id) == 1:
+            if isinstance(target, ast.Name) and bound.count(target.id) == 1:
                 yield target.id, ast.unparse(statement.value)
 
 
 def _free(node: ast.Call, scope: Scope) -> str:
-    """A name for the constant that nothing in the module has: `MPS_IS_AVAILABLE`."""
+    """A name for the constant that is no word of the module: `MPS_IS_AVAILABLE`."""
     parts = ast.unparse(node.func).split(".")
     words = parts[-2:] if parts[-1].startswith("is_") else parts[-1:]
     words += [re.sub(r"\W+", "_", str(argument.value)) for argument in node.args if isinstance(argument, ast.Constant)]
     wanted = "_".join(words).upper()
-    used = set(_names_in(scope.file.tree))
+    used = set(re.findall(r"\w+", ast.unparse(scope.file.tree)))
     name, count = wanted, 2
     while name in used:
         name, count = f"{wanted}_{count}", count + 1
     return name
 
 
-def _names_in(tree: ast.Module) -> Iterator[str]:
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """The names to which a module gives a meaning somewhere, once for each place."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.arg):
             yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
+        elif isinstance(node, _NAMED):
+            yield node.name or ""
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from _names(node)

@@ -44,15 +44,6 @@ class Obstacle:
     assumption: str | None = None
 
 
-@dataclass(frozen=True)
-class Selection:
-    """One target that a branch selects: the expression on either side, None where the target keeps its value."""
-
-    target: str
-    then: ast.expr | None
-    orelse: ast.expr | None
-
-
 _EXACT = frozenset({0, 0.5, 1, 2, -1})
 
 

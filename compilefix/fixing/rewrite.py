@@ -269,6 +269,8 @@ class _Apply(cst.CSTTransformer):
             node: cst.CSTNode | None = self.nodes.expressions.get(span) or self.nodes.statements.get(span)
             if node is None:
                 raise EditError(f"line {span.line}: no expression or statement there")
+            if edit.statement and span == edit.target and hasattr(node, "leading_lines"):
+                node = node.with_changes(leading_lines=[])  # these go above all that takes its place
             parts[_PREFIX + name] = node
         return parts
 

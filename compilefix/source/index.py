@@ -14,7 +14,6 @@ from typing import TypeVar
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
-FunctionAst = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Node = TypeVar("_Node", bound=ast.AST)
 
 _NAMES_TORCH = re.compile(r"\btorch\.|\bTensor\b")

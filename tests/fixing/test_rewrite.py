@@ -324,6 +324,14 @@ def test_statements_before_one_that_is_replaced_or_goes(replaced: str) -> None:
     assert "# why" in result
 
 
+@pytest.mark.parametrize("template", ["{kept}\nafter = 1", "before = 1\n{kept}"])
+def test_what_stands_above_a_kept_statement_stands_there_once(template: str) -> None:
+    text = "import os\n\n# Why.\nx = f(os)\n"
+    span = of(text, "x = f(os)")
+    result = rewrite(text, [Edit(span, template, (("kept", span),), statement=True)], [], 88)
+    assert result == "import os\n\n# Why.\n" + template.format(kept="x = f(os)") + "\n"
+
+
 def test_no_statement_begins_at_the_place_of_an_insertion() -> None:
     with pytest.raises(EditError, match="no statement begins there"):
         rewrite("y = x + 1\n", [Edit(Span(1, 4, 1, 4), "a = 1", statement=True)], [], 88)
