@@ -11,6 +11,7 @@ from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, names_in, stores_in
 from compilefix.codemods.control_flow.while_bounds import unbounded
+from compilefix.codemods.host_effects.lasting import is_read_once
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -52,6 +53,8 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
         reason = unbounded(loop, scope) or next((o.reason for o in obstacles if o.assumption is None), None)
         if reason is not None:
             return reason
+    elif is_read_once(loop.iter, scope) and not _is_listed(loop.iter, scope):
+        return f"`{snippet(loop.iter)}` can be read only once, and turns after the end would use up more of it"
     elif not _is_listed(loop.iter, scope):
         return f"the number of turns over `{snippet(loop.iter)}` is not known"
     targets = _names_bound(loop.target) if isinstance(loop, ast.For) else set()
@@ -66,9 +69,16 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
 
 
 def _is_listed(node: ast.expr, scope: Scope) -> bool:
-    """Whether Python knows how many turns there are over what an expression gives: a container, or one of modules."""
+    """Whether Python knows how many turns there are over what an expression gives, and may run them all.
+
+    A loop that goes on uses up more of an iterator, which may have no end.
+    """
+    if isinstance(node, ast.Call) and scope.callee(node) in ("enumerate", "zip", "reversed"):
+        parts = node.args[:1] if scope.callee(node) == "enumerate" else node.args
+        return all(_is_listed(part, scope) or scope.value(part).is_tensor for part in parts)
     value = scope.value(node)
-    return value.is_(Kind.CONTAINER) or (value.is_(Kind.OBJECT) and value.ref in _OF_MODULES)
+    known = value.is_(Kind.CONTAINER) or (value.is_(Kind.OBJECT) and value.ref in _OF_MODULES)
+    return known and not is_read_once(node, scope)
 
 
 _OF_MODULES = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList"})

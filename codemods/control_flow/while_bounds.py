@@ -50,7 +50,7 @@ def _counters(part: ast.expr, loop: ast.While, scope: Scope) -> Iterator[str]:
 
 
 def _bounds(statement: ast.stmt, loop: ast.While, scope: Scope) -> bool:
-    """Whether a statement of the loop is `if turn >= turns: break`, of a counter."""
+    """Whether a statement of the loop is `if turn >= turns: break`, of a counter and a bound that stays."""
     test = statement.test if isinstance(statement, ast.If) and not statement.orelse else None
     if not isinstance(test, ast.Compare) or not isinstance(statement, ast.If) or len(test.ops) != 1:
         return False
@@ -58,7 +58,8 @@ def _bounds(statement: ast.stmt, loop: ast.While, scope: Scope) -> bool:
     if opposite is None or not isinstance(statement.body[0], ast.Break):
         return False
     goes_on = ast.copy_location(ast.Compare(test.left, [opposite()], test.comparators), test)
-    return any(not live_after(name, loop, scope) for name in _counters(goes_on, loop, scope))
+    moved = names_in(test) & {n.id for n in stores_in(loop)}
+    return any(moved == {name} and not live_after(name, loop, scope) for name in _counters(goes_on, loop, scope))
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {

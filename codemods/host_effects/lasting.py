@@ -16,11 +16,18 @@ _NOT_COPIED = frozenset(
 _DEPTH = 4
 
 
+def is_read_once(node: ast.expr, scope: Scope) -> bool:
+    """Whether what an expression gives is used up by a loop over it, as far as is seen."""
+    return any(
+        isinstance(value, ast.GeneratorExp) or _gives_iterator(value, scope) for value in _given(node, scope, _DEPTH)
+    )
+
+
 def changes_later(node: ast.expr, scope: Scope) -> str | None:
     """Why what a name or attribute stands for may not wait to be shown; None where nothing speaks against it."""
+    if is_read_once(node, scope):
+        return "can be read only once"
     for value in _given(node, scope, _DEPTH):
-        if isinstance(value, ast.GeneratorExp) or _gives_iterator(value, scope):
-            return "can be read only once"
         if isinstance(value, ast.Call) and _last_name(value.func) in _NOT_COPIED:
             return "may have changed when it is shown"
     return None
