@@ -58,7 +58,7 @@ def end_of(outer: ast.AST | None, scope: Scope) -> End | None:
         node, around = only, outer.test
     if node.orelse or not is_tensor_test(node.test, scope):
         return None
-    said = next((step for step in node.body if flag_of(step, loop, scope) is not None), None)
+    said = next((step for step in node.body if acts_under_flags(step, loop, scope)), None)
     rest = [step for step in node.body if step is not said]
     if not rest:
         return None  # it says something, and the loop goes on
@@ -110,17 +110,26 @@ def _items(value: ast.expr | None) -> list[ast.expr]:
     return [] if value is None else [value]
 
 
-def flag_of(statement: ast.stmt, loop: Loop, scope: Scope) -> str | None:
-    """The flag under which alone a statement acts, which the loop leaves as it is: `if verbose: print(...)`."""
+def acts_under_flags(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
+    """Whether a statement acts only under flags which the loop leaves as they are: `if verbose: print(...)`."""
     if not isinstance(statement, ast.If) or statement.orelse or is_tensor_test(statement.test, scope):
-        return None
+        return False
+    return all(_is_flag(flag, loop, scope) for flag in flags_in(statement))
+
+
+def flags_in(statement: ast.If) -> list[ast.expr]:
+    """What an `if` asks first: `verbose` in `verbose and turn > 2`, and both in `verbose or debug`."""
     test = statement.test
-    flag = test.values[0] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else test
-    if isinstance(flag, ast.Name):
-        stores = scope.names(flag.id, stores=True)
-        given = not stores or flag.id in scope.facts.env_before.get(loop, {})
-        return flag.id if given and not any(n in stores for n in ast.walk(loop)) else None
-    return ast.unparse(flag) if isinstance(flag, ast.Attribute) and is_kept(flag, scope) else None
+    first = test.values[0] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else test
+    return first.values if isinstance(first, ast.BoolOp) and isinstance(first.op, ast.Or) else [first]
+
+
+def _is_flag(node: ast.expr, loop: Loop, scope: Scope) -> bool:
+    if isinstance(node, ast.Name):
+        stores = scope.names(node.id, stores=True)
+        given = not stores or node.id in scope.facts.env_before.get(loop, {})
+        return given and not any(n in stores for n in ast.walk(loop))
+    return isinstance(node, ast.Attribute) and is_kept(node, scope)
 
 
 def is_kept(attribute: ast.Attribute, scope: Scope) -> bool:

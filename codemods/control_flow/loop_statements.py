@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
-from compilefix.codemods.control_flow.loop_ends import Loop, end_of, fixed_first, flag_of, is_kept, names_in, stores_in
+from compilefix.codemods.control_flow.loop_ends import (
+    Loop,
+    acts_under_flags,
+    end_of,
+    fixed_first,
+    flags_in,
+    is_kept,
+    names_in,
+    stores_in,
+)
 from compilefix.codemods.control_flow.while_bounds import unbounded
 from compilefix.codemods.host_effects.lasting import is_read_once
 from compilefix.codemods.rule import Scope
@@ -62,7 +71,7 @@ def not_plain(loop: Loop, scope: Scope) -> str | None:
     if kept is not None:
         return f"`{kept}` is read after the loop, where it says at which turn it ended"
     for statement in loop.body:
-        plain = end_of(statement, scope) is not None or flag_of(statement, loop, scope) is not None
+        plain = end_of(statement, scope) is not None or acts_under_flags(statement, loop, scope)
         if not plain and not is_masked(statement, loop, scope) and not is_fixed_end(statement, loop, scope):
             return f"the loop does more than assign names: `{snippet(statement)}`"
     return None
@@ -91,10 +100,8 @@ def flags_of(loop: Loop, scope: Scope) -> dict[str, ast.expr]:
         end = end_of(statement, scope)
         kept = is_masked(statement, loop, scope) or is_fixed_end(statement, loop, scope)
         said = end.said if end is not None else None if kept else statement
-        flag = flag_of(said, loop, scope) if said is not None else None
-        if flag is not None and isinstance(said, ast.If):
-            test = said.test
-            found.setdefault(flag, test.values[0] if isinstance(test, ast.BoolOp) else test)
+        if isinstance(said, ast.If) and acts_under_flags(said, loop, scope):
+            found |= {ast.unparse(part): part for part in flags_in(said) if ast.unparse(part) not in found}
     return found
 
 

@@ -13,7 +13,7 @@ from compilefix.codemods.conditions import condition, is_truth
 from compilefix.codemods.control_flow.branches import built_anew
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.loop_ends import End, Loop, end_of, fixed_first, flag_of
+from compilefix.codemods.control_flow.loop_ends import End, Loop, acts_under_flags, end_of, fixed_first
 from compilefix.codemods.control_flow.loop_statements import (
     PLAIN,
     Binding,
@@ -156,7 +156,7 @@ class _Turn:
             end = end_of(statement, self._scope)
             if end is not None:
                 return self._end(end)
-            if flag_of(statement, self._loop, self._scope) is not None and not is_masked(
+            if acts_under_flags(statement, self._loop, self._scope) and not is_masked(
                 statement, self._loop, self._scope
             ):
                 self.lines.append(template.use(statement))
