@@ -40,7 +40,9 @@ that precision on a GPU. Python's `max(1.0, n)` is 1.0 for NaN, and so is the re
 zero, `**` and functions of `math` raise where a tensor becomes inf or NaN, `int()`, `round`, `floor` and `ceil` raise
 for NaN, and a fill value that the dtype does not hold raises (`math-errors`); `**` and functions of `math` may differ
 in the last bit of double precision. A rounded number stays a float, whose zero may be -0.0. As a factor (`alpha=`,
-`value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`).
+`value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`). A name may
+be a constant on another way (`ratio = 1.0`) where the new code takes both; a step of LAMB over 24 tensors took 2.77 ms
+as written and 0.76 ms then (H200, torch 2.11, `verify`, median).
 A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where
 the constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads
 it for itself, and is carried to the boundary by its own fix (`log-late`). Numbers that are assigned together
