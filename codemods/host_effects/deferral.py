@@ -366,6 +366,8 @@ def _tells(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in _SETTINGS and isinstance(node.ctx, ast.Store)
     function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Name):
+        return function.id in _TELLS
     if not isinstance(function, ast.Attribute):
         return False
     return function.attr in _TELLS or (function.attr == "disable" and ast.unparse(function.value) == "logging")
