@@ -386,6 +386,8 @@ class _Turn:
             return self._begin(name, given, code, before, statement)
         if before is None or first is None or not (before.certain or is_argument or self._is_given_before(name)):
             return f"`{name}` may have no value before the loop"
+        if Kind.NONE in first.kinds:
+            return f"`{name}` may be None before the loop, which is no tensor to keep"
         if not before.certain:
             template.refuse([Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")])
         result = scope.value(given.node)
