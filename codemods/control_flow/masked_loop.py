@@ -68,7 +68,7 @@ def masked_loop(loop: Loop, scope: Scope, template: Template) -> str | None:
 def _head(loop: Loop, scope: Scope, template: Template) -> str:
     if isinstance(loop, ast.For):
         return f"for {template.use(loop.target)} in {template.use(loop.iter)}:"
-    return f"while {_all_of(fixed_first(loop.test, scope)[0], template)}:"
+    return f"while {_all_of(fixed_first(loop.test, scope)[0], template) or 'True'}:"
 
 
 def _all_of(fixed: Sequence[ast.expr], template: Template) -> str:

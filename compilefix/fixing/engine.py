@@ -27,6 +27,7 @@ from compilefix.source.index import Project
 from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
+_NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 
@@ -87,6 +88,7 @@ def run(
         found = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
         again = {path.as_posix() for path in changed}
         pending = [*found, *(f for f in pending if f.path not in again)]
+    findings = tuple(replace(f, fix=None, declined=_NOT_MADE) if _key(f) in refused else f for f in findings)
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()
     helper: str | None = None

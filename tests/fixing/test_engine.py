@@ -90,3 +90,24 @@ def test_two_fixes_do_not_give_two_things_one_new_name(behind: str, tmp_path: Pa
         "c = wave.exp()",
         "d = wave_2.exp()",
     ]
+
+
+def test_a_fix_that_cannot_be_written_is_declined_with_a_reason(tmp_path: Path) -> None:
+    class Broken(Rule):
+        code = "CF999"
+        name = "broken"
+        summary = "code that is no Python"
+
+        def find(self, scope: Scope) -> Iterator[Finding]:
+            for node in scope.of(ast.Assign):
+                new = "while :" if "sin" in ast.unparse(node) else "b = 2 * x"
+                yield self.fixed(scope, node, "an assignment", Fix((scope.edit(node, new),)))
+
+    text = "import torch\n\ndef f(x: torch.Tensor):\n    a = x.sin()\n    b = x.cos()\n    return a + b\n"
+    outcome = run([SourceFile(tmp_path / "net.py", "net", text)], Config(root=tmp_path), rules=[Broken])
+    first, second = outcome.findings
+    assert first.fix is None
+    assert first.declined is not None
+    assert "please report it" in first.declined
+    assert second.fix is not None
+    assert [change.after for change in outcome.patchset] == [text.replace("x.cos()", "2 * x")]
