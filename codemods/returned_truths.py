@@ -20,7 +20,7 @@ def are_truths(values: Sequence[Value]) -> bool:
     return any(fixed) and all(known or tensor for known, tensor in zip(fixed, tensors, strict=True))
 
 
-def as_tensor(uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
     """Whether a truth may be a boolean tensor: all that is done with it, or with its name in `uses`, is to return it.
 
     Who calls the function from the same file must ask for no more than the truth; of others nothing is known.
@@ -28,6 +28,12 @@ def as_tensor(uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
     name = scope.function.node.name
     if name.startswith("__") and name.endswith("__") and name != "__call__":
         yield Obstacle(f"Python needs True or False from `{name}`")
+        return
+    live = {*scope.nodes}
+    read = (n for n in scope.function.of(ast.Name) if n.id in names and isinstance(n.ctx, ast.Load))
+    nested = next((n for n in read if n not in live), None)
+    if nested is not None:
+        yield Obstacle(f"a nested function reads `{nested.id}`, and may need True or False")
         return
     other = next((use for use in uses if not (_is_returned(use, scope) or _is_selected(use, scope))), None)
     if other is not None:

@@ -332,7 +332,7 @@ def judge_selection(
     the sides are computed, where that is another one. `finite` are sides that `double_where` writes.
     """
     if _is_truth(values, names, at):
-        template.refuse(as_tensor(uses, scope))
+        template.refuse(as_tensor(names, uses, scope))
     constants = numbers(values)
     if constants is not None or any(value.leaves for value in values):
         for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
