@@ -23,7 +23,8 @@ def are_truths(values: Sequence[Value]) -> bool:
 def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
     """Whether a truth may be a boolean tensor: all that is done with it, or with its name in `uses`, is to return it.
 
-    Who calls the function from the same file must ask for no more than the truth; of others nothing is known.
+    Who calls the function from the same file, or on the way to it, must ask for no more than the truth; of others
+    nothing is known.
     """
     name = scope.function.node.name
     if name.startswith("__") and name.endswith("__") and name != "__call__":
@@ -39,7 +40,7 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
     if other is not None:
         yield Obstacle(f"line {other.lineno} needs True or False, and would read the tensor")
         return
-    for caller in scope.function.module.all_functions:
+    for caller in dict.fromkeys((*scope.function.module.all_functions, *scope.compiled.callers)):
         facts = scope.legality.inference.facts(caller)
         asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
         if scope.function.is_property:

@@ -15,8 +15,8 @@ returns nothing, what it writes is selected. Branches that take several steps ru
 t.any()`, and of which only conditions ask, becomes a tensor where it is given its value: `fixed | t.any()`. A plain
 number on one side takes the shape and dtype of the tensor on the other
 (`number-to-tensor`, `same-shape-dtype`). A function that answers with `return False` behind a check and `return True`
-at its end, or returns such a flag, gives a boolean tensor (`number-to-tensor`), where its callers in the file ask for
-no more than the truth; an `if` on what it gives is looked at then.
+at its end, or returns such a flag, gives a boolean tensor (`number-to-tensor`), where the functions of its file that
+call it ask for no more than the truth; an `if` on what it gives is looked at then.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
