@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.regions import live_nodes, reached_from
+from compilefix.analysis.regions import live_nodes
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late
@@ -169,7 +169,7 @@ def _runs_with(function: Function, scope: Scope) -> bool:
     for cls in (scope.function.cls, function.cls):
         methods = [inference.project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
         entries |= {method for method in methods if method is not None}
-    return function in reached_from(entries, inference) | entries
+    return function in entries or any(function in scope.legality.reached(entry) for entry in entries)
 
 
 def _reads_attribute(function: Function, name: str, scope: Scope) -> bool:
