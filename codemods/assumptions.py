@@ -89,7 +89,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "summation-order": (
         "The elements of a sum or mean may be added in another order, which changes the rounding; in half precision "
-        "the sum, or the number of elements, may overflow where the mean did not."
+        "the sum, or the number of elements, may overflow where the mean did not, and under autocast it has the dtype "
+        "that a sum has there."
     ),
     "boolean-mask": (
         "A tensor that is an index and is called a mask is boolean; with whole numbers an error is raised where rows "

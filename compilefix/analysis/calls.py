@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from compilefix.analysis import torch_api, values
+from compilefix.analysis import autocast, torch_api, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.binding import Binding
 from compilefix.analysis.builtin_calls import (
@@ -205,7 +205,11 @@ class Calls(Binding):
             return opaque(self.place(node), operands)
         if args and args[0].is_tensor and takes_only_floats(callee.ref):
             self.facts.float_only.append((node, args[0]))
-        return module_result(callee.ref, api, args, operands, path, self.place(node))
+        result = module_result(callee.ref, api, args, operands, path, self.place(node))
+        if result.dtype_id is None or result.dtype in ("bool", "int"):
+            return result
+        kind = callee.ref.rpartition(".")[2]
+        return replace(result, dtype_id=autocast.of_module(result.dtype_id, kind, self.autocast_region))
 
     def _constructor(self, node: ast.Call, cls: Class, operands: Sequence[Value]) -> None:
         method = self.project.method(cls, "__init__")
@@ -463,7 +467,10 @@ class Calls(Binding):
             key = self.key(node.func.value)
             if key is not None:
                 self.reshaped.add(key)
-        return torch_result(call)
+        result = torch_result(call)
+        if result.dtype_id is None or result.dtype in ("bool", "int") or api.mutates or "dtype" in keywords:
+            return result
+        return replace(result, dtype_id=autocast.of_operation(result.dtype_id, call.bare, self.autocast_region))
 
 
 def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:

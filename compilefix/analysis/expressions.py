@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from compilefix.analysis import torch_api, values
+from compilefix.analysis import autocast, torch_api, values
 from compilefix.analysis.calls import Calls
 from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
@@ -312,6 +312,13 @@ class Expressions(Calls):
             sides = ((node.left, left), (node.right, right))
             if all(value.dtype == "bool" or (value.is_unknown and _compares(side)) for side, value in sides):
                 return replace(result, dtype="bool", dtype_id="bool")
+        if result.dtype_id is None or result.dtype in ("bool", "int"):
+            return result
+        if isinstance(node.op, ast.Pow):
+            return replace(result, dtype_id=autocast.of_operation(result.dtype_id, "pow", self.autocast_region))
+        if isinstance(node.op, ast.Div) and not left.may_be(Kind.TENSOR):
+            # The reciprocal, times the number.
+            return replace(result, dtype_id=autocast.of_operation(result.dtype_id, "reciprocal", self.autocast_region))
         return result
 
     def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from compilefix.analysis import values
+from compilefix.analysis import autocast, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
@@ -212,16 +212,18 @@ class Interpreter(Expressions):
         return None
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Env) -> Env | None:
-        entered = self.grad_modes
+        entered, region = self.grad_modes, self.autocast_region
         for item in node.items:
             value = self.eval(item.context_expr, env)
             called = self.facts.refs.get(item.context_expr, "")
             if called.rpartition(".")[2] in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
                 self.grad_modes = (*self.grad_modes, f"?{self.place(item.context_expr)}")
+            if autocast.may_switch(called):
+                self.autocast_region = f"@{self.place(item.context_expr)}"
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
         after = self.block(node.body, env)
-        self.grad_modes = entered
+        self.grad_modes, self.autocast_region = entered, region
         return after
 
     def _try(self, node: ast.Try, env: Env) -> Env | None:

@@ -38,6 +38,7 @@ class Walk(ABC):
         self.loop_exits: list[list[Env]] = []
         self.next_turns: list[list[Env]] = []
         self.grad_modes: tuple[str, ...] = ()
+        self.autocast_region = ""
         self.dropped: ast.expr | None = None
         self.assigned_storage: set[str] = set()
         self._assigned_before = 0
