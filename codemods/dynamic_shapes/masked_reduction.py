@@ -40,7 +40,7 @@ may stand in an `if` behind it. Where another way, fixed while tracing, returns 
 selected there (`return loss[mask]`), and only that way breaks the graph. What is done with the last dimension alone
 (`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`) treats each row by itself, where the rows have a dimension of their own:
 with ranks that are not known that needs
-`same-shape-dtype`. `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways.
+`enough-dimensions`. `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways.
 A sum or mean of floats adds zeros between the elements, which changes the order and so the rounding
 (`summation-order`); in half precision the sum can overflow where the mean does not. The maximum of nothing is an
 error, and becomes minus infinity (`mask-not-empty`). A count was a Python number and becomes a tensor
@@ -90,6 +90,7 @@ class MaskedReduction(Rule):
         "all-rows",
         "boolean-mask",
         "index-in-range",
+        "enough-dimensions",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -48,6 +48,9 @@ An index of which a mask selects (`table[index[mask]] = values[mask]`) must be o
 mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
 as before (`index-in-range`).
 
+What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`) needs one behind those of the mask
+(`enough-dimensions`).
+
 One number for each row may be laid over it (`total[mask] / count[mask][:, None]`, `.view(-1, 1)`): the tensor that it
 comes from must have the dimensions of the mask (`same-shape-dtype`).
 
@@ -106,6 +109,7 @@ class MaskedWrite(Rule):
         "mask-not-empty",
         "rows-match",
         "index-in-range",
+        "enough-dimensions",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

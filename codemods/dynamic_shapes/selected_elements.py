@@ -372,8 +372,9 @@ class Elements:
             if mask.shape_id is not None and mask.shape_id == tensor.shape_id:
                 return self._refuse(f"`{snippet(node)}` goes over the selected elements, and not over rows of them")
             if rank is None or over is None:
+                # Without one, what is selected has a single dimension, and the operation goes over all of it.
                 reason = f"`{text}` is not proved to have one dimension more than `{snippet(self.mask.node)}`"
-                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+                self.obstacles.append(Obstacle(reason, "enough-dimensions"))
             elif rank <= over or (kind == "reduced" and rank != over + 1):
                 return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
         rest = [self._other(argument) for argument in (node.args if method else node.args[1:])]
