@@ -13,14 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.regions import NEVER_COMPILED
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
 SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
+_MAY_CATCH = re.compile(r"^\s*try:|suppress\(|raises\(", re.MULTILINE)
+_CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
 
 
@@ -78,12 +81,19 @@ def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) ->
     """
     called = raised.func if isinstance(raised, ast.Call) else raised
     name = "AssertionError" if isinstance(statement, ast.Assert) else ast.unparse(called) if called is not None else ""
-    tries = [(scope.function, outer) for outer in around(statement, scope.function, ast.Try)]
-    for caller, call in dict.fromkeys((*scope.calls_here, *_tried_calls(scope))):
-        tries += [(caller, outer) for outer in around(call, caller, ast.Try)]
-    for function, outer in tries:
-        assert isinstance(outer, ast.Try)
+    places = ((scope.function, statement), *scope.calls_here, *_tried_calls(scope), *_calls_of_the_module(scope))
+    met = (
+        (f, outer)
+        for f, node in dict.fromkeys(places)
+        for kind in (ast.Try, ast.With)
+        for outer in around(node, f, kind)
+    )
+    for function, outer in met:
         where = "the function" if function is scope.function else f"`{function.qualname}`"
+        if isinstance(outer, ast.With):
+            if any(_catches_errors(item.context_expr, function, scope) for item in outer.items):
+                return f"a `with` block in {where} may catch the exception"
+            continue
         if function is scope.function and outer.handlers:
             return f"a handler in {where} may catch the exception"
         if any(_may_be(kind, name) for kind in _kinds(outer)):
@@ -110,6 +120,50 @@ def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
                 continue
             calls = inference.facts(function).calls
             yield from ((function, part) for part in tried if calls.get(part) is scope.function)
+
+
+def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
+    """The calls that lead to the `forward` of a module from other files that name its class and may catch something."""
+    inference, cls = scope.legality.inference, scope.function.cls
+    if cls is None or scope.function.node.name != "forward":
+        return
+    modules = inference.project.modules
+    is_module = inference.project.is_module_class
+    for module in modules.matching(cls.node.name, _MAY_CATCH.search):
+        if modules[module] is scope.function.module:
+            continue
+        around_it = [
+            f
+            for f in modules[module].all_functions
+            if f.cls is not None and is_module(f.cls) and f.node.name not in NEVER_COMPILED
+        ]
+        called = {f: frozenset(scope.legality.called(f)) for f in around_it}
+        leading = {scope.function}
+        while more := [f for f in around_it if f not in leading and not leading.isdisjoint(called[f])]:
+            leading.update(more)
+        for function in around_it:
+            if function in leading:
+                calls = inference.facts(function).calls
+                yield from ((function, node) for node, callee in calls.items() if callee in leading)
+
+
+def _catches_errors(entered: ast.expr, function: Function, scope: Scope) -> bool:
+    """Whether a `with` block of this may keep an exception to itself, as `contextlib.suppress` does."""
+    if not isinstance(entered, ast.Call):
+        return False
+    inference = scope.legality.inference
+    facts = inference.facts(function)
+    name = facts.callee(entered) or ast.unparse(entered.func)
+    if name.rpartition(".")[2] in _CATCHING:
+        return True
+    made = inference.project.resolve(name)
+    if isinstance(made, Class):
+        left = inference.project.method(made, "__exit__")
+        kept = left.of(ast.Return) if left is not None else ()
+        return any(r.value is not None and ast.unparse(r.value) not in ("None", "False") for r in kept)
+    callee = facts.calls.get(entered)
+    tries = callee.of(ast.Try) if callee is not None else ()
+    return any(outer.handlers and any(isinstance(n, ast.Yield) for n in ast.walk(outer)) for outer in tries)
 
 
 def _called(node: ast.AST) -> str | None:

@@ -1,0 +1,67 @@
+"""Checks whose exception a handler in another file catches: at the boundary it would be past that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compilefix.codemods.control_flow.tensor_validation import TensorValidation
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+LAYERS = """\
+import torch
+from torch import nn
+
+class Checked(nn.Module):
+    def forward(self, x: torch.FloatTensor):
+        if x.isnan().any():
+            raise ValueError("nan")
+        return x * 2
+"""
+MODEL = """\
+import contextlib
+import torch
+from torch import nn
+from layers import Checked
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.checked = Checked()
+
+    def forward(self, x: torch.FloatTensor):
+        return self.checked(x)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = {inner}()
+
+    def forward(self, x: torch.FloatTensor):
+        {around}:
+            x = self.inner(x)
+        {rest}
+        return x
+"""
+
+
+@pytest.mark.parametrize("inner", ["Checked", "Inner"])
+@pytest.mark.parametrize(
+    ("around", "rest", "fixed"),
+    [
+        ("try", "except ValueError: pass", False),
+        ("with contextlib.suppress(ValueError)", "x = x + 1", False),
+        ("with torch.no_grad()", "x = x + 1", True),
+        ("try", "except KeyError: pass", True),
+    ],
+)
+def test_a_handler_in_another_file(inner: str, around: str, rest: str, fixed: bool, tmp_path: Path) -> None:
+    texts = {"layers": LAYERS, "model": MODEL.format(inner=inner, around=around, rest=rest)}
+    files = [SourceFile(tmp_path / f"{name}.py", name, text) for name, text in texts.items()]
+    outcome = run(files, Config(root=tmp_path), rules=[TensorValidation], rewrite=False)
+    (found,) = [finding for finding in outcome.findings if finding.function == "Checked.forward"]
+    assert (found.fix is not None) is fixed, found.declined
+    assert fixed or "`Model.forward` may catch" in (found.declined or "")
