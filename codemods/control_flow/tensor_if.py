@@ -79,6 +79,7 @@ from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skip
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
+from compilefix.codemods.host_effects.exception_texts import ends_in_exception
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
@@ -169,7 +170,8 @@ class TensorIf(Rule):
         needed = imports(scope) if ".where(" in text else ()
         ran = [*(statement for link in links for statement in link.body), *(rest or ())]
         if late:  # what only the lines read that go to the boundary goes with them
-            ran = [statement for statement in ran if _read_behind(statement, node, scope)]
+            raising = {s for link in links if ends_in_exception(link.body, scope) for s in link.body}
+            ran = [s for s in ran if s not in raising and _read_behind(s, node, scope)]
         if "no-gradient" in template.assumptions:  # what is selected is made without a gradient of its own
             ran = [statement for statement in ran if not makes_leaf(statement, scope)]
         always = tuple(scope.span(statement) for statement in ran)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
@@ -17,10 +17,50 @@ _NO_STORES = frozenset(
 """The most frequent of the nodes that give no name a value themselves."""
 
 
-def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | None:
+class Part(ast.Assign):
+    """What `a, b = x[m], y[m]` gives one of its names, as a statement of its own: `a = x[m]`."""
+
+    def __init__(self, whole: ast.Assign, index: int) -> None:
+        assert isinstance(whole.targets[0], ast.Tuple)
+        assert isinstance(whole.value, ast.Tuple)
+        super().__init__([whole.targets[0].elts[index]], whole.value.elts[index])
+        ast.copy_location(self, whole)
+        self.whole, self.index = whole, index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and other.whole is self.whole and other.index == self.index
+
+    def __hash__(self) -> int:
+        return hash((self.whole, self.index))
+
+
+def parts_of(statement: ast.stmt) -> list[Part]:
+    """The parts of a statement that gives several names a value each, at once."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return []
+    target, value = statement.targets[0], statement.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple) or len(target.elts) != len(value.elts):
+        return []
+    names = [element.id for element in target.elts if isinstance(element, ast.Name)]
+    plain = len(set(names)) == len(target.elts) and not any(isinstance(v, ast.Starred) for v in value.elts)
+    return [Part(statement, index) for index in range(len(names))] if plain else []
+
+
+def whole_of(definition: ast.Assign) -> ast.Assign:
+    """The statement that a definition stands in."""
+    return definition.whole if isinstance(definition, Part) else definition
+
+
+def wholes_of(definitions: Iterable[ast.Assign]) -> list[ast.Assign]:
+    """The statements that definitions stand in, in source order."""
+    return sorted(dict.fromkeys(map(whole_of, definitions)), key=lambda d: d.lineno)
+
+
+def definition_of(node: ast.expr, at: ast.stmt, scope: Scope, *, parts: bool = False) -> ast.Assign | None:
     """The statement `name = ...` that gave a name the value that it has in `at`.
 
-    It stands in the same block, or in one around it that an `if` leads out of.
+    It stands in the same block, or in one around it that an `if` leads out of. With `parts` it may be a part of one
+    that gives several names a value.
     """
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return None
@@ -29,13 +69,15 @@ def definition_of(node: ast.expr, at: ast.stmt, scope: Scope) -> ast.Assign | No
     for block, index in _blocks_around(at, scope):
         for statement in reversed(block[:index]):
             if _stores(statement, node.id):
+                if parts and (found := [p for p in parts_of(statement) if _defines(p, node.id)]):
+                    return found[0]
                 return statement if isinstance(statement, ast.Assign) and _defines(statement, node.id) else None
     return None
 
 
 def _blocks_around(at: ast.stmt, scope: Scope) -> Iterator[tuple[list[ast.stmt], int]]:
     """The block of a statement with its place there, then those that an `if` leads out to."""
-    statement: ast.AST | None = at
+    statement: ast.AST | None = whole_of(at) if isinstance(at, Part) else at
     while isinstance(statement, ast.stmt):
         block = scope.block(statement)
         if statement not in block:
@@ -48,6 +90,7 @@ def _blocks_around(at: ast.stmt, scope: Scope) -> Iterator[tuple[list[ast.stmt],
 
 def _between(definitions: Sequence[ast.Assign], at: ast.stmt, scope: Scope) -> list[ast.AST]:
     """What runs between the first of the definitions and `at`."""
+    definitions = wholes_of(definitions)
     first = min(d.lineno for d in definitions)
     found: list[ast.AST] = []
     for block, index in _blocks_around(at, scope):
@@ -68,9 +111,9 @@ def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
     loads = [n for n in everywhere if isinstance(n.ctx, ast.Load)]
     if any(n not in scope.parents for n in loads):
         return None  # a function in the function, or code that does not run
-    block = scope.block(definition)
-    start = block.index(definition)
-    for loop in scope.ancestors(definition):
+    block = scope.block(whole_of(definition))
+    start = block.index(whole_of(definition))
+    for loop in scope.ancestors(whole_of(definition)):
         if isinstance(loop, ast.For | ast.While) and not _given_first(definition, loop, block[:start], loads):
             return None
     inside: set[ast.AST] = set()
@@ -94,8 +137,8 @@ def _redefined_behind(definition: ast.Assign, name: str, scope: Scope) -> set[as
     In a loop the next turn may read it on another way of the `if`.
     """
     inside: set[ast.AST] = set()
-    around = scope.parents.get(definition)
-    if any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(definition)):
+    around = scope.parents.get(whole_of(definition))
+    if any(isinstance(a, ast.For | ast.While) for a in scope.ancestors(whole_of(definition))):
         return None
     while isinstance(around, ast.If):
         block = scope.block(around)
@@ -167,6 +210,9 @@ def unused_then(
     if not definitions:
         return
     inside = {n for part in (*definitions, *([at] if replaced is None else replaced)) for n in ast.walk(part)}
+    for whole in wholes_of(d for d in definitions if isinstance(d, Part)):
+        if not all(part in definitions for part in parts_of(whole)):
+            yield Obstacle(f"`{snippet(whole)}` gives other names values too")
     for definition in definitions if used else ():
         assert isinstance(definition.targets[0], ast.Name)
         name = definition.targets[0].id

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
@@ -39,6 +39,8 @@ _MODULES = {
     "torch.nn.NLLLoss": "nll_loss",
 }
 _IGNORED = -100
+_CASTS = frozenset(f"Tensor.{name}" for name in ("to", "type", "float", "double", "half", "bfloat16", "long", "int"))
+"""They give each element another dtype, which fails for none and has a derivative of one."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +147,50 @@ def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
         elements.obstacles.append(Obstacle(f"with {what} the loss over all elements is another"))
         return None
     trees = [elements.take(argument) for argument in (loss.source, loss.target)]
-    if not all(isinstance(tree, ast.Name) and tree.id in elements.bases for tree in trees):
+    sides = [side for tree in trees if (side := _side(tree, elements)) is not None]
+    if len(sides) != len(trees):
         reason = f"the arguments of `{snippet(loss.node.func)}` are not both selected elements"
         elements.obstacles.append(Obstacle(reason))
         return None
-    first, second = (elements.atoms[tree.id] for tree in trees if isinstance(tree, ast.Name))
     elements.obstacles.append(
         Obstacle("the elements are added in another order, which changes the rounding", "summation-order")
     )
     if loss.kind in _CLASSES:
-        return _classes(loss, first, second, elements, template)
-    return _distances(loss, mode, first, second, elements, template)
+        return _classes(loss, sides, elements, template)
+    return _distances(loss, mode, sides, elements, template)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One argument of a loss: the tensor that the mask selects from, and what is made of it for all elements.
+
+    tree: None where the tensor is used as it is. value: what is known of the argument.
+    """
+
+    base: ast.expr
+    tree: ast.expr | None
+    value: Value
+
+    def code(self, elements: Elements, template: Template) -> str:
+        """The code for all elements."""
+        return template.use(self.base) if self.tree is None else elements.code(self.tree, template, {})
+
+
+def _side(tree: ast.expr | None, elements: Elements) -> _Side | None:
+    """What stands on one side of a loss: selected elements as they are, or only given another dtype."""
+    if isinstance(tree, ast.Call):
+        elements.evaluate(tree)  # what is called in it is known then
+    inner = tree
+    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        if (elements.scope.callee(inner) or "") not in _CASTS:
+            return None
+        inner = inner.func.value
+    if not isinstance(inner, ast.Name) or inner.id not in elements.bases or tree is None:
+        return None
+    base = elements.atoms[inner.id]
+    if inner is tree:
+        return _Side(base, None, elements.scope.value(base))
+    return _Side(base, tree, elements.judge(tree))
 
 
 def _allowed(loss: Loss, name: str, value: ast.expr) -> bool:
@@ -165,22 +200,21 @@ def _allowed(loss: Loss, name: str, value: ast.expr) -> bool:
     return name in _OPTIONS[loss.kind] and not elsewhere
 
 
-def _distances(
-    loss: Loss, mode: object, first: ast.expr, second: ast.expr, elements: Elements, template: Template
-) -> str:
+def _distances(loss: Loss, mode: object, sides: Sequence[_Side], elements: Elements, template: Template) -> str:
     scope = elements.scope
+    first, second = (side.base for side in sides)
     one, other = scope.value(first), scope.value(second)
     if one.shape_id is None or one.shape_id != other.shape_id:
         reason = f"`{snippet(second)}` is not proved to have the shape of `{snippet(first)}`"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
-    if one.dtype != "float":
+    if sides[0].value.dtype != "float":
         reason = f"`{snippet(first)}` is not proved to be floating"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     over = elements.over(first, template)
     fills = (_HARMLESS.get(loss.kind, "0"), "0")
     filled = [
-        f"{where(scope)}({over}, {template.use(tensor)}, {fill})"
-        for tensor, fill in zip((first, second), fills, strict=True)
+        f"{where(scope)}({over}, {side.code(elements, template)}, {fill})"
+        for side, fill in zip(sides, fills, strict=True)
     ]
     options = [
         f"{name}={ast.unparse(value) if loss.module else template.use(value)}"
@@ -206,18 +240,20 @@ def _distances(
     return f"{code} / {counted}.sum()" if whole else f"{code} / {counted}.expand_as({template.use(first)}).sum()"
 
 
-def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements, template: Template) -> str | None:
+def _classes(loss: Loss, sides: Sequence[_Side], elements: Elements, template: Template) -> str | None:
     """The rows that do not count get a target that is ignored, and logits of zero, which have a gradient of zero."""
     scope = elements.scope
+    logits, target = (side.base for side in sides)
+    labels_value = sides[1].value
     given = loss.options.get("ignore_index")
     index = _IGNORED if given is None else _integer(given, loss, scope)
     if index is None:
         elements.obstacles.append(Obstacle("the `ignore_index` is not a constant"))
         return None
-    if scope.value(target).dtype == "float":
+    if labels_value.dtype == "float":
         elements.obstacles.append(Obstacle("the targets are probabilities"))
         return None
-    if scope.value(target).dtype_id != "int64":
+    if labels_value.dtype_id != "int64":
         reason = f"`{snippet(target)}` is not proved to be int64"
         elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
     mask = scope.value(elements.mask.node)
@@ -225,11 +261,11 @@ def _classes(loss: Loss, logits: ast.expr, target: ast.expr, elements: Elements,
         elements.obstacles.append(Obstacle("the mask does not select rows of logits"))
         return None
     token = template.use(elements.mask.node, operand=True)
-    labels = f"{where(scope)}({template.use(elements.mask.node)}, {template.use(target)}, {index})"
+    labels = f"{where(scope)}({template.use(elements.mask.node)}, {sides[1].code(elements, template)}, {index})"
     elements.obstacles.append(
         Obstacle(f"`{snippet(logits)}` is not proved to have one dimension more than the mask", "same-shape-dtype")
     )
-    scores = f"{where(scope)}({token}[..., None], {template.use(logits)}, 0)"
+    scores = f"{where(scope)}({token}[..., None], {sides[0].code(elements, template)}, 0)"
     if mask.rank != 1:
         scores, labels = f"{scores}.flatten(0, -2)", f"{labels}.flatten()"
     kept = [] if loss.module else [f"{name}={template.use(value)}" for name, value in loss.options.items()]

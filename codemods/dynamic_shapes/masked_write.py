@@ -76,7 +76,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
-from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
+from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
@@ -137,7 +137,8 @@ class MaskedWrite(Rule):
         code = code_of_places(found, template, scope)
         if template.broken is not None:
             return self.declined(scope, found.statement, message, template.broken)
-        edits = (*(scope.edit(d, "") for d in found.definitions), scope.edit(found.statement, code, **template.parts))
+        gone = (scope.edit(definition, "") for definition in wholes_of(found.definitions))
+        edits = (*gone, scope.edit(found.statement, code, **template.parts))
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, found.statement, message, fix)
 

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.conditions import is_tensor_test
-from compilefix.codemods.dynamic_shapes.definitions import reads_of, unused_then
+from compilefix.codemods.dynamic_shapes.definitions import Part, reads_of, unused_then
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -33,7 +33,7 @@ def left_apart(
     for definition in definitions:
         read = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
         target = definition.targets[0]
-        if not isinstance(target, ast.Name) or read & (given - {target.id}):
+        if isinstance(definition, Part) or not isinstance(target, ast.Name) or read & (given - {target.id}):
             continue
         others = [use for use in reads_of(definition, scope) or () if use not in inside]
         statements = {scope.statement(use) for use in others}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then
+from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.other_ways import left_apart
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
@@ -187,7 +187,7 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
     """
     absorbed = [inner for draft in group for inner in draft.inner]
     written = [draft for draft in group if draft not in absorbed]
-    definitions = sorted({d for draft in group for d in draft.elements.definitions}, key=lambda d: d.lineno)
+    definitions = wholes_of(d for draft in group for d in draft.elements.definitions)
     merged = Template()
     tokens: dict[str, str] = {}
     before = [_merged(line, draft.template, tokens, merged) for draft in written for line in draft.elements.before]

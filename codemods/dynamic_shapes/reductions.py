@@ -172,7 +172,7 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
         mask = whole_mask(node, scope)
         return mask if mask is not None else None
     if isinstance(node, ast.Name):
-        definition = definition_of(node, at, scope) if depth < 4 else None
+        definition = definition_of(node, at, scope, parts=True) if depth < 4 else None
         return first_mask(definition.value, definition, scope, depth + 1) if definition is not None else None
     selected = masked_select_of(node, scope)
     if selected is not None:

@@ -16,7 +16,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
-from compilefix.codemods.dynamic_shapes.definitions import definition_of
+from compilefix.codemods.dynamic_shapes.definitions import definition_of, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
 from compilefix.codemods.dynamic_shapes.masks import (
@@ -184,7 +184,7 @@ class Elements:
         return next((n for n in parts if self._base(n) is not None or self._is_column(n)), None)
 
     def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
-        found = definition_of(node, at, self.scope)
+        found = definition_of(node, at, self.scope, parts=True)
         if found is None or found.value in self.reductions:
             return None
         return found if self.selects(found.value, found) else None
@@ -245,7 +245,7 @@ class Elements:
     def _operand(self, node: ast.expr, at: ast.stmt) -> ast.expr | None:
         value = self.scope.value(node)
         number = value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE) or value.is_scalar_tensor
-        definition = definition_of(node, at, self.scope)
+        definition = definition_of(node, at, self.scope, parts=True)
         if not number and definition is not None and self.reductions.get(definition.value):
             number = True  # one row, which is the same for each
         if not number:
@@ -527,7 +527,7 @@ class Elements:
 
         The definitions go. Where lines come first they take the place of the first definition, and keep its comments.
         """
-        definitions = sorted(self.definitions, key=lambda d: d.lineno)
+        definitions = wholes_of(self.definitions)
         edits = [self.scope.edit(definition, "") for definition in definitions]
         if definitions and len(lines) > 1:
             edits[0] = self.scope.edit(definitions[0], "\n".join(lines[:-1]), **template.parts)

@@ -44,13 +44,36 @@ def is_text(body: Sequence[ast.stmt], scope: Scope) -> bool:
     inside = {part for statement in body for part in ast.walk(statement)}
     for name in {n for n in names if n is not None}:
         uses = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
-        block = _around(body, scope)
-        stores = [n for n in uses if not isinstance(n.ctx, ast.Load)]
-        if not all(n in inside for n in stores) or not all(any(n is m for m in block) for n in uses):
+        block = {*_around(body, scope)}
+        stores = [n for n in uses if not isinstance(n.ctx, ast.Load) and n in block]
+        if not all(n in inside for n in stores) or any(a.arg == name for a in scope.function.parameters):
             return False
-        if any(a.arg == name for a in scope.function.parameters):
+        # The block ends in an exception: what the name means elsewhere is another value, unless the block reads it.
+        if not block.issuperset(uses) and (_declared(name, scope) or not _given_first(name, body)):
+            return False
+        if any(n not in block and _is_nested(n, scope) for n in uses):
             return False
     return all(_is_pure(node, scope) for statement in body for node in _values(statement))
+
+
+def _given_first(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether the first of the statements that has a name gives it a value, and does not read it for that."""
+    first = next(s for s in body if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(s)))
+    uses = [n for n in ast.walk(first) if isinstance(n, ast.Name) and n.id == name]
+    return isinstance(first, ast.Assign | ast.AnnAssign) and all(isinstance(n.ctx, ast.Store) for n in uses)
+
+
+def _declared(name: str, scope: Scope) -> bool:
+    """Whether a name is one of the module or of a function around this one."""
+    found = (n for n in ast.walk(scope.function.node) if isinstance(n, ast.Global | ast.Nonlocal))
+    return any(name in statement.names for statement in found)
+
+
+def _is_nested(node: ast.AST, scope: Scope) -> bool:
+    """Whether a name stands in a function of its own, which may be called at any time."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    around = list(scope.ancestors(node))
+    return any(isinstance(one, functions) and one is not scope.function.node for one in around)
 
 
 def _around(body: Sequence[ast.stmt], scope: Scope) -> list[ast.AST]:
