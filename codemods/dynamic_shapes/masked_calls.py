@@ -4,8 +4,9 @@ if inside.any():                                    new_y, new_d = spline(torch.
     y[inside], d[inside] = spline(x[inside],        y.copy_(torch.where(inside, new_y, y))
                                   w[inside, :])     d.copy_(torch.where(inside, new_d, d))
 
-The function gets all rows. In those that the mask does not select, the tensor that the mask looks at has a number that
-it would select: the checks of the function hold there as they do for the selected rows.
+What it returns may have names first (`named_results`). The function gets all rows. In those that the mask does not
+select, the tensor that the mask looks at has a number that it would select: the checks of the function hold there as
+they do for the selected rows.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes import row_functions
+from compilefix.codemods.dynamic_shapes.definitions import unused_then
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
+from compilefix.codemods.dynamic_shapes.named_results import NamedRows, Write, named_rows, named_writes
+from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
@@ -27,13 +31,17 @@ from compilefix.source.snippets import snippet
 
 @dataclass(frozen=True)
 class MaskedCall:
-    """The statement, what it writes, the mask, the call, and the `if` on the mask that holds nothing but it."""
+    """The statement, what it writes, the mask, the call, and the `if` on the mask that holds nothing but it.
+
+    `writes` are the statements that write what the call returns, where that has names first.
+    """
 
     statement: ast.Assign
     targets: tuple[ast.Subscript, ...]
     mask: Mask
     call: ast.Call
     guard: ast.If | None
+    writes: tuple[Write, ...] = ()
 
     @property
     def replaced(self) -> ast.stmt:
@@ -51,17 +59,51 @@ def masked_call(node: ast.AST, scope: Scope) -> MaskedCall | None:
     whole = node.targets[0]
     targets = whole.elts if isinstance(whole, ast.Tuple) else [whole]
     written = tuple(t for t in targets if isinstance(t, ast.Subscript))
-    masks = [whole_mask(t, scope) for t in written]
-    if not masks or len(written) != len(targets) or masks[0] is None or not all(masks[0].same(t) for t in written):
+    named = named_writes(node, scope)
+    mask = named[0] if named is not None else whole_mask(written[0], scope) if written else None
+    if mask is None or (named is None and (len(written) < len(targets) or not all(mask.same(t) for t in written))):
         return None
     arguments = [*node.value.args, *(k.value for k in node.value.keywords)]
-    if not any(isinstance(a, ast.Subscript) and masks[0].same(a) for a in arguments):
+    if not any(isinstance(a, ast.Subscript) and mask.same(a) for a in arguments):
         return None
-    return MaskedCall(node, written, masks[0], node.value, _guard(node, masks[0].node, scope))
+    if named is None:
+        return MaskedCall(node, written, mask, node.value, _guard([node], mask.node, scope))
+    writes = named[1]
+    guard = _guard([node, *(w.statement for w in writes)], mask.node, scope)
+    return MaskedCall(node, tuple(w.target for w in writes), mask, node.value, guard, writes)
 
 
-def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
-    """The statements to write; what stands in the way is noted in the template."""
+def edits_of(found: MaskedCall, template: Template, scope: Scope) -> tuple[Edit, ...]:
+    """What to write; what stands in the way is noted in the template."""
+    arguments = _judged(found, template, scope)
+    if arguments is None:
+        return ()
+    names = [t.value for t in found.targets]
+    given = [_written(found.mask, w.target.value, template.use(w.value), template, scope) for w in found.writes]
+    if found.writes and found.guard is None:
+        changed: list[tuple[ast.AST, str]] = [
+            (node, code) for node, code in arguments.items() if isinstance(node, ast.Subscript)
+        ]
+        changed += [(write.statement, code) for write, code in zip(found.writes, given, strict=True)]
+        return (*template.edits, *(scope.edit(node, code, **template.parts) for node, code in changed))
+    by_keyword = {k.value: k.arg for k in found.call.keywords}
+    codes = [f"{by_keyword[node]}={code}" if node in by_keyword else code for node, code in arguments.items()]
+    code = f"{template.use(found.call.func)}({', '.join(codes)})"
+    if given:
+        lines = [f"{template.use(found.statement.targets[0])} = {code}", *given]
+    elif len(names) == 1:
+        lines = [_written(found.mask, names[0], code, template, scope)]
+    else:
+        new: list[str] = []
+        for target in names:
+            new.append(free_name(f"new_{ast.unparse(target).rpartition('.')[2]}", scope, new))
+        written = [_written(found.mask, t, n, template, scope) for t, n in zip(names, new, strict=True)]
+        lines = [f"{', '.join(new)} = {code}", *written]
+    return (*template.edits, scope.edit(found.replaced, "\n".join(lines), **template.parts))
+
+
+def _judged(found: MaskedCall, template: Template, scope: Scope) -> dict[ast.expr, str] | None:
+    """The arguments with code for all rows; what stands in the way is noted in the template."""
     mask, call = found.mask, found.call
     callee = scope.facts.calls[call]
     read = row_functions.read(callee, scope.legality.inference)
@@ -74,11 +116,10 @@ def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
     own = (_named_mask(mask), *names)
     if not all(isinstance(n, ast.Name | ast.Attribute) for n in own) or mask.leading or mask.last:
         template.refuse([Obstacle("the mask and the tensors that are written have no names, or it is not the index")])
-        return []
-    if len({ast.unparse(n) for n in names}) < len(names):
+        return None
+    if not found.writes and len({ast.unparse(n) for n in names}) < len(names):
         template.refuse([Obstacle("a tensor is written twice")])
     arguments = _arguments(found, read, template, scope)
-    code = f"{template.use(call.func)}({', '.join(arguments)})"
     if found.guard is not None:
         taken = any(scope.value(a).leaves for a in ast.walk(call) if isinstance(a, ast.Name))
         text = "where the mask selects nothing the function is called too: gradients would be zeros instead of None"
@@ -88,14 +129,7 @@ def lines_of(found: MaskedCall, template: Template, scope: Scope) -> list[str]:
         template.refuse([Obstacle(text, "mask-not-empty")])
     text = f"what `{snippet(call.func)}` returns is not proved to have the dtype of what is written"
     template.refuse([Obstacle(text, "same-shape-dtype")])
-    lines: list[str] = []
-    if len(names) == 1:
-        return [_written(mask, names[0], code, template, scope)]
-    for target in names:
-        lines.append(free_name(f"new_{ast.unparse(target).rpartition('.')[2]}", scope, lines))
-    return [f"{', '.join(lines)} = {code}"] + [
-        _written(mask, target, new, template, scope) for target, new in zip(names, lines, strict=True)
-    ]
+    return arguments
 
 
 def _named_mask(mask: Mask) -> ast.expr:
@@ -114,16 +148,18 @@ def _written(mask: Mask, target: ast.expr, code: str, template: Template, scope:
     return f"{name}.copy_({where(scope)}({over}, {code}, {name}))"
 
 
-def _arguments(found: MaskedCall, read: row_functions.RowFunction, template: Template, scope: Scope) -> list[str]:
+def _arguments(
+    found: MaskedCall, read: row_functions.RowFunction, template: Template, scope: Scope
+) -> dict[ast.expr, str]:
     """Code for the arguments, with whole tensors for what was selected of them."""
     by_name = row_functions.given(found.call, scope.facts.calls[found.call])
     written = [by_name[name] for name in sorted(read.written & set(by_name))]
     checked = [by_name[name] for name in sorted(read.checked & set(by_name))]
     filled = False
-    codes: list[str] = []
-    given = [(None, a) for a in found.call.args] + [(k.arg, k.value) for k in found.call.keywords]
-    for name, argument in given:
-        if isinstance(argument, ast.Starred) or (name is None and argument not in found.call.args):
+    codes: dict[ast.expr, str] = {}
+    spread = [k.value for k in found.call.keywords if k.arg is None]
+    for argument in (*found.call.args, *(k.value for k in found.call.keywords)):
+        if isinstance(argument, ast.Starred) or argument in spread:
             template.refuse([Obstacle(f"`{snippet(found.call)}` passes an unknown number of arguments")])
             continue
         code, number = _argument(argument, found, template, scope)
@@ -132,7 +168,7 @@ def _arguments(found: MaskedCall, read: row_functions.RowFunction, template: Tem
             if not isinstance(argument, ast.Subscript) or not found.mask.same(argument):
                 template.refuse([Obstacle(f"`{snippet(found.call.func)}` writes into `{snippet(argument)}`")])
             code = f"{code}.clone()"
-        codes.append(code if name is None else f"{name}={code}")
+        codes[argument] = code
         selected = isinstance(argument, ast.Subscript) and found.mask.same(argument)
         if argument in checked and selected and not number:
             reason = f"`{snippet(found.call.func)}` raises for some values of `{snippet(argument)}`, and may for"
@@ -149,18 +185,17 @@ def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: 
     if not isinstance(argument, ast.Subscript) or not mask.same(argument):
         if any(isinstance(n, ast.Subscript) and mask.same(n) for n in ast.walk(argument)):
             template.refuse([Obstacle(f"`{snippet(argument)}` is made of selected rows")])
-        if not scope.value(argument).is_static and scope.value(argument).may_be(Kind.TENSOR):
+        rows = named_rows(argument, mask, found.call, scope)
+        if rows is not None:
+            _refuse_rows(rows, found, template, scope)
+            template.edits.extend(scope.edit(one, "{rows}", rows=one.value) for one in rows.selections)
+        elif not scope.value(argument).is_static and scope.value(argument).may_be(Kind.TENSOR):
             reason = f"`{snippet(argument)}` is not proved to be one number: it may have an element for each true value"
             template.refuse([Obstacle(reason, "same-shape-dtype")])
         return template.use(argument), False
     base = argument.value
-    does = scope.legality.effects.of(base, scope.facts)
-    if does.random or does.mutates or does.host or does.unknown or not isinstance(base, ast.Name | ast.Attribute):
-        template.refuse([Obstacle(f"give `{snippet(base)}` a name")])
+    _refuse_shape(base, found, template, scope)
     code = template.use(base)
-    if scope.value(mask.node).shape_id is None or scope.value(mask.node).shape_id != scope.value(base).shape_id:
-        reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(base)}`, or of its rows"
-        template.refuse([Obstacle(reason, "same-shape-dtype")])
     number = selected_number(mask.node, base, found.replaced, scope)
     if number is None:
         storage = scope.value(base).storage
@@ -171,10 +206,32 @@ def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: 
     return f"{where(scope)}({ast.unparse(mask.node)}, {code}, {text})", True
 
 
-def _guard(statement: ast.Assign, mask: ast.expr, scope: Scope) -> ast.If | None:
-    """The `if` that runs the statement, and nothing else, where the mask selects something."""
-    guard = scope.parents.get(statement)
-    if not isinstance(guard, ast.If) or guard.orelse or guard.body != [statement]:
+def _refuse_rows(rows: NamedRows, found: MaskedCall, template: Template, scope: Scope) -> None:
+    """Note what is not proved of a name that is given rows before the call."""
+    for one in rows.selections:
+        _refuse_shape(one.value, found, template, scope)
+        names = {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}
+        template.refuse(list(unused_then(rows.definitions, found.statement, names, scope, used=False)))
+    for other in rows.others:
+        reason = f"`{snippet(other)}` is not proved to be one number: it may have an element for each true value"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+
+
+def _refuse_shape(base: ast.expr, found: MaskedCall, template: Template, scope: Scope) -> None:
+    """Note where it is not known that the mask has the shape of a tensor that it selects from, or of its rows."""
+    mask = found.mask
+    does = scope.legality.effects.of(base, scope.facts)
+    if does.random or does.mutates or does.host or does.unknown or not isinstance(base, ast.Name | ast.Attribute):
+        template.refuse([Obstacle(f"give `{snippet(base)}` a name")])
+    if scope.value(mask.node).shape_id is None or scope.value(mask.node).shape_id != scope.value(base).shape_id:
+        reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(base)}`, or of its rows"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+
+
+def _guard(statements: list[ast.Assign], mask: ast.expr, scope: Scope) -> ast.If | None:
+    """The `if` that runs these statements, and nothing else, where the mask selects something."""
+    guard = scope.parents.get(statements[0])
+    if not isinstance(guard, ast.If) or guard.orelse or sorted(guard.body, key=lambda s: s.lineno) != statements:
         return None
     test = guard.test
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Gt | ast.NotEq):

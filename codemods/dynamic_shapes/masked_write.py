@@ -78,7 +78,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
-from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, lines_of, masked_call
+from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, edits_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
 from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
@@ -155,17 +155,16 @@ class MaskedWrite(Rule):
     def _judge_call(self, found: MaskedCall, scope: Scope) -> Finding:
         message = f"`{snippet(found.call)}` is given as many rows as `{snippet(found.mask.node)}` has true values"
         template = Template()
-        lines = lines_of(found, template, scope)
+        edits = edits_of(found, template, scope)
         for target in found.targets:
             if overlaps(target.value, scope):
                 template.refuse(
                     [Obstacle(f"elements of `{snippet(target.value)}` may share memory: `copy_` refuses that")]
                 )
-        if not lines or template.broken is not None:
+        if not edits or template.broken is not None:
             return self.declined(scope, found.statement, message, template.broken or "the rows are not written back")
-        edit = scope.edit(found.replaced, "\n".join(lines), **template.parts)
         always = (scope.span(found.statement),) if found.guard is not None else ()
-        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons, always=always)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, found.statement, message, fix)
 
     def _judge(self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, scope: Scope) -> Finding:
