@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, cat
 
-HELPER_VERSION = 7  # a file that is there already is used when it has the same version
+HELPER_VERSION = 8  # a file that is there already is used when it has the same version
 
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 
@@ -40,6 +40,7 @@ class _Noted(threading.local):
         self.call: _Note | None = None
 
 
+_COPIED = (set, OrderedDict, getattr(getattr(torch.storage, "np", None), "ndarray", set))  # NumPy may be missing
 _noted, _start, _traces, _renamed = _Noted(), _Note(), weakref.WeakSet[Any](), dict[int, Any]()
 
 
@@ -133,9 +134,8 @@ def _copied(value: Any) -> Any:
         return value.detach().clone()
     if type(value) in (list, tuple):
         return type(value)([_copied(item) for item in value])
-    if type(value) is dict:
-        return {key: _copied(item) for key, item in value.items()}
-    return value.copy() if type(value) in (set, OrderedDict) else value
+    made = {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
+    return made.copy() if type(made) in _COPIED else made
 
 
 def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
