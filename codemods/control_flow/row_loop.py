@@ -31,10 +31,11 @@ which some turn has row and column.
 The fix is safe where the tensors are proved to have as many rows as the loop has turns, and the lengths to be integers
 in one dimension. Else it needs the assumption `rows-match`: with too few lengths another error is raised, or none. A
 copy needs `same-shape-dtype` where the tensors are not proved to have the same shape: a longer row could be copied in
-part. A length below zero counts from the end, as in a slice: the code for that is left out where lengths cannot be
-negative. A tensor of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are
-read again by the backward pass where memory is saved (`no-recompute`). Blocks are the same for all items that do not
-count from the end (`not-negative`), whatever their order, also those that overlap or reach behind the tensor.
+part. Where there are no rows to copy, what is filled requires a gradient all the same (`gradient-zeros`). A length
+below zero counts from the end, as in a slice: the code for that is left out where lengths cannot be negative. A tensor
+of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are read again by the
+backward pass where memory is saved (`no-recompute`). Blocks are the same for all items that do not count from the end
+(`not-negative`), whatever their order, also those that overlap or reach behind the tensor.
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -86,6 +87,7 @@ class RowLoop(Rule):
         "same-shape-dtype",
         "no-recompute",
         "not-negative",
+        "gradient-zeros",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -201,6 +203,9 @@ def _copies(node: ast.For, fill: _RowFill, fills: Sequence[_RowFill], scope: Sco
         yield Obstacle(reason, "branches-total" if source.is_tensor else None)
     if any(may_share(scope.value(other.part.tensor).storage, source.storage) for other in fills):
         yield Obstacle(f"`{snippet(fill.source)}` may share memory with what is written")
+    if not source.leaves <= filled.leaves:
+        reason = f"`{snippet(fill.part.tensor)}` would require a gradient also where there are no rows to copy"
+        yield Obstacle(reason, "gradient-zeros")
     shape, dtype = filled.shape_id == source.shape_id, filled.dtype_id == source.dtype_id
     if None in (filled.shape_id, filled.dtype_id) or not (shape and dtype):
         reason = f"`{snippet(fill.source)}` is not proved to have the shape and dtype of `{snippet(fill.part.tensor)}`"
