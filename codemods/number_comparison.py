@@ -24,8 +24,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     """The read that a name is bound to, where one check that raises, or comparisons in tests, are all its uses.
 
     In `n = mask.sum().item()` before `if n != len(x): raise ValueError(f"{n} tokens")` that is the call of `item`.
-    Used in several tests, it must be an integer or compared with what every dtype holds: tests that stay compare
-    the tensor then, and not in double. Beside tests it may stand in the texts of exceptions.
+    Beside tests it may stand in the texts of exceptions.
     """
     if not isinstance(node, ast.Name) or not scope.value(node).is_(Kind.NUMBER):
         return None
@@ -35,7 +34,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
         return None
     read = definition.value
     source = read_of(read, scope)
-    if source is None or not isinstance(read, ast.Call) or isinstance(source, ast.Name | ast.Attribute | ast.Subscript):
+    if source is None or not isinstance(read, ast.Call) or isinstance(source, ast.Attribute | ast.Subscript):
         return None
     cast = read.func.id if isinstance(read.func, ast.Name) else "item"
     found = scope.value(source)
@@ -48,10 +47,26 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
         return None
     if _one_check(loads, scope):
         return read
-    compared = [p for load in loads if isinstance(p := scope.parents.get(load), ast.Compare) and decides(load, scope)]
-    whole = found.dtype in ("int", "bool") or cast == "int" or all(_with_small_number(t, scope) for t in compared)
+    compared = [load for load in loads if _is_compared(load, scope)]
     shown = sum(_is_shown(load, scope) for load in loads)
-    return read if compared and len(compared) + shown == len(loads) and whole else None
+    known = found.dtype in ("int", "bool", "float", None)
+    return read if compared and len(compared) + shown == len(loads) and known else None
+
+
+def _is_compared(load: ast.Name, scope: Scope) -> bool:
+    return isinstance(scope.parents.get(load), ast.Compare) and decides(load, scope)
+
+
+def _kept_in_double(call: ast.expr, source: ast.expr, loads: Sequence[ast.Name], scope: Scope) -> bool:
+    """Whether a name keeps its number in double, as tests that stay must compare it as Python does.
+
+    Not an integer, nor what is compared with what every dtype holds, nor what one test alone compares.
+    """
+    casts = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "int"
+    if casts or scope.value(source).dtype in ("int", "bool") or len(loads) == 1 or _one_check(loads, scope):
+        return False
+    tests = [p for load in loads if isinstance(p := scope.parents.get(load), ast.Compare)]
+    return not all(_with_small_number(test, scope) for test in tests)
 
 
 def _is_shown(load: ast.Name, scope: Scope) -> bool:
@@ -63,12 +78,12 @@ def _is_shown(load: ast.Name, scope: Scope) -> bool:
 
 
 def read_for_check(read: ast.Call, scope: Scope) -> bool:
-    """Whether a read is bound to a name that is used in one check alone."""
+    """Whether a read is bound to a name that is used in one check alone, or only in tests and the texts of checks."""
     parent = scope.parents.get(read)
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return False
     loads = scope.names(parent.targets[0].id)
-    return bool(loads) and _one_check(loads, scope) and checked_read(loads[0], scope) is read
+    return bool(loads) and checked_read(loads[0], scope) is read
 
 
 def _with_small_number(test: ast.Compare, scope: Scope) -> bool:
@@ -157,15 +172,20 @@ def compared_reads(test: ast.Compare, scope: Scope, template: Template, *, opera
         code = template.use(source if call is side else side, operand=True)
         code += ".reshape(())" if read.rank != 0 else ""
         code += ".long()" if call is side and truncated[side] and convert != ".long()" else ""
+        again = convert
         if call is not side:  # the name keeps the tensor
             loads = scope.names(side.id) if isinstance(side, ast.Name) else []
             exactly = _one_check(loads, scope) or read.dtype not in ("int", "bool") or _is_int64(source)
             exactly = exactly and not truncated[side]
             loose = isinstance(source, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.IfExp)
             text = "({source})" if loose else "{source}"
-            edit = scope.edit(call, "{source}" if exactly else f"{text}.long()", source=source)
+            kept = ".long()"
+            if exactly and _kept_in_double(call, source, loads, scope):
+                exactly, kept = False, ".double()"
+                again = "" if convert == kept else convert
+            edit = scope.edit(call, "{source}" if exactly else f"{text}{kept}", source=source)
             template.edits += [edit] if edit not in template.edits else []
-        codes.append(code + convert)
+        codes.append(code + again)
     return f"({codes[0]} {symbol} {codes[1]})" if operand else f"{codes[0]} {symbol} {codes[1]}"
 
 

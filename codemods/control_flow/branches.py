@@ -11,7 +11,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.appended import appended
-from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves
+from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves, slot_name
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -75,7 +75,8 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             return _bind_results(target, statement.value, branch, around, scope, template)
         if isinstance(target, ast.Attribute) and (attribute := _own_attribute(target, scope)) is not None:
             return _bind_attribute(target, attribute, statement.value, branch, scope, template)
-        if isinstance(target, ast.Subscript) and (item := item_name(target, scope)) is not None:
+        item = (item_name(target, scope) or slot_name(target, scope)) if isinstance(target, ast.Subscript) else None
+        if isinstance(target, ast.Subscript) and item is not None:
             branch.items[item] = target
             taken = moves(target, [name for name in branch.assigns if not is_item(name)])
             reason = f"`{item}` may be another element behind what stands before it in its branch"

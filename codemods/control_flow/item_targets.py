@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.in_place import written_always
 from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import UNKNOWN, Kind, Value
+from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Given, Template, exact
+from compilefix.codemods.selection import Given, Template, exact, judge_selection
 from compilefix.source.snippets import snippet
 
 _RANKS = {"bool": 0, "int": 1, "float": 2}
@@ -38,6 +38,38 @@ def item_name(target: ast.Subscript, scope: Scope) -> str | None:
     fixed = all(_may_be_number(scope.value(n)) for n in bounds)
     fixed = fixed and all(_may_be_number(scope.value(n)) or _may_be_index(scope.value(n)) for n in places)
     return ast.unparse(target) if fixed else None
+
+
+def slot_name(target: ast.Subscript, scope: Scope) -> str | None:
+    """The name of the place in a list that a statement gives another tensor; None for any other target.
+
+    A list takes only a place that it has; a dict would take a new key.
+    """
+    base = scope.value(target.value)
+    held = base.element is not None and base.element.is_tensor
+    if not isinstance(target.value, ast.Name) or not base.is_(Kind.CONTAINER) or base.ref is not None or not held:
+        return None
+    fixed = not isinstance(target.slice, ast.Slice) and scope.value(target.slice).is_(Kind.STATIC, Kind.SIZE)
+    return ast.unparse(target) if fixed and scope.value(target.slice).dtype == "int" else None
+
+
+def judge_slot(
+    target: ast.Subscript, sides: Sequence[Given | None], node: ast.If, scope: Scope, template: Template
+) -> None:
+    """Note what stands in the way of putting a tensor into a place of a list always; None keeps what is there."""
+    name, shown = ast.unparse(target), snippet(target)
+    base = scope.value(target.value)
+    load = copy.copy(target)
+    load.ctx = ast.Load()
+    scope.facts.values[load] = held = replace(base.element or UNKNOWN, storage=base.storage, leaves=base.leaves)
+    values = [held if side is None else scope.value(side.node) for side in sides]
+    if not all(value.is_tensor for value in values):
+        template.refuse([Obstacle(f"`{shown}` is not proved to be a tensor on both sides")])
+        return
+    template.refuse([Obstacle(f"`{shown}` may not be there where the branch is not taken", "branches-total")])
+    reason = f"`{shown}` is a new tensor after every run, and who holds the old one keeps that"
+    template.refuse([Obstacle(reason, "no-aliasing")])
+    judge_selection([name], sides, values, [], scope, node, template)
 
 
 def _has_name(node: ast.expr) -> bool:
@@ -102,6 +134,9 @@ def judge_item(
 
     `mixed`: fixed conditions stand among the tests, so that two numbers may meet in one selection.
     """
+    if slot_name(target, scope) is not None:
+        judge_slot(target, sides, node, scope, template)
+        return
     memory = scope.value(target.value)
     statement = scope.statement(target)
     template.refuse(written_always(memory, statement, node, scope.facts))
