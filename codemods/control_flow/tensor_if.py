@@ -4,8 +4,8 @@
 Finds `if`/`elif`/`else` on a tensor whose branches give values to local names, attributes, elements (`p[i] = a`) or
 places of a list, write in place, or return, and selects with `torch.where`. A turn of a loop that a tensor skips
 (`if probability < layerdrop: continue`) always runs, and its results are selected. What it collects under a fixed flag
-has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. A condition that is fixed when Dynamo
-traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays inside. `if mask.any():`
+has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. A condition that is
+fixed when Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays inside. `if mask.any():`
 around statements that change only what the mask selects goes away. What a branch prints, logs, warns of or raises goes
 to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch that gives values too.
 Early returns become one return, where what stands behind them may run always; behind `if t: return` in a function that
