@@ -145,6 +145,6 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "static-shape-values": (
         "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "
-        "is such an integer, or a sequence of them."
+        "is such an integer, or a sequence of them, and a positive one where it divides."
     ),
 }

@@ -3,7 +3,8 @@
 ## What it does
 Finds integers that take a detour through a tensor although Python knows them: `torch.tensor(x.shape).prod()`,
 `torch.prod(torch.tensor(x.shape[1:])).item()`, `int(torch.tensor(sizes).sum())`, `torch.tensor(x.shape[0]) // 2` as a
-slice bound or size, a cumulative sum of Python integers of which the last is read.
+slice bound or size, `torch.div(x.shape[1], 2, rounding_mode="floor")`, the smaller of two such, a cumulative sum
+of Python integers of which the last is read.
 
 ## Why is this bad
 The graph ends where the tensor is read as a number (GB0124 for `.item()`, `int()` and slices, GB0033 for sizes), though
@@ -24,7 +25,7 @@ return x.view(x.shape[0], size)
 ## Fix safety
 Safe where every use reads the tensor as an integer and the shape is proved to have a dimension: `torch.tensor` of an
 empty shape is a float tensor, whose product is the float 1.0 (`static-shape-values` otherwise). Integers of Python do
-not wrap round at 2**63.
+not wrap round at 2**63. A divisor that is not known must be a positive integer (`static-shape-values`).
 
 Graph breaks: GB0033, GB0124. torch: all supported versions.
 """
@@ -40,12 +41,15 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.tensor_range import is_plain_device
+from compilefix.codemods.numpy_calls.number_signs import sign_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _INTEGER_DTYPES = frozenset({"torch.int64", "torch.long"})
+_DIVISIONS = frozenset({"torch.div", "torch.divide", "torch.floor_divide"})
+_OF_TWO = {"torch.min": "min", "torch.minimum": "min", "torch.max": "max", "torch.maximum": "max"}
 _REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min"}
 _BINDS_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute)
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
@@ -72,7 +76,7 @@ class StaticNumber(Rule):
     name = "static-number"
     summary = "integer known from shapes or constants that is read from a tensor"
     gb = ("GB0033", "GB0124")
-    hints = ("tensor(",)
+    hints = ("tensor(", "div(", "floor_divide(")
     assumptions = ("static-shape-values",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -116,10 +120,12 @@ def is_static(node: ast.expr, scope: Scope) -> bool:
 
 def reads_static(source: ast.expr, scope: Scope) -> bool:
     """Whether a tensor that is read is one of those that this rule is about, by itself or under a name."""
-    if scope.called.isdisjoint(_TENSOR_OF):
+    if scope.called.isdisjoint(_TENSOR_OF | _DIVISIONS):
         return False
     if is_static(source, scope):
         return True
+    if isinstance(source, ast.BinOp) and type(source.op) in _SYMBOLS:
+        return any(reads_static(side, scope) for side in (source.left, source.right))
     if not isinstance(source, ast.Name):
         return False
     stores = scope.names(source.id, stores=True)
@@ -139,32 +145,88 @@ def _python(node: ast.expr, scope: Scope, template: Template) -> _Code | None:
             return None
         return _Code(template, text=f"{base.text}[{index.value}]", imports=base.imports)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
-        left, right = _python(node.left, scope, template), _python(node.right, scope, template)
-        if (
-            (left is None and right is None)
-            or (left is not None and left.vector)
-            or (right is not None and right.vector)
-        ):
+        sides = _sides((node.left, node.right), scope, template)
+        if sides is None or not sides.tensor:
             return None
-        sides = []
-        for side, code in ((node.left, left), (node.right, right)):
-            if code is None and not (
-                scope.value(side).is_(Kind.STATIC, Kind.SIZE) and scope.value(side).dtype == "int"
-            ):
-                return None
-            sides.append(code.text if code is not None else template.use(side, operand=True))
         divisor = scope.value(node.right).const
         if isinstance(node.op, ast.FloorDiv) and (divisor is None or divisor.value == 0):
             return None
-        imports = {name for code in (left, right) if code is not None for name in code.imports}
-        return _Code(template, text=f"({sides[0]} {_SYMBOLS[type(node.op)]} {sides[1]})", imports=imports)
+        left, right = sides.texts
+        return _Code(template, text=f"({left} {_SYMBOLS[type(node.op)]} {right})", imports=sides.imports)
     return None
+
+
+@dataclass
+class _Sides:
+    """Code for two integers. `tensor`: whether one of them is read from a tensor as it is written."""
+
+    texts: list[str] = field(default_factory=list)
+    imports: set[str] = field(default_factory=set)
+    tensor: bool = False
+
+
+def _sides(nodes: tuple[ast.expr, ast.expr], scope: Scope, template: Template) -> _Sides | None:
+    """Code for two integers that Python knows, one of them perhaps in a tensor."""
+    found = _Sides()
+    for node in nodes:
+        code = _python(node, scope, template)
+        if code is not None and code.vector:
+            return None
+        if code is None and not _is_integer(node, scope):
+            return None
+        found.texts.append(code.text if code is not None else template.use(node, operand=True))
+        found.imports |= code.imports if code is not None else set()
+        found.tensor = found.tensor or code is not None
+    return found
+
+
+def _is_integer(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+
+
+def _divided(node: ast.Call, name: str, scope: Scope, template: Template) -> _Code | None:
+    """`torch.div(a, b, rounding_mode="floor")` of integers that Python knows."""
+    modes = [scope.value(k.value).const for k in node.keywords if k.arg == "rounding_mode"]
+    rounding = modes[0].value if modes and modes[0] is not None else None
+    named = int(name != "torch.floor_divide")
+    if len(node.args) != 2 or not len(node.keywords) == len(modes) == named or (named and rounding is None):
+        return None
+    dividend, divisor = node.args
+    code = _python(dividend, scope, template)
+    if code is None and not _is_integer(dividend, scope):
+        return None
+    positive = sign_of(divisor, scope) == "positive"
+    if (rounding == "trunc" and sign_of(dividend, scope) is None) or (
+        scope.value(divisor).const is not None and not positive
+    ):
+        return None  # the two ways of rounding differ for negative integers
+    below = _python(divisor, scope, template)
+    if below is None and not _is_integer(divisor, scope) and not scope.value(divisor).is_unknown:
+        return None
+    if code is below is None and not any(scope.value(part).is_(Kind.SIZE) for part in node.args):
+        return None  # of constants Dynamo knows the result
+    if not positive:
+        reason = f"`{snippet(divisor)}` is not proved to be a positive integer"
+        template.refuse([Obstacle(reason, "static-shape-values")])
+    over = template.use(dividend, operand=True) if code is None else code.text
+    under = template.use(divisor, operand=True) if below is None else below.text
+    imports = {name for part in (code, below) if part is not None for name in part.imports}
+    return _Code(template, text=f"({over} // {under})", imports=imports)
 
 
 def _call(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
     name = scope.callee(node) or ""
     if name in _TENSOR_OF:
         return _made(node, scope, template)
+    if name in _DIVISIONS:
+        return _divided(node, name, scope, template)
+    if name in _OF_TWO and len(node.args) == 2 and not node.keywords:
+        sides = _sides((node.args[0], node.args[1]), scope, template)
+        if sides is None or not sides.tensor:
+            return None
+        text = f"{_OF_TWO[name]}({', '.join(sides.texts)})"
+        return _Code(template, text=text, imports=sides.imports)
     bare = name.rpartition(".")[2]
     method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
     if not method and not (name == f"torch.{bare}" and node.args):
@@ -247,6 +309,7 @@ def _inner(node: ast.expr, scope: Scope) -> bool:
     return False
 
 
+_READS = ("`.item()`", "`int()`")
 _Place = tuple[ast.expr | None, str | None]
 
 
@@ -267,10 +330,15 @@ def _place(node: ast.expr, scope: Scope) -> _Place | None:
     parent = scope.parents.get(node)
     call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
     if isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and parent.attr == "item" and not call.args:
-        return call, "`.item()`"
+        return call, _READS[0]
     if isinstance(call, ast.Call) and node in call.args and scope.callee(call) == "int" and len(call.args) == 1:
-        return call, "`int()`"
+        return call, _READS[1]
     what = integer_place(node, scope)
+    if what is None and isinstance(parent, ast.BinOp) and type(parent.op) in _SYMBOLS:
+        # An integer beside integers stays one.
+        other = parent.right if parent.left is node else parent.left
+        what = (_place(parent, scope) or (None, None))[1] if _is_integer(other, scope) else None
+        what = what if what not in _READS else None
     return (None, what) if what is not None else None
 
 
