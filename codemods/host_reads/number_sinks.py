@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.added_in_place import added_to
+from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.index import Function
@@ -294,6 +295,10 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
         user = next((u for u in _callers(scope) if child is not node or not _only_keeps(u, scope)), None)
+        if user is not None and child is node and isinstance(parent, ast.Return) and scope.value(node).dtype == "bool":
+            # Who only asks for the truth may ask a boolean tensor for it.
+            obstacle = next(as_tensor([], [node], scope))
+            return obstacle.reason, obstacle.assumption
         if user is not None:
             return f"the number is returned, and `{user.qualname}` goes on to use it", None
     elif isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is child:
