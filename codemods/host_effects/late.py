@@ -20,6 +20,12 @@ _LATE_BUILTINS = frozenset(
     {"round", "str", "repr", "abs", "min", "max", "len", "sum", "format", "list", "tuple", "sorted", *CASTS}
 )
 
+_OF_NUMBERS = frozenset(
+    f"numpy.{name}"
+    for name in ("degrees", "radians", "rad2deg", "deg2rad", "sqrt", "exp", "log", "log2", "log10", "abs", "round")
+)
+"""Functions of NumPy that give a number for a number."""
+
 _FIELD = re.compile(r"\{[^{}:!]*[.\[]")
 
 NUMERIC = frozenset("diouxXeEfFgG")
@@ -227,6 +233,9 @@ def _late_children(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
         operands = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
         operands += [k.value for k in node.keywords]
         if name in _LATE_BUILTINS or name.startswith("math."):
+            return operands
+        numbers = all(scope.value(operand).is_(Kind.NUMBER, Kind.STATIC, Kind.SIZE) for operand in operands)
+        if name in _OF_NUMBERS and numbers and is_global(node.func, scope):
             return operands
         if isinstance(node.func, ast.Attribute) and _is_method_of_text(node, scope):
             return [node.func.value, *operands]

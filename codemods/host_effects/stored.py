@@ -35,8 +35,7 @@ def stores(scope: Scope) -> Iterator[Store]:
             if (
                 isinstance(call.func, ast.Attribute)
                 and call.func.attr in _COLLECTS
-                and isinstance(call.func.value, ast.Attribute)
-                and _attribute(call.func.value, scope) is not None
+                and _held(call.func.value, scope) is not None
                 and not call.keywords
                 and len(call.args) == 1
                 and _reads(call.args[0], scope)
@@ -55,7 +54,7 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         raise Refused("a handler in the function may catch the error of the read")
     target = statement.value if isinstance(statement, ast.Expr) else _target(statement)
     assert isinstance(target, ast.Attribute | ast.Subscript | ast.Call)
-    name = _attribute(target.func.value if _is_method(target) else target, scope)  # type: ignore[union-attr]
+    name = _held(target.func.value, scope) if _is_method(target) else _attribute(target, scope)  # type: ignore[union-attr]
     assert name is not None
     reader = _reader(name, scope)
     if reader is not None:
@@ -72,7 +71,8 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
     plan.captured[owner] = owner
     if isinstance(target, ast.Call):
         assert isinstance(target.func, ast.Attribute)
-        body = f"{owner}.{name}.{target.func.attr}({late(target.args[0], plan, raw=False)})"
+        keys = "".join(f"[{late(key, plan, raw=False)}]" for key in _keys(target.func.value))
+        body = f"{owner}.{name}{keys}.{target.func.attr}({late(target.args[0], plan, raw=False)})"
     elif isinstance(target, ast.Subscript):
         key = late(target.slice, plan, raw=False)
         body = f"{owner}.{name}.__setitem__({key}, {late(_value(statement), plan, raw=False)})"
@@ -125,6 +125,20 @@ def _attribute(target: ast.expr, scope: Scope) -> str | None:
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == owner:
         return target.attr
     return None
+
+
+def _held(container: ast.expr, scope: Scope) -> str | None:
+    """The attribute of `self` that is or holds a container, under plain keys: `a` in `self.a["train"][name]`."""
+    while isinstance(container, ast.Subscript) and isinstance(container.slice, ast.Constant | ast.Name | ast.Attribute):
+        if scope.value(container.slice).is_tensor:
+            return None  # as a key it is the tensor itself, of which a copy would be passed on
+        container = container.value
+    return _attribute(container, scope) if isinstance(container, ast.Attribute) else None
+
+
+def _keys(container: ast.expr) -> list[ast.expr]:
+    """The keys of a container in others, the outer ones first."""
+    return [*_keys(container.value), container.slice] if isinstance(container, ast.Subscript) else []
 
 
 def _reads(node: ast.expr, scope: Scope) -> bool:
@@ -202,5 +216,8 @@ def _bases(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         func = node.value.func
         if isinstance(func, ast.Attribute) and func.attr in _COLLECTS:
-            return [func.value]
+            held = func.value
+            while isinstance(held, ast.Subscript):
+                held = held.value
+            return [held]
     return []
