@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value
+from compilefix.analysis.values import UNKNOWN, Value
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS, Template, where
@@ -25,13 +25,15 @@ _RANKS = {"bool": 0, "int": 1, "float": 2}
 class _Write:
     """What is written into `memory`: `operand`, with an `operator` between the two, or what calls make of it.
 
-    calls: the methods that write in place one after the other, as in `m.mul_(0.9).add_(x)`.
+    calls: the methods that write in place one after the other, as in `m.mul_(0.9).add_(x)`. copied: whether `copy_`
+    does it, which takes only a tensor.
     """
 
     memory: ast.expr
     operand: ast.expr | None
     operator: ast.operator | None
     calls: tuple[ast.Call, ...] = ()
+    copied: bool = False
 
     @property
     def operands(self) -> list[ast.expr]:
@@ -92,7 +94,7 @@ def _write(statement: ast.stmt, scope: Scope) -> _Write | None:
     plain = not call.keywords and len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
     if plain and isinstance(memory, ast.Name | ast.Attribute):
         if method in ("copy_", "fill_"):
-            return _Write(memory, call.args[0], None)
+            return _Write(memory, call.args[0], None, copied=method == "copy_")
         if method in _METHODS:
             return _Write(memory, call.args[0], _METHODS[method]())
     return _chain(call)
@@ -130,10 +132,11 @@ def _fits(write: _Write, scope: Scope) -> Iterator[Obstacle]:
             f"what is written into `{shown}` is not proved to fit its dtype", None if known else "same-shape-dtype"
         )
     if operand.const is None and not (operand.is_tensor and operand.certain):
-        yield Obstacle(
-            f"what is written into `{shown}` is not proved to be a tensor",
-            "branches-total" if operand.is_tensor else None,
-        )
+        taken = operand.is_tensor or (write.copied and operand.kinds == UNKNOWN.kinds)  # no other can be copied
+        reason = f"what is written into `{shown}` is not proved to be a tensor"
+        yield Obstacle(reason, "branches-total" if taken else None)
+        if taken and not operand.is_tensor:
+            yield Obstacle(f"what is written into `{shown}` is not proved to have its shape", "same-shape-dtype")
     elif operand.const is None and operand.rank != 0 and not _same_shape(operand, memory):
         yield Obstacle(f"what is written into `{shown}` is not proved to have its shape", "same-shape-dtype")
 
