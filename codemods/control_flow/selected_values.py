@@ -17,6 +17,7 @@ from compilefix.codemods.control_flow.arms import (
     read_arms,
     value_before,
 )
+from compilefix.codemods.control_flow.bound_names import unbound_before
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.guarded_writes import evaluated
@@ -331,6 +332,8 @@ def _selected(
     if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
         template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
         return None
+    if any(side is None for side in sides):
+        template.refuse(unbound_before(name, node, scope))
     values = [scope.value(side.node) if side is not None else before for side in sides]
     known = [v for v in values if v is not None]
     uses: list[ast.expr] = [use for use in scope.names(name) if not inside(use, node)]

@@ -23,6 +23,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, join_all, may_share, replace
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
+from compilefix.codemods.control_flow.bound_names import unbound_before
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
@@ -198,6 +199,8 @@ def _selected(
     if None in sides and (before is None or (not before.certain and not before.is_tensor)):
         template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
         return ""
+    if None in sides:
+        template.refuse(unbound_before(name, node, scope))
     values = [before if side is None else scope.value(side.node) for side in sides]
     uses: list[ast.expr] = [n for n in scope.names(name) if not _within(n, node)]
     known = [v for v in values if v is not None]

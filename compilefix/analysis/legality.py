@@ -139,10 +139,23 @@ class Legality:
                 yield Obstacle(f"a branch may fail on the other side's inputs: {effects.raises}", "branches-total")
             if effects.unknown is not None:
                 yield Obstacle(f"a branch calls what cannot be judged: {effects.unknown}", "branches-total")
+            if self._never_ends(node, facts):
+                yield Obstacle(f"`{facts.function.qualname}` calls itself: without the test it would not end")
             for doubt in self.totality.doubts(node, facts):
                 yield Obstacle(doubt, "branches-total")
             for absence in absences(node, facts, self.inference):
                 yield Obstacle(f"a branch counts on the test: {absence}")
+
+    def _never_ends(self, node: ast.expr, facts: FunctionFacts) -> bool:
+        """Whether an expression calls the function that it stands in, and no test but those on tensors ends that."""
+        function = facts.function
+        if function.node.name in ("forward", "__call__"):
+            return False  # of another object, which may have none in turn
+        calls = [facts.calls[part] for part in ast.walk(node) if part in facts.calls]
+        if not any(function in self.reached(callee) for callee in calls):
+            return False
+        fixed = (n for n in function.of(ast.If) if not facts.value(n.test).may_be(Kind.TENSOR))
+        return not any(isinstance(n, ast.Return) for branch in fixed for part in branch.body for n in ast.walk(part))
 
     def same_type(self, then: Value, orelse: Value) -> Iterator[Obstacle]:
         """Whether two tensors have the same shape and dtype on every run."""

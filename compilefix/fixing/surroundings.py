@@ -27,6 +27,7 @@ _SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,()]")
 # A statement begins a line, or stands behind another one.
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
 _SHOWS_CODE = re.compile(r"=\s*[}:!]")
+_SEES_NAMES = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _BUILTINS = frozenset(dir(builtins))
 # Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
 _WRITTEN = frozenset({"torch", "numpy"})
@@ -55,6 +56,7 @@ class Surroundings:
         if fix is None:
             return finding
         reason = self._hidden(fix) or self._lost(fix) or self._compiled_as_text(fix) or self._shown(fix)
+        reason = reason or self._seen(fix)
         if reason is None and not finding.code.startswith(_IN_PLACE):
             reason = self._crowded(fix)
         return finding if reason is None else replace(finding, fix=None, declined=reason)
@@ -95,6 +97,18 @@ class Surroundings:
                 whole = span_of(node, self._module.lines)
                 if whole != edit.target and whole.holds(edit.target) and not edit.inserts:
                     return "the text of an f-string shows this code itself"
+        return None
+
+    def _seen(self, fix: Fix) -> str | None:
+        """What reads all names of the function, or names of which only a text tells: `locals()`, `eval("x")`."""
+        for edit in fix.edits:
+            for node in self._nodes(edit) if any(f"{name}(" in self._module.file.text for name in _SEES_NAMES) else ():
+                called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+                if called is None or called not in _SEES_NAMES or not isinstance(node, ast.Call):
+                    continue
+                own = len(node.args) + len(node.keywords) <= (called in ("eval", "exec"))  # else it is told where to look
+                if own and called not in self._rebound:
+                    return f"`{called}` reads the names of the function, whatever they are"
         return None
 
     def _compiled_as_text(self, fix: Fix) -> str | None:

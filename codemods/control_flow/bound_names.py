@@ -1,0 +1,145 @@
+"""Whether a name has a value on every way to a statement: a selection reads it also where the branch gave it one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.rule import Scope
+
+_Names = frozenset[str]
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+
+
+def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """What is not proved of a name having a value there: one that a loop gives it counts on the loop having turns."""
+    if "." in name or not name.isidentifier():
+        return
+    function = scope.function
+    given = {parameter.arg for parameter in ast.walk(function.node.args) if isinstance(parameter, ast.arg)}
+    outside = {n for s in (*function.of(ast.Global), *function.of(ast.Nonlocal)) for n in s.names}
+    if name in given | outside or not scope.names(name, stores=True):
+        return
+    if not _has_value(name, statement, function.node.body, loops_turn=True):
+        yield Obstacle(f"`{name}` may have no value before the `if`")
+    elif not _has_value(name, statement, function.node.body, loops_turn=False):
+        yield Obstacle(f"`{name}` has no value before the `if` where a loop has no turn", "branches-total")
+
+
+def _has_value(name: str, statement: ast.stmt, body: Sequence[ast.stmt], *, loops_turn: bool) -> bool:
+    walk = _Walk(name, statement, loops_turn)
+    walk.block(body, bound=False, known=frozenset())
+    return walk.found is not False
+
+
+class _Walk:
+    """Goes through a function and asks at one statement whether a name has a value.
+
+    known: the texts of the tests under which it has one, or that hold: behind `if flag: z = x`, under `if flag:`.
+    """
+
+    def __init__(self, name: str, statement: ast.stmt, loops_turn: bool) -> None:
+        self._name, self._statement, self._loops_turn = name, statement, loops_turn
+        self.found: bool | None = None
+        self._gives: set[str] = set()
+
+    def block(self, body: Sequence[ast.stmt], bound: bool, known: _Names) -> bool | None:
+        """Whether the name has a value behind a block that is entered with or without one; None: it does not end."""
+        state: bool | None = bound
+        for statement in body:
+            if state is None:
+                return None
+            if statement is self._statement:
+                self.found = (state or bool(known & self._gives)) and self.found is not False
+            state = self._after(statement, state, known)
+            self._forget(statement)
+        return state
+
+    def _forget(self, statement: ast.stmt) -> None:
+        """A flag with another value tells no more where the name has one."""
+        if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and self._gives:
+            given = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            names = {text: {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)} for text in self._gives}
+            self._gives -= {text for text, read in names.items() if read & given}
+
+    def _after(self, statement: ast.stmt, bound: bool, known: _Names) -> bool | None:
+        if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue):
+            return None
+        if isinstance(statement, ast.Delete) and any(_stores(target, self._name) for target in statement.targets):
+            self._gives.clear()
+            return False
+        if isinstance(statement, ast.If):
+            return self._if(statement, bound, known)
+        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            return self._loop(statement, bound, known)
+        if isinstance(statement, ast.Try):
+            return self._try(statement, bound, known)
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            named = any(_stores(i.optional_vars, self._name) for i in statement.items if i.optional_vars is not None)
+            return self.block(statement.body, bound or named, known)
+        if isinstance(statement, ast.Match):
+            ends = [
+                self.block(case.body, bound or _stores(case.pattern, self._name), known) for case in statement.cases
+            ]
+            return _joined([*ends, bound])
+        if isinstance(statement, _SCOPES):
+            return bound or getattr(statement, "name", "") == self._name
+        return bound or _stores(statement, self._name)
+
+    def _if(self, statement: ast.If, bound: bool, known: _Names) -> bool | None:
+        holds = frozenset(_conjuncts(statement.test))
+        bound = bound or _stores(statement.test, self._name)
+        then = self.block(statement.body, bound, known | holds)
+        orelse = self.block(statement.orelse, bound, known | {f"not {ast.unparse(statement.test)}"})
+        if then and not bound and len(holds) == 1:
+            self._gives |= holds
+        if orelse and not bound:
+            self._gives.add(f"not {ast.unparse(statement.test)}")
+        return _joined([then, orelse])
+
+    def _loop(self, statement: ast.For | ast.AsyncFor | ast.While, bound: bool, known: _Names) -> bool | None:
+        target = getattr(statement, "target", None)
+        inside = bound or (target is not None and _stores(target, self._name))
+        turned = self.block(statement.body, inside, known)
+        endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant) and statement.test.value
+        given = any(_stores(part, self._name) for part in statement.body) or inside
+        after = bound or ((self._loops_turn or bool(endless)) and (given if turned is None else turned))
+        return self.block(statement.orelse, after, known)
+
+    def _try(self, statement: ast.Try, bound: bool, known: _Names) -> bool | None:
+        after = self.block(statement.body, bound, known)
+        if after is not None:
+            after = self.block(statement.orelse, after, known)
+        handled = [self.block(handler.body, bound, known) for handler in statement.handlers]
+        end = _joined([after, *handled])
+        final = self.block(statement.finalbody, bool(end), known)
+        return None if end is None or final is None else final
+
+
+def _joined(ends: Sequence[bool | None]) -> bool | None:
+    """What holds where ways meet: those that end elsewhere do not count."""
+    left = [end for end in ends if end is not None]
+    return all(left) if left else None
+
+
+def _conjuncts(test: ast.expr) -> Iterator[str]:
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    for part in parts:
+        yield ast.unparse(part)
+
+
+def _stores(node: ast.AST, name: str) -> bool:
+    """Whether a statement or target gives the name a value; nested functions have names of their own."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store | ast.Del):
+            return True
+        if isinstance(part, ast.alias) and (part.asname or part.name.partition(".")[0]) == name:
+            return True
+        if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name == name:
+            return True
+        if not isinstance(part, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(part))
+    return False
