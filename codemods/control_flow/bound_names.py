@@ -18,7 +18,8 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
         return
     function = scope.function
     given = {parameter.arg for parameter in ast.walk(function.node.args) if isinstance(parameter, ast.arg)}
-    outside = {n for s in (*function.of(ast.Global), *function.of(ast.Nonlocal)) for n in s.names}
+    outside = {n for s in function.of(ast.Global) for n in s.names}
+    outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
     if name in given | outside or not scope.names(name, stores=True):
         return
     if not _has_value(name, statement, function.node.body, loops_turn=True):

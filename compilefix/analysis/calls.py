@@ -75,7 +75,8 @@ class Calls(Binding):
                     held = replace(callee, storage=callee.storage - self.escaped)
                     return self._into_unknown(node, [held, *operands], env)
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
-            return self._into_unknown(node, operands, env)
+            made = self._into_unknown(node, operands, env)
+            return replace(made, kinds=values.OBJECT) if self._makes_record(node.func) else made
         if name.startswith("Tensor.") and receiver is not None:
             return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords, env)
         found = self._nested(name) if "<locals>" in name else self.project.resolve(name)
@@ -88,6 +89,16 @@ class Calls(Binding):
         if isinstance(found, str):
             return self._call_named(node, found, args, keywords, env)
         return self._into_unknown(node, operands, env)
+
+    def _makes_record(self, func: ast.expr) -> bool:
+        """Whether what is called is what `namedtuple("Point", "x y")` gave a name in a module of the project."""
+        if not isinstance(func, ast.Name) or func.id in self.locals:
+            return False
+        head, _, last = (self.module.imported(func.id) or f"{self.module.name}.{func.id}").rpartition(".")
+        module = self.project.modules.get(head)
+        source = module.assigns.get(last) if module is not None else None
+        name = module.qualified(source.func) if module is not None and isinstance(source, ast.Call) else None
+        return name in ("collections.namedtuple", "typing.NamedTuple")
 
     def _nested(self, name: str) -> Function | str:
         """A function that is defined inside another one of this module."""

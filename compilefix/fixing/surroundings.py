@@ -106,7 +106,8 @@ class Surroundings:
                 called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
                 if called is None or called not in _SEES_NAMES or not isinstance(node, ast.Call):
                     continue
-                own = len(node.args) + len(node.keywords) <= (called in ("eval", "exec"))  # else it is told where to look
+                # With more arguments it is told where to look.
+                own = len(node.args) + len(node.keywords) <= (called in ("eval", "exec"))
                 if own and called not in self._rebound:
                     return f"`{called}` reads the names of the function, whatever they are"
         return None
