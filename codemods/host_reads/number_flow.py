@@ -29,7 +29,7 @@ class Flow:
     alike: the names of the tensors that have as many elements as the one that is read: one, if the read does not fail.
     meets: a name that holds the number is used for more than deciding.
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
-    listed: it is one of several that are read together.
+    listed: it is one of several that are given names together. apart: each of these is read by itself.
     plain: what is rewritten to code that takes a Python number as well.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
@@ -51,6 +51,7 @@ class Flow:
     shown: bool = False
     raised: bool = False
     listed: bool = False
+    apart: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     plain: set[ast.expr] = field(default_factory=set)
     obstacles: list[Obstacle] = field(default_factory=list)

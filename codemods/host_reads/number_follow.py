@@ -50,7 +50,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
     if (together := _stored_together(node, scope)) is not None:
-        flow.listed = True
+        flow.listed = flow.apart = True
         follow_name(together[0].id, scope, flow, stored=together[1])
         return
     if isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is node:
@@ -63,6 +63,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     if (window := window_of(node, scope)) is not None:
         _move_window(node, window, scope, flow)
     elif decides(node, scope):
+        computed = flow.operations > 0 and not flow.following  # `if t.sum().item() / n > 0.5`, in this one test
+        flow.meets = flow.meets or computed
         _decide(node, parent, scope, flow)
     elif isinstance(parent, ast.Compare):
         _compare(node, parent, scope, flow)
@@ -226,13 +228,24 @@ def follow_name(
         for load, places in shown.items():
             kind = scope.value(load).dtype
             flow.rewrites += [(place, partial(_read_again, place, kind, flow)) for place in places]
-    flow.meets = bool(shown) or any(not (decides(load, scope) or _in_exception(load, scope, flow)) for load in loads)
+    # Where tests compare what is computed of it each would break the graph, where the number was read once.
+    alone = flow.operations > 0 and len({_chain_around(load, scope) for load in loads}) == 1
+    used = any(not (decides(load, scope) or _in_exception(load, scope, flow)) for load in loads)
+    flow.meets = bool(shown) or alone or used
     for load in loads:
         follow(load, scope, flow)
     flow.meets = met_before
     flow.following.discard(followed)
     if either and any(node not in flow.plain for node, _ in flow.rewrites[before:]):
         flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
+
+
+def _chain_around(load: ast.expr, scope: Scope) -> ast.AST:
+    """The `if` with its `elif`s, or the conditional expression, that a name is compared in."""
+    found: ast.AST = next((a for a in scope.ancestors(load) if isinstance(a, ast.stmt | ast.IfExp)), load)
+    while isinstance(around := scope.parents.get(found), ast.If) and around.orelse == [found]:
+        found = around
+    return found
 
 
 def _read_again(place: ast.Name, kind: str | None, flow: Flow, _: Renderer) -> str:
@@ -258,7 +271,7 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     if flow.listed and checks:
         # Without CF103 each comparison would break the graph, where one list was read.
         flow.obstacles.append(Obstacle("the check that it decides then goes to the boundary (CF103)", "exception-late"))
-    elif flow.listed or not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
+    elif (flow.listed and not flow.apart) or not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
         return
     if isinstance(parent, ast.Compare):
