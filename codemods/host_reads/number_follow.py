@@ -70,6 +70,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _compare(node, parent, scope, flow)
     elif isinstance(parent, ast.BinOp):
         _binary(node, parent, scope, flow)
+    elif isinstance(parent, ast.IfExp) and _beside_number(node, parent, scope):
+        _chosen(parent, scope, flow)
     elif isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         if flow.boolean or flow.read.dtype in (None, "int", "bool"):
             flow.compute(whole=True, negates=True)  # `-t` wraps round for unsigned integers
@@ -164,6 +166,20 @@ def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
     """The one name that a statement gives a value."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
+
+
+def _beside_number(node: ast.expr, parent: ast.IfExp, scope: Scope) -> bool:
+    """Whether a conditional expression chooses between this number and one that is fixed: `n if n > 0 else 1`."""
+    other = scope.value(parent.orelse if node is parent.body else parent.body)
+    return other.is_(Kind.STATIC, Kind.SIZE) and other.dtype in ("int", "float")
+
+
+def _chosen(chosen: ast.IfExp, scope: Scope, flow: Flow) -> None:
+    """What is chosen stays a conditional expression, until CF102 selects it: it may be the fixed number."""
+    before = len(flow.rewrites)
+    follow(chosen, scope, flow)
+    if any(node not in flow.plain for node, _ in flow.rewrites[before:]):
+        flow.refuse(f"`{snippet(chosen)}` is a Python number on one side, and its use would have to change")
 
 
 def _stored_together(node: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Assign] | None:

@@ -31,9 +31,22 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
             continue
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or not scope.value(store).is_(*_PLAIN):
             return False
-        if statement.lineno > stored.lineno and not _exclusive(stored, statement, scope):
+        if statement.lineno > stored.lineno and not (
+            _exclusive(stored, statement, scope) or _corrects(stored, statement, scope)
+        ):
             return False
     return True
+
+
+def _corrects(first: ast.stmt, second: ast.stmt, scope: Scope) -> bool:
+    """Whether the second statement stands in an `if` behind the first: `if n == 0: n = 1`."""
+    around: ast.AST | None = scope.parents.get(second)
+    block = scope.block(first)
+    while isinstance(around, ast.If):
+        if around in block:
+            return block.index(around) > block.index(first)
+        around = scope.parents.get(around)
+    return False
 
 
 def _exclusive(first: ast.stmt, second: ast.stmt, scope: Scope) -> bool:
