@@ -97,6 +97,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "were taken."
     ),
     "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
+    "one-dimension": (
+        "A mask of which the first or last true place is read has one dimension, and where its only place is read it "
+        "is true in no more than one: with several an error was raised."
+    ),
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": "A number that bounds a slice is not below zero: it does not count from the end.",
     "index-in-range": (

@@ -33,6 +33,13 @@ def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scop
     return None
 
 
+def finite_where(mask: ast.expr, scope: Scope) -> list[ast.expr]:
+    """The tensors that are not NaN where a mask is true, as it asks for that."""
+    if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd):
+        return [*finite_where(mask.left, scope), *finite_where(mask.right, scope)]
+    return [tensor for tensor, when_true in _asked(mask, scope) if when_true]
+
+
 def _values(statements: Sequence[ast.stmt]) -> Iterator[ast.expr]:
     for part in (part for statement in statements for part in ast.walk(statement)):
         if isinstance(part, ast.Assign | ast.AnnAssign | ast.Return) and part.value is not None:

@@ -41,6 +41,7 @@ from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
+from compilefix.codemods.dynamic_shapes.first_place import FirstPlace
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
@@ -208,7 +209,7 @@ def other_fixes(scope: Scope) -> Iterator[Finding]:
 def _others(drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
     """What the rules for one form each say of the function."""
     yield from MaskedReduction().findings(drafts, scope)
-    for rule in (MaskedWrite, ExpertLoop, KnownSize):
+    for rule in (MaskedWrite, ExpertLoop, KnownSize, FirstPlace):
         yield from scope.found(rule())
 
 

@@ -22,7 +22,12 @@ from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _DEPTH = 4
-_ASKED = frozenset({"isinstance", "hasattr", "torch.is_tensor", "type", "torch.is_floating_point", "torch.finfo"})
+_ASKED = frozenset(
+    {
+        *("isinstance", "hasattr", "torch.is_tensor", "type", "torch.is_floating_point", "torch.finfo"),
+        *("Tensor.is_floating_point", "Tensor.is_complex", "torch.is_complex"),
+    }
+)
 _NUMBERS = frozenset({"range", "float", "int", "bool", "min", "max", "abs", "round", "pow", "str", "list", "tuple"})
 _CHECKS = frozenset({"_check", "_check_with", "_check_tensor_all", "_assert", "torch_compilable_check"})
 _CONTEXTS = frozenset({"torch.no_grad", "torch.enable_grad", "torch.autocast", "torch.amp.autocast"})

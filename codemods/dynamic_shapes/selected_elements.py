@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.control_flow.finite_tests import finite_where
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
@@ -491,7 +492,10 @@ class Elements:
                         self.obstacles.extend(found)
                     return {text: self.filled(text, str(number), over, template) for text, number in chosen.items()}
         self.obstacles.extend(found)
-        return {}
+        # What the mask keeps NaN out of is filled in any case: its gradient would be NaN for sure.
+        finite = {ast.dump(tensor) for tensor in finite_where(self.mask.node, self.scope)}
+        kept_out = [text for text in bases if ast.dump(self.atoms[text]) in finite]
+        return {text: self.filled(text, "1", over, template) for text in kept_out}
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
         """Code for a base with a number in place of the elements that are not selected."""

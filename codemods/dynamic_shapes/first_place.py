@@ -1,0 +1,177 @@
+"""CF508: the places where a tensor is true are listed, and only the first or the last is read.
+
+## What it does
+Finds `(ids == eos).nonzero()[0]`, `torch.where(mask)[0][-1]`, `mask.nonzero().min()`, `(steps == t).nonzero().item()`
+and names that such a list is given, where all that is asked of it is its first or last place, and how many places it
+has.
+
+## Why is this bad
+The list has as many places as the values say. Dynamo cannot know how many while it traces, so the graph ends there
+(GB0036), and on a GPU the program waits for the device.
+
+## Example
+```python
+ends = (ids == eos).nonzero()
+length = ends[0, 0] if len(ends) > 0 else ids.shape[0]
+```
+
+## Use instead
+```python
+is_end = ids == eos
+first_end = (is_end.cumsum(0) == 0).sum()
+length = torch.where(is_end.sum() > 0, first_end, ids.shape[0])
+```
+
+## Fix safety
+The first place is the `argmax` of the truth values, which is the first of equal ones, and the last is that of their
+running count. The mask must have one dimension, and where the only place is read no more than one true value
+(`one-dimension`). Where it is true nowhere, the list was empty and reading it raised an error, which is not raised any
+more (`mask-not-empty`); a place that is read behind a question for the number of places is computed so that an
+empty mask raises nothing. The number of places becomes a tensor where it is asked for (`number-to-tensor`).
+
+Graph breaks: GB0036. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.true_places import Asked, Listed, asked_of, listed_places
+from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.names import free_name
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
+
+
+class FirstPlace(Rule):
+    """List of places of which the first or last is read."""
+
+    code = "CF508"
+    name = "first-place"
+    summary = "list of the places where a mask is true, of which only the first or last is read"
+    gb = ("GB0036",)
+    hints = ("nonzero", "where(", "argwhere(")
+    assumptions = ("one-dimension", "mask-not-empty", "number-to-tensor", "float32-rounding")
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls that list places, in their longest form."""
+        for node in scope.among(ast.Call, ast.Subscript):
+            listed = listed_places(node, scope) if isinstance(node, ast.Call | ast.Subscript) else None
+            if listed is not None and _longer(listed, scope) is None:
+                yield from self._judge(listed, scope)
+
+    def _judge(self, listed: Listed, scope: Scope) -> Iterator[Finding]:
+        statement = scope.parents.get(listed.node)
+        names = statement.targets if isinstance(statement, ast.Assign) else []
+        name = names[0] if len(names) == 1 and isinstance(names[0], ast.Name) else None
+        uses: Sequence[ast.expr] = [listed.node] if name is None else _reads(name, scope)
+        asked = [asked_of(use, listed, scope) for use in uses]
+        places = [one for one in asked if one is not None]
+        if len(places) < len(uses) or not any(one.what != "count" for one in places):
+            return
+        template = Template()
+        message = f"`{snippet(listed.node)}` has as many places as `{snippet(listed.source)}` is true at"
+        _refuse(listed, places, template, scope)
+        edits: tuple[Edit, ...]
+        if name is None:
+            code = _code(template.use(listed.source, operand=True), listed, places[0], scope)
+            edits = (scope.edit(places[0].node, code, **template.parts),)
+        else:
+            assert isinstance(statement, ast.Assign)
+            edits = _named(listed, places, name.id, statement, template, scope)
+        if template.broken is not None:
+            yield self.declined(scope, listed.node, message, template.broken)
+            return
+        yield self.fixed(scope, listed.node, message, Fix(edits, (), template.assumptions, template.reasons))
+
+
+def _longer(listed: Listed, scope: Scope) -> Listed | None:
+    """The list that code round a list makes of it: `m.nonzero().flatten()` of `m.nonzero()`."""
+    outer = scope.parents.get(listed.node)
+    outer = scope.parents.get(outer) if isinstance(outer, ast.Attribute) else outer
+    return listed_places(outer, scope) if isinstance(outer, ast.Call | ast.Subscript) else None
+
+
+def _reads(name: ast.Name, scope: Scope) -> Sequence[ast.expr]:
+    """The reads of a name that one statement gives a value, or the name itself where that is not certain."""
+    every = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name.id]
+    loads = scope.names(name.id)
+    certain = len(every) == len(loads) + 1 and len(scope.names(name.id, stores=True)) == 1
+    return loads if certain and not any(p.arg == name.id for p in scope.function.parameters) else [name]
+
+
+def _refuse(listed: Listed, places: Sequence[Asked], template: Template, scope: Scope) -> None:
+    source = snippet(listed.source)
+    only = any(one.what == "only" for one in places)
+    if only or scope.value(listed.source).rank != 1:
+        text = "have one dimension and no more than one true value" if only else "have one dimension"
+        template.refuse([Obstacle(f"`{source}` is not proved to {text}", "one-dimension")])
+    for one in places:
+        if one.what == "count":
+            template.refuse(list(count_uses(one.node, scope)))
+        elif not _asked_before(one, places, scope):
+            template.refuse([Obstacle(f"`{source}` may be true nowhere", "mask-not-empty")])
+
+
+def _asked_before(place: Asked, places: Sequence[Asked], scope: Scope) -> bool:
+    """Whether the number of places is asked for before a place is read: in a test round it, or one that leaves."""
+    counts = {part for one in places if one.what == "count" for part in (one.node, scope.statement(one.node))}
+    for around in scope.ancestors(place.node):
+        if isinstance(around, ast.If | ast.IfExp) and not counts.isdisjoint(ast.walk(around.test)):
+            return True
+        if isinstance(around, ast.stmt) and around in scope.parents:
+            block = scope.block(around)
+            before = block[: block.index(around)] if around in block else []
+            if any(isinstance(s, ast.If) and not counts.isdisjoint(ast.walk(s.test)) for s in before):
+                return True
+    return False
+
+
+def _named(
+    listed: Listed, places: Sequence[Asked], name: str, statement: ast.Assign, template: Template, scope: Scope
+) -> tuple[Edit, ...]:
+    """A name for each of what is asked for, in the place of the list."""
+    guarded = any(one.what == "count" for one in places)
+    given: dict[tuple[str, bool], str] = {}
+    taken: list[str] = []
+    for one in places:
+        if (one.what, one.row) not in given:
+            wanted = {"count": f"count_{name}", "last": f"last_{name}"}.get(one.what, f"first_{name}")
+            taken.append(free_name(wanted, scope, taken))
+            given[one.what, one.row] = taken[-1]
+    mask = template.use(listed.source)
+    lines: list[str] = []
+    if len(given) > 1 or guarded:
+        taken.append(free_name("mask", scope, taken))
+        lines.append(f"{taken[-1]} = {mask}")
+        mask = taken[-1]
+    elif not isinstance(listed.source, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+        mask = f"({mask})"
+    for one in places:
+        line = f"{given[one.what, one.row]} = {_code(mask, listed, one, scope, total=guarded)}"
+        if line not in lines:
+            lines.append(line)
+    parts = template.parts
+    edits = [scope.edit(statement, "\n".join(lines), **parts)]
+    edits += [scope.edit(one.node, given[one.what, one.row]) for one in places]
+    return tuple(edits)
+
+
+def _code(mask: str, listed: Listed, asked: Asked, scope: Scope, *, total: bool = False) -> str:
+    """Code for a place of a mask, or for the number of its places; `total` code takes an empty mask too."""
+    if scope.value(listed.source).dtype != "bool":
+        mask = f"({mask} != 0)"
+    if asked.what == "count":
+        return f"{mask}.sum()"
+    if total:
+        count = f"{mask}.cumsum(0)"
+        size = f"{mask}.shape[0] - 1 - "
+        code = f"({count} == 0).sum()" if asked.what != "last" else f"{size}({mask}.flip(0).cumsum(0) == 0).sum()"
+        return f"({code})[None]" if asked.row else code
+    keep = ", keepdim=True" if asked.row else ""
+    steps = ".cumsum(0)" if asked.what == "last" else ".int()"
+    return f"{mask}{steps}.argmax(0{keep})"
