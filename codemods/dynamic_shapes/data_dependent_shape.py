@@ -173,17 +173,10 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
 
 
 def _is_compared(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression, or what a name is given once, is a comparison or made of comparisons."""
+    """Whether an expression, or all that a name is given, is a comparison or made of comparisons."""
     if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        assigned = isinstance(statement, ast.Assign) and statement.targets == stores
-        return (
-            isinstance(statement, ast.Assign)
-            and assigned
-            and not isinstance(statement.value, ast.Name)
-            and (_is_compared(statement.value, scope))
-        )
+        given = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        return bool(given) and all(_gives_comparison(statement, scope) for statement in given)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return _is_compared(node.operand, scope)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
@@ -192,6 +185,24 @@ def _is_compared(node: ast.expr, scope: Scope) -> bool:
         return False
     texts = (scope.value(part).const for part in (node.left, *node.comparators))
     return not any(const is not None and isinstance(const.value, str) for const in texts)
+
+
+def _gives_comparison(statement: ast.AST | None, scope: Scope) -> bool:
+    """Whether a statement gives a name a comparison, or joins one to it: `cond = a < b`, `cond &= a > 0`."""
+    if isinstance(statement, ast.AugAssign):
+        return (
+            isinstance(statement.op, ast.BitAnd | ast.BitOr)
+            and not isinstance(statement.value, ast.Name)
+            and (_is_compared(statement.value, scope))
+        )
+    single = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    return (
+        isinstance(statement, ast.Assign)
+        and single
+        and isinstance(statement.targets[0], ast.Name)
+        and not isinstance(statement.value, ast.Name)
+        and _is_compared(statement.value, scope)
+    )
 
 
 def _is_called(node: ast.expr, names: Collection[str], scope: Scope) -> bool:
