@@ -241,6 +241,9 @@ def number_conversion(
                     "number-to-tensor",
                 )
             )
+            if _rounds_otherwise(use, scope):
+                reason = f"line {statement.lineno}: a power or quotient is rounded otherwise for a tensor"
+                obstacles.append(Obstacle(reason, "float32-rounding"))
         else:
             partners.append(partner)
     if not partners:
@@ -286,6 +289,14 @@ def _needs_number(use: ast.expr, scope: Scope) -> bool:
             return isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is child
         child = parent
     return False
+
+
+def _rounds_otherwise(use: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor takes a number in a way that rounds otherwise for another tensor: `x ** 3` multiplies."""
+    parent = scope.parents.get(use)
+    if isinstance(parent, ast.Call):
+        return (scope.callee(parent) or "").rpartition(".")[2] in ("pow", "div", "true_divide")
+    return isinstance(parent, ast.BinOp | ast.AugAssign) and isinstance(parent.op, ast.Pow | ast.Div)
 
 
 def _partner(use: ast.expr, scope: Scope) -> ast.expr | None:
