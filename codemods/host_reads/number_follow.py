@@ -9,6 +9,7 @@ from functools import partial
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
@@ -169,9 +170,19 @@ def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
 
 
 def _beside_number(node: ast.expr, parent: ast.IfExp, scope: Scope) -> bool:
-    """Whether a conditional expression chooses between this number and one that is fixed: `n if n > 0 else 1`."""
+    """Whether a conditional expression chooses between this number and one that is fixed: `n if n > 0 else 1`.
+
+    Where the choice itself is fixed, the other side stays what it is: `t.item() if isinstance(t, Tensor) else t`.
+    """
     other = scope.value(parent.orelse if node is parent.body else parent.body)
+    if not is_tensor_test(parent.test, scope) and not _asks(parent.test, scope):
+        return True
     return other.is_(Kind.STATIC, Kind.SIZE) and other.dtype in ("int", "float")
+
+
+def _asks(test: ast.expr, scope: Scope) -> bool:
+    """Whether a test asks for a number that is read from a tensor, as the one that is chosen may be."""
+    return any(isinstance(n, ast.expr) and scope.value(n).is_(Kind.NUMBER) for n in ast.walk(test))
 
 
 def _chosen(chosen: ast.IfExp, scope: Scope, flow: Flow) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.rule import Scope
 
@@ -13,7 +14,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
-    """Whether whatever else a name may hold behind a statement is a plain number, or None.
+    """Whether whatever else a name may hold behind a statement is a plain number, None, or an argument as it came.
 
     In a loop each turn gives it a value before it reads one.
     """
@@ -23,7 +24,7 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
     if stored not in scope.facts.env_before:
         return False
     before = scope.facts.env_before[stored].get(name)
-    if before is not None and not before.is_(*_PLAIN):
+    if before is not None and not before.is_(*_PLAIN) and not _argument_apart(name, stored, scope):
         return False
     for store in scope.names(name, stores=True):
         statement = scope.statement(store)
@@ -36,6 +37,16 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
         ):
             return False
     return True
+
+
+def _argument_apart(name: str, stored: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement gives an argument a number on a way that is fixed: `if isinstance(lr, Tensor): lr = ...`.
+
+    On the other way nothing changes, whatever the argument is there.
+    """
+    tests = [around.test for around in scope.ancestors(stored) if isinstance(around, ast.If)]
+    given = any(p.arg == name for p in scope.function.parameters)
+    return given and bool(tests) and not any(is_tensor_test(test, scope) for test in tests)
 
 
 def _corrects(first: ast.stmt, second: ast.stmt, scope: Scope) -> bool:
