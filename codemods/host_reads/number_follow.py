@@ -35,7 +35,7 @@ from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides, exact, torch_name
+from compilefix.codemods.selection import decides, exact, read_of, torch_name
 from compilefix.source.snippets import snippet
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -256,7 +256,8 @@ def follow_name(
             kind = scope.value(load).dtype
             flow.rewrites += [(place, partial(_read_again, place, kind, flow)) for place in places]
     # Where tests compare what is computed of it each would break the graph, where the number was read once.
-    alone = flow.operations > 0 and len({_chain_around(load, scope) for load in loads}) == 1
+    chains = {_chain_around(load, scope) for load in loads}
+    alone = flow.operations > 0 and len(chains) == 1 and not any(_breaks(chain, scope) for chain in chains)
     used = any(not (decides(load, scope) or _in_exception(load, scope, flow)) for load in loads)
     flow.meets = bool(shown) or alone or used
     for load in loads:
@@ -273,6 +274,19 @@ def _chain_around(load: ast.expr, scope: Scope) -> ast.AST:
     while isinstance(around := scope.parents.get(found), ast.If) and around.orelse == [found]:
         found = around
     return found
+
+
+def _breaks(chain: ast.AST, scope: Scope) -> bool:
+    """Whether what stands behind a test reads tensors or draws numbers: the `if` would stay, and break the graph."""
+    bodies = (*chain.body, *chain.orelse) if isinstance(chain, ast.If) else ()
+    inside = {part for statement in bodies for part in ast.walk(statement)}
+    names = ((scope.callee(n) or "").rpartition(".")[2] for n in inside if isinstance(n, ast.Call))
+    reads = any(read_of(n, scope) is not None for n in inside) or any(name in _LISTS for name in names)
+    return reads or any(scope.legality.effects.of(s, scope.facts).random is not None for s in bodies)
+
+
+_LISTS = frozenset({"nonzero", "argwhere", "unique", "tolist", "numpy", "bincount"})
+"""What gives as many elements as values say, or reads them all."""
 
 
 def _read_again(place: ast.Name, kind: str | None, flow: Flow, _: Renderer) -> str:
