@@ -28,8 +28,9 @@ Or `model.compile()`, which compiles the calls of the module itself and keeps th
 The fix gives the result to the name or attribute that was compiled. It rests on `takes-effect`: what ran in eager runs
 compiled from now on. Where that may be a module it rests on `checkpoint-names` too, and is declined where the file asks
 a module for the names of its parameters or layers, which begin with `_orig_mod.` then: `model.compile()` keeps them. It
-is declined where the name belongs to another scope or to an imported module, and there is none for a result under a
-name that nothing calls: which of the calls were meant is not known.
+is declined where the name is compiled again, or asked for its class, where it belongs to another scope or to an
+imported module, and there is none for a result under a name that nothing calls: which of the calls were meant is not
+known.
 
 Not reported: a compiled object that is called anywhere, handed on, kept or returned.
 
@@ -94,6 +95,7 @@ class UnusedCompile(ModuleRule):
         is_function = _is_function(call.target, view)
         if reason is None and not is_function and _ASKS_NAMES.search(view.file.text):
             reason = f"names that the file asks a module for would begin with `_orig_mod.`: use `{text}.compile()`"
+        reason = reason or _asked_otherwise(call, view)
         if reason is not None:
             return self.declined_at(view, statement, message, reason)
         edit = view.edit(statement, "{target} = {call}", target=call.target, call=call.node)
@@ -101,6 +103,21 @@ class UnusedCompile(ModuleRule):
             (_REASON,) if is_function else (_REASON, "the names in the state of a module get `_orig_mod.` before them")
         )
         return self.fixed_at(view, statement, message, Fix((edit,), (), self.assumptions[: len(reasons)], reasons))
+
+
+def _asked_otherwise(call: CompileCall, view: ModuleView) -> str | None:
+    """What is done with the name that a compiled module does not take: it is compiled again, or asked for its class."""
+    assert call.target is not None
+    text = ast.unparse(call.target)
+    again = next((c for c in view.calls if c is not call and c.target and ast.unparse(c.target) == text), None)
+    if again is not None:
+        return f"line {again.node.lineno} compiles `{snippet(call.target)}` too, which twice is no module any more"
+    asked = (
+        n for n in view.nodes if isinstance(n, ast.Call) and ast.unparse(n.func) in ("isinstance", "type") and n.args
+    )
+    if any(ast.unparse(n.args[0]) == text for n in asked):
+        return f"what is compiled has another class, for which the file asks: use `{text}.compile()`"
+    return None
 
 
 def _is_function(target: ast.expr, view: ModuleView) -> bool:
