@@ -108,14 +108,17 @@ class UnusedCompile(ModuleRule):
 def _asked_otherwise(call: CompileCall, view: ModuleView) -> str | None:
     """What is done with the name that a compiled module does not take: it is compiled again, or asked for its class."""
     assert call.target is not None
-    text = ast.unparse(call.target)
-    again = next((c for c in view.calls if c is not call and c.target and ast.unparse(c.target) == text), None)
+    text, local = ast.unparse(call.target), isinstance(call.target, ast.Name)
+
+    def is_it(node: ast.expr | None) -> bool:
+        here = not local or node is None or view.holder(node) is view.holder(call.node)
+        return node is not None and here and ast.unparse(node) == text
+
+    again = next((c for c in view.calls if c is not call and is_it(c.target)), None)
     if again is not None:
         return f"line {again.node.lineno} compiles `{snippet(call.target)}` too, which twice is no module any more"
-    asked = (
-        n for n in view.nodes if isinstance(n, ast.Call) and ast.unparse(n.func) in ("isinstance", "type") and n.args
-    )
-    if any(ast.unparse(n.args[0]) == text for n in asked):
+    asked = (n for n in view.nodes if isinstance(n, ast.Call) and ast.unparse(n.func) in ("isinstance", "type"))
+    if any(n.args and is_it(n.args[0]) for n in asked):
         return f"what is compiled has another class, for which the file asks: use `{text}.compile()`"
     return None
 
