@@ -49,7 +49,9 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
         return read
     compared = [load for load in loads if _is_compared(load, scope)]
     shown = sum(_is_shown(load, scope) for load in loads)
-    known = found.dtype in ("int", "bool", "float", None)
+    # An integer would show as a float in a text, if it was kept in double.
+    doubled = found.dtype is None and shown and _kept_in_double(read, source, loads, scope)
+    known = found.dtype in ("int", "bool", "float", None) and not doubled
     return read if compared and len(compared) + shown == len(loads) and known else None
 
 
