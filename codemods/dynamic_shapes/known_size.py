@@ -6,8 +6,9 @@ only the first `k` are kept; and `torch.unique(x)` of which the code only asks w
 test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
 `x[torch.where(mask)]`) that the code writes to, reduces or counts; the rows that a one-hot mask selects, of which
-there is one for each index; the columns of the ones in one-hot rows; and `repeat_interleave` with a tensor of repeats,
-whose result is combined with a tensor that has as many rows.
+there is one for each index; the columns of the ones in one-hot rows; the elements of a square matrix on or off its
+diagonal, which a mask made of `torch.eye` selects; and `repeat_interleave` with a tensor of repeats, whose result is
+combined with a tensor that has as many rows.
 
 ## Why is this bad
 How many different values there are, and how large the largest index is, depends on values. Dynamo cannot know it while
@@ -26,6 +27,7 @@ rows = torch.where(keep)[0]
 x[rows] = 0
 best = candidates[F.one_hot(choice, num_classes=4) > 0.5]
 kinds = torch.where(attributes == 1)[1]
+others = similarity[~torch.eye(n, dtype=torch.bool)].view(n, -1)
 centred = nodes - means.repeat_interleave(sizes, dim=0)
 ```
 
@@ -49,6 +51,8 @@ x[rows] = 0
 places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
 best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
 kinds = (attributes == 1).int().argmax(dim=1)
+shifted = similarity.flatten(0, 1)[1:].unflatten(0, (n - 1, n + 1))
+others = shifted[:, :-1].clone().view(n, -1)
 rows = nodes.shape[0]
 centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=rows if rows != 1 else None)
 ```
@@ -72,10 +76,10 @@ means the same as the list of its places, where it is as long as the tensor (`sa
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
 `same-shape-dtype`). That the rows of a matrix which is compared with one are one-hot is not in the code
-(`one-hot-rows`). The repeats must give as many rows as the tensor beside them has (`rows-match`): other numbers
-raised there, and on a GPU are not noticed, and memory behind the result may be written. With one row, which may be
-broadcast, the size is read as before. Where the numbers of dimensions are not proved, what is repeated must be computed
-from that tensor.
+(`one-hot-rows`), nor that a matrix is as large as the mask for its diagonal (`same-shape-dtype`). The repeats must give
+as many rows as the tensor beside them has (`rows-match`): other numbers raised there, and on a GPU are not noticed, and
+memory behind the result may be written. With one row, which may be broadcast, the size is read as before. Where the
+numbers of dimensions are not proved, what is repeated must be computed from that tensor.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -102,6 +106,7 @@ from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
 from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
 from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
@@ -123,7 +128,7 @@ class KnownSize(Rule):
     name = "known-size"
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
-    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave")
+    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave", "eye(")
     assumptions = (
         "index-in-range",
         "number-to-tensor",
@@ -137,6 +142,9 @@ class KnownSize(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `bincount` with a minimum length, of `one_hot` in part, and of `unique` with only the tensor."""
+        for index in scope.among(ast.Subscript, ast.Call):
+            if (diagonal := diagonal_of(index, scope)) is not None:
+                yield self._diagonal(diagonal, scope)
         for index in scope.of(ast.Subscript):
             if (rows := one_hot_rows(index, scope)) is not None:
                 yield self._rows(rows, scope)
@@ -200,6 +208,15 @@ class KnownSize(Rule):
             (scope.edit(found.node, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         return self.fixed(scope, found.node, message, fix)
+
+    def _diagonal(self, found: Diagonal, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
+        template = Template()
+        code = diagonal_code(found, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, found.node, message, template.broken)
+        edit = scope.edit(found.node, code, **template.parts)
+        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _columns(self, found: OneHotColumns, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.call)}` depends on values: the graph breaks"

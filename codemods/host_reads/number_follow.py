@@ -403,8 +403,11 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
             )
         follow(parent, scope, flow)
         return
-    if isinstance(parent.op, ast.Mod) and parent.left is node and _counts(flow.read, other, scope):
+    length = scope.value(other).is_unknown and isinstance(other, ast.Name | ast.Attribute) and flow.read.dtype == "int"
+    if isinstance(parent.op, ast.Mod) and parent.left is node and (length or _counts(flow.read, other, scope)):
         flow.compute(whole=True)
+        if length:
+            flow.refuse(f"`{snippet(other)}` is not proved to be a Python integer", "static-shape-values")
         if not _nonzero(other, scope):
             reason = f"`{snippet(parent)}` may divide by zero, which raises another error for tensors"
             flow.refuse(reason, "math-errors")
