@@ -11,7 +11,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.appended import appended
-from compilefix.codemods.control_flow.item_targets import is_item, item_name, moves, slot_name
+from compilefix.codemods.control_flow.item_targets import is_item, item_name, item_value, moves, slot_name
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -99,6 +99,8 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             return f"a branch appends several items: `{snippet(statement)}`"
         branch.appended[name] = call
         return _bind(name, Given(call.args[0]), branch)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Subscript):
+        return _bind_changed(statement, statement.target, branch, scope, template)
     built = built_anew(statement, scope)
     if built is None:
         if isinstance(statement, ast.AugAssign):
@@ -231,6 +233,28 @@ def _bind_fixed(statement: ast.If, branch: Branch, around: ast.stmt, scope: Scop
 
 def _reads_any(names: Sequence[str], node: ast.expr) -> bool:
     return any(_reads(name, [node]) for name in names)
+
+
+def _bind_changed(
+    statement: ast.AugAssign, target: ast.Subscript, branch: Branch, scope: Scope, template: Template
+) -> str | None:
+    """`v[:, -1] *= -1` gives elements new values, made of those that they have."""
+    item = item_name(target, scope)
+    if item is None or not isinstance(statement.op, _ARITHMETIC):
+        return f"`{snippet(statement)}` writes in place"
+    if moves(target, [name for name in branch.assigns if not is_item(name)]):
+        return f"`{item}` may be another element behind what stands before it in its branch"
+    memory = scope.value(target.value)
+    load = item_value(target, scope)
+    known = scope.value(load)
+    divides = isinstance(statement.op, ast.Div)
+    if not keeps_type(replace(memory, rank=known.rank), [statement.value], scope, divides=divides):
+        reason = f"the new value of `{snippet(target)}` is not proved to have its shape and dtype"
+        template.refuse([Obstacle(reason, "same-shape-dtype" if memory.dtype in ("float", None) else None)])
+    node = ast.copy_location(ast.BinOp(load, statement.op, statement.value), statement)
+    scope.facts.values[node] = known
+    branch.items[item] = target
+    return _bind(item, Given(node, built=True), branch)
 
 
 def _own_attribute(target: ast.Attribute, scope: Scope) -> str | None:
