@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 import struct
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -278,17 +279,46 @@ def number_conversion(
 
 
 def _needs_number(use: ast.expr, scope: Scope) -> bool:
-    """Whether a use reads a tensor back at once: as the bound of a slice, the length of a `range`, a condition."""
+    """Whether a use needs a Python number: as a bound, size, level, key or text, or to decide what runs."""
     child: ast.AST = use
     for parent in scope.ancestors(use):
-        if isinstance(parent, ast.Slice):
+        if isinstance(parent, ast.Slice | ast.FormattedValue):
+            return True
+        if isinstance(parent, ast.Subscript):
+            return parent.slice is child and not scope.value(parent.value).may_be(Kind.TENSOR)
+        if isinstance(parent, ast.keyword) and parent.arg in ("dim", "size", "k", "dims"):
             return True
         if isinstance(parent, ast.Call):
-            return scope.callee(parent) == "range"
+            # A line that was carried to the boundary shows the number.
+            shown = isinstance(parent.func, ast.Name) and parent.func.id == "emit"
+            return child is not parent.func and (shown or _takes_numbers(scope.callee(parent) or ""))
+        if isinstance(parent, ast.BinOp) and any(_is_sequence(side, scope) for side in (parent.left, parent.right)):
+            return True
         if isinstance(parent, ast.stmt) or not isinstance(parent, ast.BinOp | ast.UnaryOp):
             return isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is child
         child = parent
     return False
+
+
+def _takes_numbers(name: str) -> bool:
+    """Whether a function reads a tensor back, or shows another text: what comes with Python, and sizes."""
+    if "." in name and name.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    place, _, short = name.rpartition(".")
+    return name in _OF_NUMBERS or (place in ("torch", "Tensor") and short in _OF_SIZES)
+
+
+_OF_NUMBERS = frozenset(
+    {"range", "int", "float", "bool", "str", "repr", "format", "print", "isinstance", "type", "hash", "len", "round"}
+)
+_OF_SIZES = frozenset(
+    {"zeros", "ones", "empty", "rand", "randn", "eye", "view", "reshape", "expand", "repeat", "unflatten", "split"}
+    | {"chunk", "topk", "narrow", "transpose", "movedim", "squeeze", "unsqueeze", "select", "flip", "roll", "unfold"}
+)
+
+
+def _is_sequence(node: ast.expr, scope: Scope) -> bool:
+    return scope.value(node).is_(Kind.CONTAINER) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _rounds_otherwise(use: ast.expr, scope: Scope) -> bool:
