@@ -8,6 +8,7 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
@@ -29,6 +30,7 @@ from compilefix.codemods.tried import around, met_on_the_way
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
+_NAMES_EMIT = re.compile(r"\bdef emit\b|\bclass emit\b|^emit\s*[:=]|\bimport\b[^\n#]*\bemit\b", re.MULTILINE)
 _TELLS = frozenset(
     {"setLevel", "simplefilter", "filterwarnings", "resetwarnings", "captureWarnings", "basicConfig", "dictConfig"}
     | {"addHandler", "removeHandler", "addFilter", "removeFilter", "setFormatter", "set_printoptions", "set_verbosity"}
@@ -293,12 +295,28 @@ def check_function(scope: Scope) -> None:
     imported = module.imported("emit")
     if _binds_emit(module, function) or (imported is not None and not _is_helper(imported, module, project)):
         raise Refused("the file uses the name `emit` for something else")
+    taker = _takes_emit(module, project)
+    if taker is not None:
+        raise Refused(f"`import *` in `{taker}` would take the name `emit`, which stands for something else there")
 
 
 def _binds_emit(module: Module, function: Function) -> bool:
     if "emit" in module.functions or "emit" in module.classes or "emit" in module.assigns:
         return True
     return "emit" in function.bound
+
+
+def _takes_emit(module: Module, project: Project) -> str | None:
+    """Another module with a name `emit` of its own that takes all names of this one."""
+    if "__all__" in module.assigns:
+        return None
+    for name in project.modules.matching("import *", _NAMES_EMIT.search):
+        other = project.modules[name]
+        if other is not module and module.name in other.stars:
+            imported = other.imports.get("emit")
+            if imported is None or not _is_helper(imported, other, project):
+                return name
+    return None
 
 
 def _is_helper(imported: str, module: Module, project: Project) -> bool:

@@ -1,4 +1,4 @@
-"""Checks whose exception a handler in another file catches: at the boundary it would be past that."""
+"""What stands in another file: a handler that a check at the boundary would be past, a name that a fix would take."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from compilefix.codemods.control_flow.tensor_validation import TensorValidation
+from compilefix.codemods.host_effects.print_in_graph import PrintInGraph
 from compilefix.fixing.engine import run
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
@@ -65,3 +66,21 @@ def test_a_handler_in_another_file(inner: str, around: str, rest: str, fixed: bo
     (found,) = [finding for finding in outcome.findings if finding.function == "Checked.forward"]
     assert (found.fix is not None) is fixed, found.declined
     assert fixed or "`Model.forward` may catch" in (found.declined or "")
+
+
+@pytest.mark.parametrize(
+    ("own", "exported", "fixed"),
+    [
+        ("def emit(*values):\n    return values\n", "", False),
+        ("def emit(*values):\n    return values\n", '__all__ = ["show"]\n', True),
+        ("def other(*values):\n    return values\n", "", True),
+    ],
+)
+def test_import_star_takes_no_emit(own: str, exported: str, fixed: bool, tmp_path: Path) -> None:
+    shown = f'import torch\n{exported}\ndef show(x: torch.FloatTensor):\n    print("sum", x.sum())\n    return x * 2\n'
+    taking = f"{own}\nfrom shown import *\n\ndef used(x):\n    return show(x)\n"
+    files = [SourceFile(tmp_path / f"{name}.py", name, text) for name, text in (("shown", shown), ("taking", taking))]
+    outcome = run(files, Config(root=tmp_path), rules=[PrintInGraph], rewrite=False)
+    (found,) = [finding for finding in outcome.findings if finding.function == "show"]
+    assert (found.fix is not None) is fixed, found.declined
+    assert fixed or "`import *` in `taking`" in (found.declined or "")
