@@ -164,33 +164,57 @@ def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
 class _Side:
     """One argument of a loss: the tensor that the mask selects from, and what is made of it for all elements.
 
-    tree: None where the tensor is used as it is. value: what is known of the argument.
+    tree: None where the tensor is used as it is. value: what is known of the argument. computed: whether more is done
+    than to give it another dtype, so that the derivative may not be finite.
     """
 
     base: ast.expr
     tree: ast.expr | None
     value: Value
+    computed: bool = False
 
-    def code(self, elements: Elements, template: Template) -> str:
-        """The code for all elements."""
-        return template.use(self.base) if self.tree is None else elements.code(self.tree, template, {})
+    def code(self, elements: Elements, template: Template, over: str | None = None) -> str:
+        """The code for all elements. over: code for the mask, for a harmless number in place of the others."""
+        if self.tree is None:
+            return template.use(self.base)
+        replaced: Mapping[str, str] = {}
+        if self.computed and over is not None:
+            replaced = elements.replaced(self.tree, self.value, over, template)
+        elif self.computed:
+            legality, facts = elements.scope.legality, elements.scope.facts
+            pair = (self.value, self.value)
+            elements.obstacles.extend(legality.gradients(self.tree, None, pair, facts, frozenset(elements.atoms)))
+        return elements.code(self.tree, template, replaced)
 
 
 def _side(tree: ast.expr | None, elements: Elements) -> _Side | None:
-    """What stands on one side of a loss: selected elements as they are, or only given another dtype."""
+    """What stands on one side of a loss: selected elements of one tensor, or what is computed of each of them."""
+    if tree is None:
+        return None
     if isinstance(tree, ast.Call):
         elements.evaluate(tree)  # what is called in it is known then
     inner = tree
     while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
         if (elements.scope.callee(inner) or "") not in _CASTS:
-            return None
+            break
         inner = inner.func.value
-    if not isinstance(inner, ast.Name) or inner.id not in elements.bases or tree is None:
+    if isinstance(inner, ast.Name) and inner.id in elements.bases:
+        base = elements.atoms[inner.id]
+        if inner is tree:
+            return _Side(base, None, elements.scope.value(base))
+        return _Side(base, tree, elements.judge(tree))
+    return _computed(tree, elements)
+
+
+def _computed(tree: ast.expr, elements: Elements) -> _Side | None:
+    """What is computed of the selected elements of one tensor, and of numbers: it has their shape."""
+    scope = elements.scope
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in elements.atoms}
+    bases = sorted(used.intersection(elements.bases))
+    numbers = (scope.value(elements.atoms[name]) for name in used.difference(bases))
+    if len(bases) != 1 or not all(v.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or v.ref is not None for v in numbers):
         return None
-    base = elements.atoms[inner.id]
-    if inner is tree:
-        return _Side(base, None, elements.scope.value(base))
-    return _Side(base, tree, elements.judge(tree))
+    return _Side(elements.atoms[bases[0]], tree, elements.judge(tree), computed=True)
 
 
 def _allowed(loss: Loss, name: str, value: ast.expr) -> bool:
@@ -213,7 +237,7 @@ def _distances(loss: Loss, mode: object, sides: Sequence[_Side], elements: Eleme
     over = elements.over(first, template)
     fills = (_HARMLESS.get(loss.kind, "0"), "0")
     filled = [
-        f"{where(scope)}({over}, {side.code(elements, template)}, {fill})"
+        f"{where(scope)}({over}, {side.code(elements, template, over)}, {fill})"
         for side, fill in zip(sides, fills, strict=True)
     ]
     options = [
