@@ -59,7 +59,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "exception-late": (
         "An exception is raised, with the same type and text, after the compiled call has finished. Where code behind "
         "the check fails on what the check was to keep out, that failure comes instead, on a GPU perhaps as an error "
-        "of the device that ends the process."
+        "of the device that ends the process. What an `assert` asked is asked under `python -O` too."
     ),
     "mask-for-none": (
         "A mask that hides nothing may be handed on where None was: who gets it applies it, and reads nothing else "
