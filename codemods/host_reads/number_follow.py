@@ -706,7 +706,9 @@ def _computed_again(node: ast.expr, scope: Scope, flow: Flow) -> None:
 def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
     """Note that the number is an index, and what stands against what it picks being a copy."""
     flow.picks = True
-    if scope.value(node).dtype != "int" or (flow.operations and not flow.integral):
+    value = scope.value(node)
+    drawn = value.is_unknown and flow.read.dtype == "int" and flow.whole  # of which Python's own functions say nothing
+    if (value.dtype != "int" and not drawn) or (flow.operations and not flow.integral):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
     if isinstance(item.ctx, ast.Load):
         for obstacle in becomes_copy(item, scope):

@@ -28,7 +28,9 @@ A uniform or normal number that is only used in arithmetic with tensors becomes 
 torch's generator gives other numbers of the same distribution, so this needs `rng-stream`, and seeds set for NumPy or
 Python no longer decide it. A number that decides a branch becomes a tensor where the branch then becomes a selection
 (CF101), with the assumptions of that, or where it is looked at only under a fixed condition such as `self.training`.
-Where it is an index or goes elsewhere there is no fix: only the caller can draw it before the compiled code.
+An integer that is an index, or where a slice of fixed length begins (`x[..., i : i + n]`, random crops), becomes
+`torch.randint(low, high, ())`, with the assumptions of CF201. Where a number goes elsewhere there is no fix: only the
+caller can draw it before the compiled code.
 
 Graph breaks: GB0007, GB0033, GB0055, GB0124, GB0156, GB0170, GB0294, GB4841, GB7650. torch: all supported versions.
 """
@@ -42,6 +44,8 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.tensor_if import TensorIf
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic
+from compilefix.codemods.numpy_calls.drawn_places import place_fix
 from compilefix.codemods.numpy_calls.draws import arithmetic_only, torch_draw
 from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Rule, Scope
@@ -118,7 +122,9 @@ class HostRandom(Rule):
     name = "host-random"
     summary = "random number drawn by NumPy or Python in compiled code"
     gb = ("GB0007", "GB0033", "GB0055", "GB0124", "GB0156", "GB0170", "GB0294", "GB4841", "GB7650")
-    assumptions = tuple(dict.fromkeys(("rng-stream", "number-to-tensor", *TensorIf.assumptions)))
+    assumptions = tuple(
+        dict.fromkeys(("rng-stream", "number-to-tensor", *TensorIf.assumptions, *NumberArithmetic.assumptions))
+    )
     hints = (
         "rand",
         "Rand",
@@ -154,6 +160,11 @@ class HostRandom(Rule):
             message = f"`{snippet(node)}` is not traced: the graph breaks"
             return self.declined(scope, node, message, "set or read the generator outside the compiled code", gb=(gb,))
         message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
+        placed = place_fix(node, scope.callee(node) or "", scope)
+        if isinstance(placed, Fix):
+            return self.fixed(scope, place, message, placed, gb=(gb,))
+        if placed is not None:
+            return self.declined(scope, place, message, f"{placed}: {_ADVICE}", gb=(gb,))
         template = Template()
         code = torch_draw(node, scope.callee(node) or "", scope, template)
         template.refuse(arithmetic_only(node, scope))

@@ -325,6 +325,9 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
         return None  # they have the rank of the index, of the second argument
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
+    if name == "torch.randint":
+        size = keywords.get("size") or (args[-1] if len(args) > 1 else values.UNKNOWN)
+        return len(size.elements) if size.is_(Kind.CONTAINER) and size.elements is not None else None
     if call.bare == "gather" and rank in (0, 1):
         return None  # a tensor without dimensions takes an index with one, and the other way round
     if call.bare in _RANKS:
