@@ -94,7 +94,8 @@ class StaticNumber(Rule):
         if not places:
             return
         read = next((place for place in places if place is not None and place[1] is not None), None)
-        message = f"`{snippet(node)}` is known without a tensor, and reading the tensor as a number breaks the graph"
+        where = "" if scope.value(node).is_tensor else ", where shapes are dynamic"  # of fixed ones Dynamo knows it
+        message = f"`{snippet(node)}` is known without a tensor: reading that as a number breaks the graph{where}"
         if read is None or None in places:
             if read is not None:
                 reason = "some of its uses take the tensor: use a Python integer where an integer is wanted"

@@ -323,10 +323,10 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + y
         """,
     },
-    "numbers that torch divides, and what an unknown norm gives": {
+    "sizes that torch divides, which break where shapes are dynamic, and what an unknown norm gives": {
         "pkg/model.py": """
             def chunks(x: Tensor, size: int, norm) -> Tensor:
-                count = torch.div(x.size(0), size, rounding_mode="trunc")
+                count = torch.div(x.size(0), size, rounding_mode="trunc")  # BREAK
                 y = x.new_zeros((count + 1, size))
                 if norm(x).abs() < 1e-5:  # BREAK
                     y = y + 1
