@@ -12,7 +12,8 @@ from compilefix.codemods.rule import Scope
 
 _NAMES = (
     "arange empty eye full hann_window hamming_window kaiser_window linspace logspace ones rand randint randn randperm "
-    "range tensor tril_indices triu_indices zeros nn.Transformer.generate_square_subsequent_mask"
+    "range tensor tril_indices triu_indices zeros nn.Transformer.generate_square_subsequent_mask "
+    "Tensor BoolTensor DoubleTensor FloatTensor IntTensor LongTensor"
 )
 _MAKES = frozenset(f"torch.{name}" for name in _NAMES.split())
 _MOVES = frozenset({"to", "cuda", "type_as", "type"})

@@ -11,6 +11,7 @@ from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Value
 from compilefix.codemods.control_flow.branches import keeps_type
+from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS, Template, where
 from compilefix.source.snippets import snippet
@@ -76,6 +77,9 @@ def selected_write(
     if write.operator is not None:
         value = value if isinstance(write.operand, ATOMS) else f"({value})"
         value = f"{target} {_SYMBOLS[type(write.operator)]} {value}"
+    elif write.copied and scope.value(write.operand).rank != 0 and on_default_device(write.operand, scope):
+        # `copy_` takes a tensor from the CPU into one on a GPU, and `where` does not.
+        value = f"{value if isinstance(write.operand, ATOMS) else f'({value})'}.to({target})"
     return f"{target}.copy_({where(scope)}({condition}, {value}, {target}))"
 
 
