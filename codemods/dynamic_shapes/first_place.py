@@ -35,7 +35,8 @@ Graph breaks: GB0036. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.counts import count_uses
@@ -118,17 +119,54 @@ def _refuse(listed: Listed, places: Sequence[Asked], template: Template, scope: 
 
 
 def _asked_before(place: Asked, places: Sequence[Asked], scope: Scope) -> bool:
-    """Whether the number of places is asked for before a place is read: in a test round it, or one that leaves."""
-    counts = {part for one in places if one.what == "count" for part in (one.node, scope.statement(one.node))}
-    for around in scope.ancestors(place.node):
-        if isinstance(around, ast.If | ast.IfExp) and not counts.isdisjoint(ast.walk(around.test)):
-            return True
-        if isinstance(around, ast.stmt) and around in scope.parents:
-            block = scope.block(around)
-            before = block[: block.index(around)] if around in block else []
-            if any(isinstance(s, ast.If) and not counts.isdisjoint(ast.walk(s.test)) for s in before):
-                return True
-    return False
+    """Whether a place is read only where there is one: behind a test of their number, or an `if` on it that leaves."""
+    counts = frozenset(one.node for one in places if one.what == "count")
+    return any(_is_some(test, counts, scope, holds=holds) for test, holds in _tests_before(place.node, scope))
+
+
+def _tests_before(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that code stands behind, and whether they hold there."""
+    for around in scope.ancestors(node):
+        if isinstance(around, ast.If) and node is not around.test:
+            yield around.test, node in around.body
+        elif isinstance(around, ast.IfExp) and node is not around.test:
+            yield around.test, node is around.body
+        if isinstance(node, ast.stmt):
+            block = scope.block(node)
+            for before in block[: block.index(node)]:
+                if isinstance(before, ast.If) and isinstance(before.body[-1], _LEAVES):
+                    yield before.test, False
+                elif isinstance(before, ast.Assert):
+                    yield before.test, True
+        node = around
+
+
+def _is_some(test: ast.expr, counts: Collection[ast.expr], scope: Scope, *, holds: bool) -> bool:
+    """Whether a number of places is not zero where a test holds, or where it does not."""
+    if test in counts:
+        return holds
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_some(test.operand, counts, scope, holds=not holds)
+    if isinstance(test, ast.BoolOp):
+        found = [_is_some(part, counts, scope, holds=holds) for part in test.values]
+        return any(found) if isinstance(test.op, ast.And) == holds else all(found)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.left not in counts:
+        return False
+    const, compare = scope.value(test.comparators[0]).const, _ORDERS.get(type(test.ops[0]))
+    if const is None or compare is None or not isinstance(const.value, int):
+        return False
+    return compare(0, const.value) != holds
+
+
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_ORDERS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
 
 
 def _named(

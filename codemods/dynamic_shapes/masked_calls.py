@@ -21,7 +21,7 @@ from compilefix.codemods.dynamic_shapes.definitions import unused_then
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
-from compilefix.codemods.dynamic_shapes.named_results import NamedRows, Write, named_rows, named_writes
+from compilefix.codemods.dynamic_shapes.named_results import NamedRows, Write, is_given_rows, named_rows, named_writes
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -189,6 +189,8 @@ def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: 
         if rows is not None:
             _refuse_rows(rows, found, template, scope)
             template.edits.extend(scope.edit(one, "{rows}", rows=one.value) for one in rows.selections)
+        elif is_given_rows(argument, mask, scope):
+            template.refuse([Obstacle(f"`{snippet(argument)}` is made of selected rows")])
         elif not scope.value(argument).is_static and scope.value(argument).may_be(Kind.TENSOR):
             reason = f"`{snippet(argument)}` is not proved to be one number: it may have an element for each true value"
             template.refuse([Obstacle(reason, "same-shape-dtype")])

@@ -145,6 +145,13 @@ def named_rows(argument: ast.expr, mask: Mask, call: ast.Call, scope: Scope) -> 
     return NamedRows(tuple(found.values()), tuple(found), tuple(others)) if found else None
 
 
+def is_given_rows(argument: ast.expr, mask: Mask, scope: Scope) -> bool:
+    """Whether an argument is a name that may be given rows that the mask selects."""
+    stores = scope.names(argument.id, stores=True) if isinstance(argument, ast.Name) else []
+    given = (part for store in stores for part in ast.walk(scope.statement(store)))
+    return any(isinstance(part, ast.Subscript) and mask.same(part) for part in given)
+
+
 def _follows_from(statement: ast.stmt, given: ast.stmt, scope: Scope) -> bool:
     """Whether a statement stands behind one in its block, or behind the `if`s that this one stands in."""
     around: ast.AST = given

