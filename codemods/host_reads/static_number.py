@@ -52,6 +52,7 @@ _DIVISIONS = frozenset({"torch.div", "torch.divide", "torch.floor_divide"})
 _OF_TWO = {"torch.min": "min", "torch.minimum": "min", "torch.max": "max", "torch.maximum": "max"}
 _REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min"}
 _BINDS_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute)
+_FOLLOWED = (ast.Add, ast.Sub, ast.Mult)
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
 
 
@@ -125,7 +126,7 @@ def reads_static(source: ast.expr, scope: Scope) -> bool:
         return False
     if is_static(source, scope):
         return True
-    if isinstance(source, ast.BinOp) and type(source.op) in _SYMBOLS:
+    if isinstance(source, ast.BinOp) and isinstance(source.op, _FOLLOWED):
         return any(reads_static(side, scope) for side in (source.left, source.right))
     if not isinstance(source, ast.Name):
         return False
@@ -335,8 +336,8 @@ def _place(node: ast.expr, scope: Scope) -> _Place | None:
     if isinstance(call, ast.Call) and node in call.args and scope.callee(call) == "int" and len(call.args) == 1:
         return call, _READS[1]
     what = integer_place(node, scope)
-    if what is None and isinstance(parent, ast.BinOp) and type(parent.op) in _SYMBOLS:
-        # An integer beside integers stays one.
+    if what is None and isinstance(parent, ast.BinOp) and isinstance(parent.op, _FOLLOWED):
+        # An integer beside integers stays one; of a division by zero Python says something else.
         other = parent.right if parent.left is node else parent.left
         what = (_place(parent, scope) or (None, None))[1] if _is_integer(other, scope) else None
         what = what if what not in _READS else None
