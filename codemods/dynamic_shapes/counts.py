@@ -11,6 +11,7 @@ from typing import Any
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.computed_truths import computed_with
 from compilefix.codemods.dynamic_shapes.masks import is_mask
+from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -18,31 +19,11 @@ from compilefix.source.snippets import snippet
 
 def indices_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     """The boolean tensor whose true places an expression lists: `m.nonzero()`, `torch.where(m)[0]`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
-        inner = node.value
-        tuples = isinstance(inner, ast.Call) and (
-            scope.callee(inner) == "torch.where" or any(k.arg == "as_tuple" for k in inner.keywords)
-        )
-        return _listed(inner, scope) if tuples else None
-    if isinstance(node, ast.Call) and not any(
-        k.arg == "as_tuple" and not (isinstance(k.value, ast.Constant) and k.value.value is False)
-        for k in node.keywords
-    ):
-        return _listed(node, scope) if scope.callee(node) != "torch.where" else None
-    return None
-
-
-def _listed(node: ast.expr, scope: Scope) -> ast.expr | None:
-    if not isinstance(node, ast.Call):
+    first = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0
+    call = listing_call(node.value if isinstance(node, ast.Subscript) and first else node, scope)
+    if call is None or call[1] != first:
         return None
-    name = scope.callee(node) or ""
-    if name in ("torch.nonzero", "torch.where", "torch.argwhere") and len(node.args) == 1:
-        tensor = node.args[0]
-    elif name in ("Tensor.nonzero", "Tensor.argwhere") and isinstance(node.func, ast.Attribute) and not node.args:
-        tensor = node.func.value
-    else:
-        return None
-    return tensor if is_mask(tensor, scope) and scope.value(tensor).rank != 0 else None
+    return call[0] if is_mask(call[0], scope) and scope.value(call[0]).rank != 0 else None
 
 
 def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False) -> Iterator[Obstacle]:

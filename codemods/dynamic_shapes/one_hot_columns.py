@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -32,17 +33,12 @@ def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
 
     What is only larger than a number, or said to be a mask, is seldom one-hot.
     """
-    name, parent = scope.callee(node) or "", scope.parents.get(node)
-    if name in ("torch.where", "torch.nonzero", "torch.argwhere") and len(node.args) == 1:
-        rows = node.args[0]
-    elif name in ("Tensor.nonzero", "Tensor.argwhere") and not node.args and isinstance(node.func, ast.Attribute):
-        rows = node.func.value
-    else:
+    call, parent = listing_call(node, scope), scope.parents.get(node)
+    if call is None:
         return None
-    options = {k.arg: ast.unparse(k.value) for k in node.keywords}
-    if not set(options) <= {"as_tuple"} or not _is_one(rows, scope) or not isinstance(rows, ast.Compare):
+    rows, tuples = call
+    if not _is_one(rows, scope) or not isinstance(rows, ast.Compare):
         return None
-    tuples = name == "torch.where" or options.get("as_tuple") == "True"
     if isinstance(parent, ast.Assign) and tuples:
         columns = _unpacked(parent, scope)
         return OneHotColumns(parent, node, rows, columns) if columns is not None else None

@@ -53,17 +53,17 @@ def listed_places(node: ast.expr, scope: Scope) -> Listed | None:
             return None
     if isinstance(node, ast.Subscript):
         index = ast.unparse(node.slice).strip("()")
-        tuples = _call(node.value, scope)
+        tuples = _vector(node.value, scope)
         if tuples is not None and tuples[1] and index == "0":
             return Listed(node, tuples[0])
         inner = listed_places(node.value, scope)
         return Listed(node, inner.source) if inner is not None and inner.column and index == ":, 0" else None
-    call = _call(node, scope)
+    call = _vector(node, scope)
     return Listed(node, call[0], column=True) if call is not None and not call[1] else None
 
 
-def _call(node: ast.expr, scope: Scope) -> tuple[ast.expr, bool] | None:
-    """The tensor whose true places a call lists, and whether it gives a tuple with a vector for each dimension."""
+def listing_call(node: ast.AST, scope: Scope) -> tuple[ast.expr, bool] | None:
+    """What a call lists the true places of, and whether it gives a tuple with a vector for each dimension."""
     if not isinstance(node, ast.Call):
         return None
     name = scope.callee(node) or ""
@@ -76,10 +76,14 @@ def _call(node: ast.expr, scope: Scope) -> tuple[ast.expr, bool] | None:
         return None
     if not set(options) <= {"as_tuple"} or options.get("as_tuple", "True") not in ("True", "False"):
         return None
-    value = scope.value(source)
-    if not value.is_tensor or value.rank not in (None, 1):
-        return None
     return source, name == "torch.where" or options.get("as_tuple") == "True"
+
+
+def _vector(node: ast.expr, scope: Scope) -> tuple[ast.expr, bool] | None:
+    """The same for a tensor that may have one dimension."""
+    call = listing_call(node, scope)
+    value = scope.value(call[0]) if call is not None else None
+    return call if value is not None and value.is_tensor and value.rank in (None, 1) else None
 
 
 def asked_of(node: ast.expr, listed: Listed, scope: Scope) -> Asked | None:
