@@ -323,6 +323,9 @@ class Calls(Binding):
 
     def _written_by(self, found: Function, node: ast.Call, operands: Sequence[Value], env: Env) -> None:
         """A function of the project was called: what it writes into in place may hang on other tensors now."""
+        given = values.NOTHING.union(*map(memory_of, operands))
+        if found.parent is None and not self.would_hang(given, env):
+            return  # to find out what the function writes into means to look at all that it calls
         into = translated(self.inference.written_in_place(found), node, found, operands, self.facts)
         self.perhaps_written(into, env, self.place(node))
 

@@ -121,11 +121,12 @@ class Inference:
         facts = self.facts(function)
         found = written_in_place(function, facts)
         for call, callee in facts.calls.items():
-            into = self.written_in_place(callee)
-            if into and isinstance(call, ast.Call):
-                given = [*call.args, *(k.value for k in call.keywords)]
-                operands = [facts.value(a.value if isinstance(a, ast.Starred) else a) for a in given]
-                found |= translated(into, call, callee, operands, facts)
+            if not isinstance(call, ast.Call):
+                continue
+            given = [*call.args, *(k.value for k in call.keywords)]
+            operands = [facts.value(a.value if isinstance(a, ast.Starred) else a) for a in given]
+            if callee.parent is not None or any(map(memory_of, operands)):
+                found |= translated(self.written_in_place(callee), call, callee, operands, facts)
         self._written[function] = found
         return found
 

@@ -165,6 +165,13 @@ class Walk(ABC):
             if may_share(memory_of(value), memory):
                 env[name] = _hanging(value, memory, None, place)
 
+    def would_hang(self, memory: frozenset[str], env: Env) -> bool:
+        """Whether something is known here that a write into the memory could change."""
+        return bool(memory) and any(
+            _meets(value, memory) and not value.is_(*_PLAIN) and value.dtype not in ("bool", "int")
+            for value in env.values()
+        )
+
     def written_within(self, inner: Env, env: Env, place: str) -> None:
         """Part of an expression was perhaps evaluated, and may have written into tensors, or given names values."""
         for name, value in inner.items():
