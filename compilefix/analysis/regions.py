@@ -17,6 +17,7 @@ from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
+from compilefix.analysis.host_code import drives, is_host_code
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
@@ -468,9 +469,15 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
         and function.module.mentions("torch")
         and (name not in NEVER_COMPILED or _makes_distribution(function, inference.project))
         and not name.startswith("test")
-        and (_is_called_like_a_module(function) or not _is_harness(function))
+        # What drives a model is no root, but says which arguments of other functions are tensors: it is walked first.
         and _on_tensors(function, inference, inference.facts)
+        and (_is_called_like_a_module(function) or not _is_around_the_model(function, inference))
     )
+
+
+def _is_around_the_model(function: Function, inference: Inference) -> bool:
+    """Whether the function is code round the model, or calls what trains one or runs it over a data set."""
+    return is_host_code(function, inference.project) or any(map(drives, set(inference.facts(function).calls.values())))
 
 
 def _is_returned(function: Function) -> bool:
@@ -499,9 +506,19 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
     if names:
         facts = look(function)
         tensors = [n for n in function.of(ast.Name) if n.id in names and _holds_tensor(facts.value(n))]
-        if tensors and not set(live_nodes(facts)).isdisjoint(tensors):
+        if tensors and not set(live_nodes(facts)).isdisjoint(tensors) and not _is_array_code(tensors, facts):
             return True
     return _on_state(function, inference, look)
+
+
+def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:
+    """Whether what looks like tensors are more likely arrays: the function calls NumPy, and nothing of torch."""
+    if any(facts.value(node).certain for node in tensors) or "numpy" not in facts.function.module.packages:
+        return False
+    called = facts.refs.values()
+    return any(name.startswith("numpy.") for name in called) and not any(
+        name.startswith(("torch.", "Tensor.")) for name in called
+    )
 
 
 def _holds_tensor(value: Value) -> bool:
@@ -621,19 +638,3 @@ def checkpoints(inference: Inference) -> Checkpoints:
                         reached.add(target)
                         pending.extend(inference.facts(target).calls.values())
     return Checkpoints(frozenset(reached), tuple(dict.fromkeys(unresolved)))
-
-
-def _is_harness(function: Function) -> bool:
-    """Whether the function drives compiled code from outside: it compiles, steps an optimiser, or saves what it gets.
-
-    A file by itself may hold just what somebody compiles; of a package, what opens files is another part.
-    """
-    module = function.module
-    opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
-    if opens and "." in module.name:
-        return True
-    return any(
-        node.attr in ("compile", "_dynamo", "backward", "zero_grad")
-        and (node.attr != "compile" or module.qualified(node) in _COMPILE)
-        for node in function.of(ast.Attribute)
-    )

@@ -595,6 +595,143 @@ def test_without_a_root_forward_and_what_it_calls_count_as_compiled(tmp_path: Pa
     assert {f.reached_by for f in findings} == {("Model.forward", "Model.inner")}
 
 
+AROUND_THE_MODEL = {
+    "a training loop": """
+        def step(model, x: torch.Tensor):
+            loss = model(x).sum()
+            loss.backward()
+            DECIDES
+        """,
+    "what calls a training loop": """
+        def train(model, x: torch.Tensor):
+            model(x).sum().backward()
+        def main(model, x: torch.Tensor):
+            DECIDES
+            train(model, x)
+        """,
+    "a loop over a data set": """
+        from torch.utils.data import DataLoader
+        def evaluate(data, x: torch.Tensor):
+            for batch in DataLoader(data):
+                x = x + batch
+            DECIDES
+        """,
+    "a data set": """
+        class Rows(torch.utils.data.Dataset):
+            def __getitem__(self, i):
+                x = torch.ones(2) * i
+                return self.noised(x)
+            def noised(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "a test": """
+        import unittest
+        class TestModel(unittest.TestCase):
+            def check(self, x: torch.Tensor):
+                DECIDES
+        """,
+    "a plot": """
+        from matplotlib import pyplot as plt
+        def histogram(x: torch.Tensor):
+            DECIDES
+            plt.hist(x.numpy())
+        """,
+    "a method beside one that logs": """
+        import wandb
+        class Tracker:
+            def log(self, x: torch.Tensor):
+                wandb.log({"x": x.mean().item()})
+            def summary(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what switches a model to evaluation": """
+        def predict(model, x: torch.Tensor):
+            model.eval()
+            DECIDES
+            return model(x)
+        """,
+    "an exporter": """
+        def to_graph(model, x: torch.Tensor):
+            DECIDES
+            torch.onnx.export(model, x, "model.onnx")
+        """,
+    "a generator": """
+        def chunks(x: torch.Tensor):
+            DECIDES
+            yield x
+        """,
+    "a coroutine": """
+        async def answer(x: torch.Tensor):
+            DECIDES
+            return x
+        """,
+    "code on arrays": """
+        import numpy as np
+        def crop(image):
+            if np.mean(image.shape[:2]) > np.random.uniform():  # NOT
+                image = image[1:]
+            return image
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", AROUND_THE_MODEL)
+def test_code_round_the_model_is_no_root(kind: str, tmp_path: Path) -> None:
+    """Nobody compiles it by itself, and what `forward` calls of it runs compiled all the same."""
+    text = program(AROUND_THE_MODEL[kind].replace("DECIDES", f"{DECIDES}  # NOT"))
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert marked(text, "NOT")
+    assert found([path]) == ()
+
+
+def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        import matplotlib
+        import numpy as np
+        class Blocks(nn.ModuleList):
+            def __iter__(self):
+                x = torch.rand(len(self))
+                for i, block in enumerate(super().__iter__()):
+                    if x[i] > self.p:  # BREAK
+                        yield block
+        class Sampler(nn.Module):
+            def sample(self, x: torch.Tensor):
+                self.eval()
+                {DECIDES}  # BREAK
+                return self(x)
+            def plot(self, x: torch.Tensor):
+                return matplotlib.colors.to_rgb(x)
+        def loss(x: torch.Tensor):
+            def pairs():
+                yield x
+            {DECIDES}  # BREAK
+            return x * np.sqrt(2.0)
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert {f.span.line for f in found([path]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_a_training_loop_says_what_a_loss_is_given(tmp_path: Path) -> None:
+    text = program(
+        """
+        def step(model, data: torch.Tensor):
+            loss = limited(model, data)
+            loss.backward()
+        def limited(model, value):
+            return value if value > 0 else model(value)  # BREAK
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert {f.span.line for f in found([path])} == marked(text, "BREAK")
+
+
 @pytest.mark.parametrize("root", ["library.root", "library.Model"])
 def test_a_root_in_the_configuration(root: str, tmp_path: Path) -> None:
     text = program(

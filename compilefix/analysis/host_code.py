@@ -1,0 +1,148 @@
+"""Code round the model: it feeds it, drives it, exports it, tests it or shows what it gave.
+
+In a library every function on tensors counts as compiled, since its users may compile it. Data sets, training loops,
+exporters and plots take tensors too, and nobody compiles these. What compiled code calls runs compiled all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.tree import children
+
+_DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.")
+"""What begins the names of classes whose objects hand out data, test, log or run beside the model."""
+_DATA_NAMES = frozenset({"LightningDataModule", "Callback", "TrainerCallback", "TestCase", "JitTestCase"})
+_SHOWS_OR_KEEPS = ("plot", "visuali", "imshow", "collate", "save_", "export_", "print_", "upgrade_state_dict")
+"""What begins the names of functions that show or keep something; `draw` and `load` mean other things as well."""
+_OUTSIDE_PACKAGES = frozenset(
+    {"matplotlib", "seaborn", "plotly", "bokeh", "imgui", "glfw", "pygame", "tkinter", "gradio", "streamlit", "visdom"}
+    | {"wandb", "tensorboard", "tensorboardX", "mlflow", "comet_ml", "clearml", "neptune", "swanlab", "aim"}
+    | {"onnx", "onnxruntime", "onnxsim", "onnx_graphsurgeon", "tensorrt", "coremltools", "openvino", "caffe2"}
+    | {"tensorflow", "tensorflow_hub", "tf2onnx", "paddle"}
+    | {"argparse", "subprocess", "shutil", "tempfile", "glob", "zipfile", "tarfile", "multiprocessing", "unittest"}
+    | {"requests", "urllib", "socket", "http", "flask", "fastapi", "uvicorn", "huggingface_hub", "boto3", "click"}
+    | {"h5py", "lmdb", "imageio", "moviepy", "soundfile", "sacrebleu", "submitit", "hydra", "omegaconf"}
+)
+"""Packages that show things, keep them, get them from somewhere or start programs: no tensor comes out of them."""
+_HANDLES = frozenset(
+    {"torch.save", "torch.load", "torch.jit.save", "torch.jit.load", "torch.jit.trace", "torch.jit.script"}
+    | {"torch.distributed.init_process_group", "os.makedirs", "os.mkdir", "os.listdir"}
+    | {"os.remove", "os.unlink", "os.rename", "os.system", "torch.utils.tensorboard.SummaryWriter"}
+)
+_HANDLES_BELOW = ("torch.onnx.", "torch.hub.", "torch.multiprocessing.")
+_HANDLING_METHODS = frozenset({"eval", "state_dict", "read_text", "mkdir"})
+"""Methods that are called without an argument by code outside a model, on the model or on files."""
+_DRIVES = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
+_COMPILE = ("torch.compile", "torch.compiler.compile")
+_CLOSED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def is_host_code(function: Function, project: Project) -> bool:
+    """Whether nobody compiles a function by itself, whatever it does with tensors.
+
+    It drives compiled code from outside (it compiles, steps an optimiser, saves what it gets), belongs to a data set,
+    to a test or to an object that keeps or shows results, or is a generator or coroutine, whose frames Dynamo leaves
+    to Python.
+    """
+    return (
+        function.node.name.lstrip("_").startswith(_SHOWS_OR_KEEPS)
+        or _is_test_file(function.module)
+        or drives(function)
+        or _handles_models(function)
+        or _reaches_outside(function, project)
+        or _suspends(function, project)
+        or (function.cls is not None and _is_host_class(function.cls, project))
+    )
+
+
+def _is_test_file(module: Module) -> bool:
+    *packages, last = module.name.split(".")
+    return "tests" in packages or last.startswith("test_") or last.endswith("_test") or last == "conftest"
+
+
+def _is_host_class(cls: Class, project: Project) -> bool:
+    """Whether objects of a class hand out data, test, or show or keep results."""
+    bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
+    if any(base.startswith(_DATA_BASES) or base.rpartition(".")[2] in _DATA_NAMES for base in bases):
+        return True
+    # A module may have a method that exports it, and an optimiser one that loads it.
+    if project.is_module_class(cls) or any(base.startswith("torch.") for base in bases):
+        return False
+    return any(_reaches_outside(method, project) for method in cls.methods.values())
+
+
+def _suspends(function: Function, project: Project) -> bool:
+    """Whether a call makes a generator or coroutine. Those of a module may be run by its `forward`: `__iter__`."""
+    if isinstance(function.node, ast.AsyncFunctionDef):
+        return True
+    if function.cls is not None and project.is_module_class(function.cls):
+        return False
+    if not function.of(ast.Yield) and not function.of(ast.YieldFrom):
+        return False
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function))
+
+
+def _own(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions and classes nested in it."""
+    pending: list[ast.AST] = list(function.node.body)
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, _CLOSED):
+            yield node
+            pending.extend(children(node))
+
+
+def drives(function: Function) -> bool:
+    """Whether the function compiles or trains a model, or runs one over a data set."""
+    module = function.module
+    return any(
+        node.attr in ("compile", "_dynamo", "backward", "zero_grad")
+        and (node.attr != "compile" or module.qualified(node) in _COMPILE)
+        for node in function.of(ast.Attribute)
+    ) or any(
+        (name := _called(node, module)) in _DRIVES or name.startswith("torch.optim.") for node in function.of(ast.Call)
+    )
+
+
+def _handles_models(function: Function) -> bool:
+    """Whether the function loads, saves or exports a model, or switches one to evaluation."""
+    instance = function.parameters[0].arg if function.cls is not None and function.parameters else None
+    for node in function.of(ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _HANDLING_METHODS and not node.args:
+            # A model may switch itself to evaluation: `self.eval()` stands in `generate` methods.
+            if not (isinstance(func.value, ast.Name) and func.value.id == instance):
+                return True
+        else:
+            name = _called(node, function.module)
+            if name in _HANDLES or name.startswith(_HANDLES_BELOW):
+                return True
+    return False
+
+
+def _called(node: ast.Call, module: Module) -> str:
+    """The dotted name of what is called, empty where it has none."""
+    func = node.func
+    return (module.imports.get(func.id) if isinstance(func, ast.Name) else module.qualified(func)) or ""
+
+
+def _reaches_outside(function: Function, project: Project) -> bool:
+    """Whether the function opens files, or calls a package that shows or keeps things.
+
+    A file by itself may hold just what somebody compiles; of a package, what opens files is another part.
+    """
+    module = function.module
+    opens = "." in module.name and module.mentions("open(")
+    outside = {name for name in _OUTSIDE_PACKAGES & module.packages if name not in project.modules}
+    if not opens and not outside:
+        return False
+    for node in function.of(ast.Call):
+        func = node.func
+        if opens and isinstance(func, ast.Name) and func.id == "open":
+            return True
+        if outside and (module.qualified(func) or "").partition(".")[0] in outside:
+            return True
+    return False
