@@ -106,6 +106,8 @@ def _is_own_container(target: ast.Attribute, scope: Scope) -> bool:
     ):
         return False
     project = scope.legality.inference.project
+    if scope.compiled.root == function.qualname and not project.is_module_class(function.cls):
+        return False  # a method that counts as compiled by itself: its object may be a new one in each call
     for owner in project.ancestors(function.cls):
         if not isinstance(owner, Class) or "__init__" not in owner.methods:
             continue

@@ -63,6 +63,9 @@ class Narrowing(Walk):
             "torch.overrides.is_tensor_like",
         ):
             self._narrow_isinstance(test, result, truth)
+        elif (asked := _exact_type(test)) is not None:
+            if isinstance(asked[1], ast.Is | ast.Eq) == truth:
+                self._narrow_isinstance(asked[0], result, True)
         elif (
             truth
             and isinstance(test, ast.Call)
@@ -207,6 +210,17 @@ def _is_kind_of_tensor(name: str) -> bool:
 def _no_tensor(value: Value) -> Value:
     """What is left of a tensor behind a test that says that it is none."""
     return replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves)
+
+
+def _exact_type(test: ast.expr) -> tuple[ast.Call, ast.cmpop] | None:
+    """`type(x) is int` as the `isinstance` that holds where it does, and how it compares; None for other tests."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Call)):
+        return None
+    called, compares = test.left, test.ops[0]
+    exact = isinstance(compares, ast.Is | ast.IsNot | ast.Eq | ast.NotEq)
+    if not exact or not isinstance(called.func, ast.Name) or called.func.id != "type" or len(called.args) != 1:
+        return None
+    return ast.Call(called.func, [called.args[0], test.comparators[0]], []), compares
 
 
 def _of_dimensions(node: ast.expr) -> ast.expr | None:

@@ -732,6 +732,30 @@ def test_a_training_loop_says_what_a_loss_is_given(tmp_path: Path) -> None:
     assert {f.span.line for f in found([path])} == marked(text, "BREAK")
 
 
+def test_only_what_stays_between_calls_grows_with_them(tmp_path: Path) -> None:
+    """An object that is no module may be made anew for each call of the method that counts as compiled."""
+    text = program(
+        """
+        class Collected:
+            def __init__(self):
+                self.parts = []
+            def add(self, x: torch.Tensor):
+                self.parts.append(x.abs())
+                return x
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.parts = []
+            def forward(self, x: torch.Tensor):
+                self.parts.append(x.abs())  # GROWS
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert {f.span.line for f in found([path]) if f.code == "CF603"} == marked(text, "GROWS")
+
+
 @pytest.mark.parametrize("root", ["library.root", "library.Model"])
 def test_a_root_in_the_configuration(root: str, tmp_path: Path) -> None:
     text = program(

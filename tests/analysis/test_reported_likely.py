@@ -20,6 +20,22 @@ from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 
 CASES: Mapping[str, Mapping[str, str]] = {
+    "the type of something, asked for exactly": {
+        "pkg/rows.py": """
+            def rows(x: Tensor, item):
+                if type(item) is int:
+                    if item >= x.shape[0]:
+                        raise IndexError(item)
+                elif type(item) == torch.Tensor:
+                    if item.sum() > 0:  # BREAK
+                        x = x + 1
+                if type(item) is not float and item > 0:  # BREAK
+                    x = x - 1
+                return x + item
+            def total(x: Tensor):
+                return rows(x, x[0])
+        """,
+    },
     "methods of a module that make a tensor and compute with the module": {
         "pkg/sampler.py": """
             import numpy as np
