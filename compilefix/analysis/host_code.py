@@ -65,13 +65,19 @@ def _is_test_file(module: Module) -> bool:
 
 def _is_host_class(cls: Class, project: Project) -> bool:
     """Whether objects of a class hand out data, test, or show or keep results."""
-    bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
-    if any(base.startswith(_DATA_BASES) or base.rpartition(".")[2] in _DATA_NAMES for base in bases):
+    if feeds_or_tests(cls, project):
         return True
     # A module may have a method that exports it, and an optimiser one that loads it.
+    bases = (base for base in project.ancestors(cls) if isinstance(base, str))
     if project.is_module_class(cls) or any(base.startswith("torch.") for base in bases):
         return False
     return any(_reaches_outside(method, project) for method in cls.methods.values())
+
+
+def feeds_or_tests(cls: Class, project: Project) -> bool:
+    """Whether objects of a class hand out data, test, log, or run beside the model, by what the class inherits."""
+    bases = (base for base in project.ancestors(cls) if isinstance(base, str))
+    return any(base.startswith(_DATA_BASES) or base.rpartition(".")[2] in _DATA_NAMES for base in bases)
 
 
 def _suspends(function: Function, project: Project) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
-from compilefix.analysis.host_code import drives, is_host_code
+from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
@@ -476,8 +476,14 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
 
 
 def _is_around_the_model(function: Function, inference: Inference) -> bool:
-    """Whether the function is code round the model, or calls what trains one or runs it over a data set."""
-    return is_host_code(function, inference.project) or any(map(drives, set(inference.facts(function).calls.values())))
+    """Whether the function is code round the model, calls what trains one or runs it over a data set, or makes one."""
+    if is_host_code(function, inference.project):
+        return True
+    facts = inference.facts(function)
+    classes = {made.cls for made in facts.constructed.values()}
+    return any(map(drives, set(facts.calls.values()))) or any(
+        cls is not None and feeds_or_tests(cls, inference.project) for cls in classes
+    )
 
 
 def _is_returned(function: Function) -> bool:

@@ -625,6 +625,14 @@ AROUND_THE_MODEL = {
                 DECIDES
                 return x
         """,
+    "what makes a data set": """
+        class Rows(torch.utils.data.Dataset):
+            def __init__(self, x):
+                self.x = x
+        def rows(x: torch.Tensor):
+            DECIDES
+            return Rows(x)
+        """,
     "a test": """
         import unittest
         class TestModel(unittest.TestCase):
