@@ -104,23 +104,29 @@ def _own(function: Function) -> Iterator[ast.AST]:
 def drives(function: Function) -> bool:
     """Whether the function compiles or trains a model, or runs one over a data set."""
     module = function.module
-    return any(
-        node.attr in ("compile", "_dynamo", "backward", "zero_grad")
-        and (node.attr != "compile" or module.qualified(node) in _COMPILE)
-        for node in function.of(ast.Attribute)
-    ) or any(
-        (name := _called(node, module)) in _DRIVES or name.startswith("torch.optim.") for node in function.of(ast.Call)
-    )
+    for node in function.of(ast.Attribute):
+        if node.attr == "compile" and module.qualified(node) in _COMPILE:
+            return True
+        # A model of its own may have a method `backward`, as that of a hidden Markov model.
+        if node.attr in ("_dynamo", "backward", "zero_grad") and not _is_instance(node.value, function):
+            return True
+    names = (_called(node, module) for node in function.of(ast.Call))
+    return any(name in _DRIVES or name.startswith("torch.optim.") for name in names)
+
+
+def _is_instance(node: ast.expr, function: Function) -> bool:
+    """Whether an expression is the object that a method belongs to."""
+    own = function.parameters[0].arg if function.cls is not None and function.parameters else None
+    return isinstance(node, ast.Name) and node.id == own
 
 
 def _handles_models(function: Function) -> bool:
     """Whether the function loads, saves or exports a model, or switches one to evaluation."""
-    instance = function.parameters[0].arg if function.cls is not None and function.parameters else None
     for node in function.of(ast.Call):
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in _HANDLING_METHODS and not node.args:
             # A model may switch itself to evaluation: `self.eval()` stands in `generate` methods.
-            if not (isinstance(func.value, ast.Name) and func.value.id == instance):
+            if not _is_instance(func.value, function):
                 return True
         else:
             name = _called(node, function.module)

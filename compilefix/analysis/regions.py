@@ -84,6 +84,7 @@ _SETS_UP = ("init", "reset", "load", "save", "set_", "register", "build", "make_
 _MAKES_TENSOR = frozenset(
     {"randn", "rand", "randint", "normal", "zeros", "ones", "full", "empty", "arange", "linspace"}
 )
+_BUILTINS = ("len", "range", "min", "max", "int", "float", "isinstance", "enumerate", "zip", "sorted", "list", "tuple")
 _DECIDING: tuple[type[ast.AST], ...] = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -518,13 +519,16 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
 
 
 def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:
-    """Whether what looks like tensors are more likely arrays: the function calls NumPy, and nothing of torch."""
+    """Whether what looks like tensors are more likely arrays: only NumPy is called with them, and nothing of torch."""
     if any(facts.value(node).certain for node in tensors) or "numpy" not in facts.function.module.packages:
         return False
     called = facts.refs.values()
-    return any(name.startswith("numpy.") for name in called) and not any(
+    if not any(name.startswith("numpy.") for name in called) or any(
         name.startswith(("torch.", "Tensor.")) for name in called
-    )
+    ):
+        return False
+    others = (n for n in facts.function.of(ast.Call) if not facts.refs.get(n, "").startswith(("numpy.", *_BUILTINS)))
+    return not {part for call in others for part in (*call.args, *(k.value for k in call.keywords))} & set(tensors)
 
 
 def _holds_tensor(value: Value) -> bool:

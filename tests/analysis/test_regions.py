@@ -713,6 +713,12 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
                 return self(x)
             def plot(self, x: torch.Tensor):
                 return matplotlib.colors.to_rgb(x)
+        class Chain:
+            def backward(self, x: torch.Tensor):
+                return x + 1
+            def smoothed(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return self.backward(x)
         def loss(x: torch.Tensor):
             def pairs():
                 yield x
