@@ -47,6 +47,10 @@ def is_host_code(function: Function, project: Project) -> bool:
     to a test or to an object that keeps or shows results, or is a generator or coroutine, whose frames Dynamo leaves
     to Python.
     """
+    return _is_so_itself(function, project) or _serves(function, project)
+
+
+def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         function.node.name.lstrip("_").startswith(_SHOWS_OR_KEEPS)
         or _is_test_file(function.module)
@@ -56,6 +60,19 @@ def is_host_code(function: Function, project: Project) -> bool:
         or _suspends(function, project)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
+
+
+def _serves(function: Function, project: Project) -> bool:
+    """Whether a function of its file alone, as its name says, is called there by code round the model only."""
+    name = function.node.name
+    if not name.startswith("_") or function.cls is not None or function.parent is not None:
+        return False
+    callers = [
+        other
+        for other in function.module.all_functions
+        if other is not function and any(isinstance(c.func, ast.Name) and c.func.id == name for c in other.of(ast.Call))
+    ]
+    return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
 
 
 def _is_test_file(module: Module) -> bool:

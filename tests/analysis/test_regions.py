@@ -645,6 +645,14 @@ AROUND_THE_MODEL = {
             DECIDES
             plt.hist(x.numpy())
         """,
+    "what only a plot calls": """
+        from matplotlib import pyplot as plt
+        def _scaled(x: torch.Tensor):
+            DECIDES
+            return x
+        def histogram(x: torch.Tensor):
+            plt.hist(_scaled(x).numpy())
+        """,
     "a method beside one that logs": """
         import wandb
         class Tracker:
@@ -713,6 +721,13 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
                 return self(x)
             def plot(self, x: torch.Tensor):
                 return matplotlib.colors.to_rgb(x)
+        def _scaled(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def plot(x: torch.Tensor):
+            return _scaled(x)
+        def both(x: torch.Tensor):
+            return _scaled(x)
         class Chain:
             def backward(self, x: torch.Tensor):
                 return x + 1
