@@ -7,6 +7,7 @@ exporters and plots take tensors too, and nobody compiles these. What compiled c
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.source.index import Class, Function, Module, Project
@@ -15,8 +16,20 @@ from compilefix.source.tree import children
 _DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.")
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
 _DATA_NAMES = frozenset({"LightningDataModule", "Callback", "TrainerCallback", "TestCase", "JitTestCase"})
-_SHOWS_OR_KEEPS = ("plot", "visuali", "imshow", "collate", "save_", "export_", "print_", "upgrade_state_dict")
+_SHOWS_OR_KEEPS = (
+    "plot",
+    "visuali",
+    "imshow",
+    "collate",
+    "save_",
+    "export_",
+    "print_",
+    "log_image",
+    "upgrade_state_dict",
+)
 """What begins the names of functions that show or keep something; `draw` and `load` mean other things as well."""
+_FEEDS = re.compile(r"loader$|dataset$|^(trainer|writer|summary_writer)$")
+"""What the parameters are called that hand out the data of a whole run, or take its results."""
 _OUTSIDE_PACKAGES = frozenset(
     {"matplotlib", "seaborn", "plotly", "bokeh", "imgui", "glfw", "pygame", "tkinter", "gradio", "streamlit", "visdom"}
     | {"wandb", "tensorboard", "tensorboardX", "mlflow", "comet_ml", "clearml", "neptune", "swanlab", "aim"}
@@ -53,6 +66,7 @@ def is_host_code(function: Function, project: Project) -> bool:
 def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         function.node.name.lstrip("_").startswith(_SHOWS_OR_KEEPS)
+        or any(map(_feeds, function.parameters))
         or _is_test_file(function.module)
         or drives(function)
         or _handles_models(function)
@@ -62,16 +76,19 @@ def _is_so_itself(function: Function, project: Project) -> bool:
     )
 
 
+def _feeds(parameter: ast.arg) -> bool:
+    """Whether a parameter, by its name, hands out the data of a whole run, or takes its results."""
+    says = parameter.annotation is not None and "Tensor" in ast.unparse(parameter.annotation)
+    return not says and _FEEDS.search(parameter.arg) is not None
+
+
 def _serves(function: Function, project: Project) -> bool:
-    """Whether a function of its file alone, as its name says, is called there by code round the model only."""
+    """Whether a function of its file alone, as its name says, is used there by code round the model only."""
     name = function.node.name
     if not name.startswith("_") or function.cls is not None or function.parent is not None:
         return False
-    callers = [
-        other
-        for other in function.module.all_functions
-        if other is not function and any(isinstance(c.func, ast.Name) and c.func.id == name for c in other.of(ast.Call))
-    ]
+    others = (other for other in function.module.all_functions if other is not function)
+    callers = [other for other in others if any(read.id == name for read in other.of(ast.Name))]
     return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
 
 

@@ -625,6 +625,13 @@ AROUND_THE_MODEL = {
                 DECIDES
                 return x
         """,
+    "what is given a data loader": """
+        def evaluate(model, test_loader, x: torch.Tensor):
+            for batch in test_loader:
+                x = x + model(batch)
+            DECIDES
+            return x
+        """,
     "what makes a data set": """
         class Rows(torch.utils.data.Dataset):
             def __init__(self, x):
