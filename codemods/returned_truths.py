@@ -40,6 +40,10 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
     if other is not None:
         yield Obstacle(f"line {other.lineno} needs True or False, and would read the tensor")
         return
+    handed = _handed_on(name, scope)
+    if handed is not None:
+        yield Obstacle(f"`{name}` is handed on in line {handed}, to code that may need True or False")
+        return
     for caller in dict.fromkeys((*scope.function.module.all_functions, *scope.compiled.callers)):
         facts = scope.legality.inference.facts(caller)
         asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
@@ -52,6 +56,18 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
             yield Obstacle(f"`{caller.qualname}` does more on line {line} than to ask whether it is true")
             return
     yield Obstacle("who calls this gets a boolean tensor instead of True or False", "number-to-tensor")
+
+
+def _handed_on(name: str, scope: Scope) -> int | None:
+    """The line in which a function of the file hands this one on, as in `map(is_bad, xs)`."""
+    method = scope.function.cls is not None
+    for function in scope.function.module.all_functions:
+        for call in function.of(ast.Call):
+            for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+                named = given.attr if isinstance(given, ast.Attribute) and method else getattr(given, "id", None)
+                if named == name and not ast.unparse(call.func).endswith("compile"):
+                    return given.lineno
+    return None
 
 
 def _is_returned(use: ast.expr, scope: Scope) -> bool:

@@ -13,17 +13,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.regions import NEVER_COMPILED
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
 _MAY_CATCH = re.compile(r"^\s*try:|suppress\(|raises\(", re.MULTILINE)
-_CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
 
 
@@ -91,7 +91,9 @@ def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) ->
     for function, outer in met:
         where = "the function" if function is scope.function else f"`{function.qualname}`"
         if isinstance(outer, ast.With):
-            if any(_catches_errors(item.context_expr, function, scope) for item in outer.items):
+            inference = scope.legality.inference
+            facts = inference.facts(function)
+            if any(catches_errors(item.context_expr, facts, inference.project) for item in outer.items):
                 return f"a `with` block in {where} may catch the exception"
             continue
         if function is scope.function and outer.handlers:
@@ -145,25 +147,6 @@ def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
             if function in leading:
                 calls = inference.facts(function).calls
                 yield from ((function, node) for node, callee in calls.items() if callee in leading)
-
-
-def _catches_errors(entered: ast.expr, function: Function, scope: Scope) -> bool:
-    """Whether a `with` block of this may keep an exception to itself, as `contextlib.suppress` does."""
-    if not isinstance(entered, ast.Call):
-        return False
-    inference = scope.legality.inference
-    facts = inference.facts(function)
-    name = facts.callee(entered) or ast.unparse(entered.func)
-    if name.rpartition(".")[2] in _CATCHING:
-        return True
-    made = inference.project.resolve(name)
-    if isinstance(made, Class):
-        left = inference.project.method(made, "__exit__")
-        kept = left.of(ast.Return) if left is not None else ()
-        return any(r.value is not None and ast.unparse(r.value) not in ("None", "False") for r in kept)
-    callee = facts.calls.get(entered)
-    tries = callee.of(ast.Try) if callee is not None else ()
-    return any(outer.handlers and any(isinstance(n, ast.Yield) for n in ast.walk(outer)) for outer in tries)
 
 
 def _called(node: ast.AST) -> str | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.managers import catches_errors
 from compilefix.codemods.rule import Scope
 
 _Names = frozenset[str]
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+# `except*` came with Python 3.11.
+_TRIES: tuple[type[ast.Try], ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
@@ -22,14 +26,22 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
     outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
     if name in given | outside or not scope.names(name, stores=True):
         return
-    if not _has_value(name, statement, function.node.body, loops_turn=True):
+    quiet = {n for n in (*function.of(ast.With), *function.of(ast.AsyncWith)) if _catches(n, scope)}
+    if not _has_value(name, statement, function.node.body, quiet, loops_turn=True):
         yield Obstacle(f"`{name}` may have no value before the `if`")
-    elif not _has_value(name, statement, function.node.body, loops_turn=False):
+    elif not _has_value(name, statement, function.node.body, quiet, loops_turn=False):
         yield Obstacle(f"`{name}` has no value before the `if` where a loop has no turn", "branches-total")
 
 
-def _has_value(name: str, statement: ast.stmt, body: Sequence[ast.stmt], *, loops_turn: bool) -> bool:
-    walk = _Walk(name, statement, loops_turn)
+def _catches(node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
+    project = scope.legality.inference.project
+    return any(catches_errors(item.context_expr, scope.facts, project) for item in node.items)
+
+
+def _has_value(
+    name: str, statement: ast.stmt, body: Sequence[ast.stmt], quiet: Container[ast.AST], *, loops_turn: bool
+) -> bool:
+    walk = _Walk(name, statement, quiet, loops_turn)
     walk.block(body, bound=False, known=frozenset())
     return walk.found is not False
 
@@ -38,10 +50,11 @@ class _Walk:
     """Goes through a function and asks at one statement whether a name has a value.
 
     known: the texts of the tests under which it has one, or that hold: behind `if flag: z = x`, under `if flag:`.
+    quiet: the `with` blocks that an error may end without ending the function.
     """
 
-    def __init__(self, name: str, statement: ast.stmt, loops_turn: bool) -> None:
-        self._name, self._statement, self._loops_turn = name, statement, loops_turn
+    def __init__(self, name: str, statement: ast.stmt, quiet: Container[ast.AST], loops_turn: bool) -> None:
+        self._name, self._statement, self._quiet, self._loops_turn = name, statement, quiet, loops_turn
         self.found: bool | None = None
         self._gives: set[str] = set()
 
@@ -74,11 +87,15 @@ class _Walk:
             return self._if(statement, bound, known)
         if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
             return self._loop(statement, bound, known)
-        if isinstance(statement, ast.Try):
+        if isinstance(statement, _TRIES):
             return self._try(statement, bound, known)
         if isinstance(statement, ast.With | ast.AsyncWith):
             named = any(_stores(i.optional_vars, self._name) for i in statement.items if i.optional_vars is not None)
-            return self.block(statement.body, bound or named, known)
+            after = self.block(statement.body, bound or named, known)
+            ended = (bound or named) and not self._deletes(statement.body)
+            return _joined([after, ended]) if statement in self._quiet else after
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            return bound
         if isinstance(statement, ast.Match):
             ends = [
                 self.block(case.body, bound or _stores(case.pattern, self._name), known) for case in statement.cases
@@ -101,7 +118,8 @@ class _Walk:
 
     def _loop(self, statement: ast.For | ast.AsyncFor | ast.While, bound: bool, known: _Names) -> bool | None:
         target = getattr(statement, "target", None)
-        inside = bound or (target is not None and _stores(target, self._name))
+        again = bound and not self._deletes(statement.body)  # the turn before may have taken the name away
+        inside = again or (target is not None and _stores(target, self._name))
         turned = self.block(statement.body, inside, known)
         endless = isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant) and statement.test.value
         given = any(_stores(part, self._name) for part in statement.body) or inside
@@ -112,10 +130,20 @@ class _Walk:
         after = self.block(statement.body, bound, known)
         if after is not None:
             after = self.block(statement.orelse, after, known)
-        handled = [self.block(handler.body, bound, known) for handler in statement.handlers]
+        bound = bound and not self._deletes(statement.body)
+        handled = [self._handler(handler, bound, known) for handler in statement.handlers]
         end = _joined([after, *handled])
         final = self.block(statement.finalbody, bool(end), known)
         return None if end is None or final is None else final
+
+    def _handler(self, handler: ast.ExceptHandler, bound: bool, known: _Names) -> bool | None:
+        own = handler.name == self._name  # that name is gone behind the handler
+        after = self.block(handler.body, bound or own, known)
+        return False if own and after else after
+
+    def _deletes(self, body: Sequence[ast.stmt]) -> bool:
+        names = (n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name))
+        return any(n.id == self._name and isinstance(n.ctx, ast.Del) for n in names)
 
 
 def _joined(ends: Sequence[bool | None]) -> bool | None:
@@ -141,6 +169,8 @@ def _stores(node: ast.AST, name: str) -> bool:
             return True
         if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name == name:
             return True
-        if not isinstance(part, _SCOPES):
+        if isinstance(part, _COMPREHENSIONS):  # their own names are not those round them
+            waiting.extend(n.target for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
+        elif not isinstance(part, _SCOPES):
             waiting.extend(ast.iter_child_nodes(part))
     return False

@@ -27,7 +27,8 @@ The first place is the `argmax` of the truth values, which is the first of equal
 running count. The mask must have one dimension, and where the only place is read no more than one true value
 (`one-dimension`). Where it is true nowhere, the list was empty and reading it raised an error, which is not raised any
 more (`mask-not-empty`); a place that is read behind a question for the number of places is computed so that an
-empty mask raises nothing. The number of places becomes a tensor where it is asked for (`number-to-tensor`).
+empty mask raises nothing. The number of places becomes a tensor where it is asked for (`number-to-tensor`). Two places
+of one list share its memory: `no-aliasing` is named where both go on as tensors, and none may be written into.
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -56,7 +57,7 @@ class FirstPlace(Rule):
     summary = "list of the places where a mask is true, of which only the first or last is read"
     gb = ("GB0036",)
     hints = ("nonzero", "where(", "argwhere(")
-    assumptions = ("one-dimension", "mask-not-empty", "number-to-tensor", "float32-rounding")
+    assumptions = ("one-dimension", "mask-not-empty", "number-to-tensor", "float32-rounding", "no-aliasing")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that list places, in their longest form."""
@@ -77,6 +78,7 @@ class FirstPlace(Rule):
         template = Template()
         message = f"`{snippet(listed.node)}` has as many places as `{snippet(listed.source)}` is true at"
         _refuse(listed, places, template, scope)
+        template.refuse(_shared(places, scope))
         edits: tuple[Edit, ...]
         if name is None:
             code = _code(template.use(listed.source, operand=True), listed, places[0], scope)
@@ -116,6 +118,23 @@ def _refuse(listed: Listed, places: Sequence[Asked], template: Template, scope: 
             template.refuse(list(count_uses(one.node, scope)))
         elif not _asked_before(one, places, scope):
             template.refuse([Obstacle(f"`{source}` may be true nowhere", "mask-not-empty")])
+
+
+def _shared(places: Sequence[Asked], scope: Scope) -> Iterator[Obstacle]:
+    """Whether it shows that two places were parts of one list, or that one place is a tensor for all its reads."""
+    read = [one.node for one in places if one.what != "count"]
+    if len(read) < 2:
+        return
+    for node in read:
+        if scope.legality.writer(scope.value(node).storage, (), scope.facts) is not None:
+            yield Obstacle(f"`{snippet(node)}` is written into, and the list with it")
+            return
+    if sum(not isinstance(scope.parents.get(node), _READS) for node in read) > 1:
+        yield Obstacle("two places of a list share its memory", "no-aliasing")
+
+
+_READS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Slice, ast.FormattedValue)
+"""What only reads a place that stands in it."""
 
 
 def _asked_before(place: Asked, places: Sequence[Asked], scope: Scope) -> bool:

@@ -44,6 +44,8 @@ _MAKERS = frozenset(
     {"arange", "as_tensor", "asarray", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint"}
     | {"randn", "randperm", "range", "scalar_tensor", "tensor", "tril_indices", "triu_indices", "zeros"}
     | {"bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"}
+    | {"empty_permuted", "empty_strided", "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"}
+    | {"sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"}
 )
 _NAMED = ast.Name | ast.Attribute
 _KNOWN = (Kind.TENSOR, Kind.NUMBER, Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NONE)

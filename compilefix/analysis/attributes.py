@@ -81,6 +81,10 @@ class Attributes:
             if not found.is_tensor:
                 return replace(values.UNKNOWN, storage=found.storage)
             return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
+        if found.dtype in ("int", "float") and self._walker.project.modules.setting_computed(
+            name, cls.node.name, cls.module.name
+        ):
+            return replace(found, dtype=None, const=None, certain=False)  # `attention.scale = scale`, perhaps a tensor
         return found
 
     def of_the_class(self, cls: Class, name: str) -> Value | None:
@@ -94,6 +98,20 @@ class Attributes:
                     return None
                 return replace(found, dtype=None)  # the member of an enumeration is no number
         return None
+
+    def hides_method(self, cls: Class, name: str) -> bool:
+        """Whether the class puts something else on its objects under the name of one of its methods.
+
+        The method itself in another guise is not something else: `self.step = torch.compile(self.step)`.
+        """
+        for base in self._walker.project.ancestors(cls):
+            for method in self._methods(base, name) if isinstance(base, Class) else ():
+                own = f"{method.parameters[0].arg}.{name}" if method.parameters else ""
+                for statement in method.of(ast.Assign):
+                    stored = any(isinstance(t, ast.Attribute) and ast.unparse(t) == own for t in statement.targets)
+                    if stored and own not in (ast.unparse(n) for n in ast.walk(statement.value)):
+                        return True
+        return False
 
     def _inheriting(self, cls: Class) -> Sequence[Class]:
         """The classes of its module that inherit a class."""
@@ -165,6 +183,8 @@ class Attributes:
             for node in cls.node.body:
                 if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                     value = annotated(node.annotation, cls.module, self._walker.project)
+                    if isinstance(node.value, ast.Constant) and node.value.value is None and not value.is_unknown:
+                        value = join(value, values.NONE)  # `loss: Tensor = None` in a dataclass
                     found[node.target.id] = _owned(value, node.target.id)
                 elif isinstance(node, ast.Assign) and (number := _written_out(node.value)) is not None:
                     found.update((target.id, number) for target in node.targets if isinstance(target, ast.Name))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import promote
 from compilefix.analysis.leaves import perhaps
-from compilefix.analysis.operators import element_of, elementwise, perhaps_read, picked
+from compilefix.analysis.operators import binary, element_of, elementwise, perhaps_read, picked
 from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, static, undecided
 
 _CASTS = {"float": "float", "int": "int", "bool": "bool", "complex": "complex"}
@@ -90,6 +91,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
             dtype = "int"
         elif name in ("min", "max") and len({v.dtype for v in args}) > 1:
             dtype = None  # one of them as it is, not promoted
+        elif name == "pow" and len(args) == 2:
+            return binary(ast.Pow(), args[0], args[1], place)
         if any(v.is_(Kind.NUMBER) for v in args):
             return number(dtype)
         if any(v.may_be(Kind.NUMBER) for v in args):

@@ -75,7 +75,9 @@ class Calls(Binding):
                     held = replace(callee, storage=callee.storage - self.escaped)
                     return self._into_unknown(node, [held, *operands], env)
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
-            made = self._into_unknown(node, operands, env)
+            # What is made inside of this function hands out what it was made with.
+            captured = [callee] if callee.kinds == values.FUNCTION.kinds and callee.storage else []
+            made = self._into_unknown(node, [*captured, *operands], env)
             return replace(made, kinds=values.OBJECT) if self._makes_record(node.func) else made
         if name.startswith("Tensor.") and receiver is not None:
             return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords, env)
@@ -85,6 +87,8 @@ class Calls(Binding):
         if isinstance(found, Class):
             self._handed_over(operands, env)
             self._constructor(node, found, operands)
+            if self.project.method(found, "__new__") is not None:
+                return opaque(self.place(node), operands)
             return _construct(found, operands, self.place(node))
         if isinstance(found, str):
             return self._call_named(node, found, args, keywords, env)

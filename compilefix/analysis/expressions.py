@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from compilefix.analysis import autocast, torch_api, values
@@ -18,6 +18,7 @@ from compilefix.analysis.operators import (
     by_identity,
     element_of,
     elementwise,
+    opaque,
     perhaps_read,
     picked,
     tensor_attribute,
@@ -204,6 +205,8 @@ class Expressions(Calls):
                     value = self.inference.summary(method)
                     leaves = value.leaves and value.leaves | {ANY_LEAF}
                     return replace(value, shape_id=None, dtype_id=None, const=None, leaves=leaves)
+                if self.inference.hides_method(cls, attr):
+                    return values.UNKNOWN
                 return replace(values.FUNCTION, ref=method.full_name)
             attribute = self.inference.attribute(cls, attr)
             if attribute is not None:
@@ -257,6 +260,8 @@ class Expressions(Calls):
             return self._item(node, index, base)
         if base.is_(Kind.NDARRAY):
             return base
+        if self.runs_own_code((base,), ("__getitem__",)):
+            return opaque(self.place(node), (base, index))
         if base.is_unknown and has_dimensions(node.slice):
             # Tensors are indexed like this, and arrays, which are tensors to Dynamo.
             picked = self._index_tensor(node, replace(base, kinds=values.ARRAYS, certain=False))
@@ -298,6 +303,14 @@ class Expressions(Calls):
             leaves=base.leaves,
         )
 
+    def runs_own_code(self, operands: Sequence[Value], methods: Collection[str]) -> bool:
+        """Whether an operand may be an object of a class of the project that says itself what an operator does."""
+        for value in operands:
+            cls = self.project.resolve(value.ref) if value.may_be(Kind.OBJECT) and value.ref is not None else None
+            if isinstance(cls, Class) and any(self.project.method(cls, name) is not None for name in methods):
+                return True
+        return False
+
     def _slice(self, node: ast.Slice, env: Env) -> Value:
         for part in (node.lower, node.upper, node.step):
             if part is not None:
@@ -306,6 +319,8 @@ class Expressions(Calls):
 
     def _bin_op(self, node: ast.BinOp, env: Env) -> Value:
         left, right = self.eval(node.left, env), self.eval(node.right, env)
+        if self.runs_own_code((left, right), OPERATORS):
+            return opaque(self.place(node), (left, right))
         result = binary(node.op, left, right, self.place(node))
         if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and result.is_tensor and result.dtype is None:
             # What is compared may be a number or a tensor: beside a tensor of bools the result is one.
@@ -323,6 +338,8 @@ class Expressions(Calls):
 
     def _unary_op(self, node: ast.UnaryOp, env: Env) -> Value:
         value = self.eval(node.operand, env)
+        if not isinstance(node.op, ast.Not) and self.runs_own_code((value,), OPERATORS):
+            return opaque(self.place(node), (value,))
         if isinstance(node.op, ast.Not):
             if (value.may_be(Kind.TENSOR) and not value.is_unknown) or value.is_(Kind.NUMBER):
                 return number("bool", value.certain)
@@ -378,6 +395,8 @@ class Expressions(Calls):
             return values.UNKNOWN if any(v.is_unknown for v in operands) else values.BOOL
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq) and by_identity(*operands):
             return values.BOOL
+        if self.runs_own_code(operands, _COMPARISONS):
+            return opaque(self.place(node), operands)
         if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
             if len(node.ops) > 1:
                 return number("bool", all(v.certain for v in operands))
@@ -484,6 +503,14 @@ def _outside(name: str) -> Value:
 
 
 _NUMBERS = frozenset({"math.pi", "math.e", "math.inf", "math.nan", "numpy.pi", "numpy.inf", "torch.inf", "torch.pi"})
+
+
+_NUMERIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_BITWISE = ("and", "or", "xor", "lshift", "rshift")
+_UNARY = frozenset({"__neg__", "__pos__", "__invert__"})
+OPERATORS = _UNARY.union(f"__{way}{name}__" for name in (*_NUMERIC, *_BITWISE) for way in ("", "r", "i"))
+"""The methods that operators call."""
+_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 
 
 def _compares(node: ast.expr) -> bool:

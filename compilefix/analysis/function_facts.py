@@ -67,6 +67,9 @@ class ProjectFacts(Protocol):
     def attribute(self, cls: Class, name: str) -> Value | None:
         """The attribute that instances of the class have; None where nothing gives them one."""
 
+    def hides_method(self, cls: Class, name: str) -> bool:
+        """Whether the class puts something else on its objects under the name of one of its methods."""
+
     def class_constant(self, cls: Class, name: str) -> Value | None:
         """The number or text that a class has under a name; None where other code may put something else there."""
 

@@ -177,6 +177,10 @@ class Inference:
         """The number or text that a class has under a name; None where other code may put something else there."""
         return self._attributes.of_the_class(cls, name)
 
+    def hides_method(self, cls: Class, name: str) -> bool:
+        """Whether the class puts something else on its objects under the name of one of its methods."""
+        return self._attributes.hides_method(cls, name)
+
     def assigned(self, method: Function) -> Mapping[str, Value]:
         """What a run of the method assigns to attributes of `self`."""
         if method not in self._active:

@@ -28,6 +28,8 @@ from compilefix.analysis.values import (
 
 def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
     """The result of a binary operator."""
+    if isinstance(op, ast.Mod) and left.const is not None and isinstance(left.const.value, str | bytes):
+        return values.STATIC  # a text, whatever it shows
     if isinstance(op, ast.MatMult) and (left.is_tensor or right.is_tensor):
         dtype = left.dtype if left.dtype == right.dtype else None
         return tensor(
@@ -60,6 +62,10 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
         return replace(made, storage=left.storage | right.storage, leaves=left.leaves | right.leaves)
     if all(v.is_(Kind.NUMBER, Kind.STATIC, Kind.SIZE) for v in pair):
         dtype = "float" if isinstance(op, ast.Div) else promote(left.dtype, right.dtype)
+        if isinstance(op, ast.Pow) and dtype == "int" and not _not_negative(right):
+            dtype = None  # `2 ** -1` is a float
+        if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor) and left.dtype == right.dtype == "bool":
+            dtype = "bool"
         if any(v.is_(Kind.NUMBER) for v in pair):
             return number(dtype, left.certain and right.certain)
         if any(v.may_be(Kind.NUMBER) for v in pair):
@@ -68,6 +74,13 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
             return replace(values.SIZE, dtype=dtype)
         return replace(values.STATIC, dtype=dtype, const=fold(op, left.const, right.const))
     return values.UNKNOWN
+
+
+def _not_negative(number: Value) -> bool:
+    """Whether an exponent is known to be none below zero."""
+    if number.const is not None:
+        return isinstance(number.const.value, int) and number.const.value >= 0
+    return number.is_(Kind.SIZE)
 
 
 _TENSOR = frozenset({Kind.TENSOR})

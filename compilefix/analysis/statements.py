@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from compilefix.analysis import autocast, values
 from compilefix.analysis.annotations import annotated
-from compilefix.analysis.expressions import Expressions
+from compilefix.analysis.expressions import OPERATORS, Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
-from compilefix.analysis.operators import binary, element_of
+from compilefix.analysis.managers import catches_errors
+from compilefix.analysis.operators import binary, element_of, opaque
 from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
 from compilefix.analysis.values import Kind, join, join_all, replace
 from compilefix.source.tree import children, walk
@@ -71,6 +72,10 @@ class Interpreter(Expressions):
 
     def _ann_assign(self, node: ast.AnnAssign, env: Env) -> Env | None:
         declared = annotated(node.annotation, self.module, self.project)
+        if node.value is None and isinstance(node.target, ast.Name):
+            # The name has no value yet, or keeps the one that it has.
+            env.setdefault(node.target.id, replace(declared, certain=False))
+            return env
         value = self.eval(node.value, env) if node.value is not None else values.UNKNOWN
         if value.is_unknown and not declared.is_unknown:
             value = replace(declared, storage=value.storage, leaves=value.leaves)
@@ -90,7 +95,9 @@ class Interpreter(Expressions):
         self.facts.values[node.target] = old
         right = self.eval(node.value, env)
         value = binary(node.op, old, right, self.place(node))
-        if old.is_tensor:
+        if self.runs_own_code((old, right), OPERATORS):
+            value = opaque(self.place(node), (old, right))
+        elif old.is_tensor:
             # `+=` on a tensor writes into it: dtype, shape and memory stay.
             value = replace(old, leaves=old.leaves | right.leaves)
         elif old.may_be(Kind.TENSOR) or old.is_(Kind.NDARRAY):
@@ -222,29 +229,33 @@ class Interpreter(Expressions):
                 self.autocast_region = f"@{self.place(item.context_expr)}"
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value if value.is_(Kind.OBJECT) else values.UNKNOWN, env)
+        catches = any(catches_errors(item.context_expr, self.facts, self.project) for item in node.items)
+        skipped = _within(node.body, env) if catches else None
         after = self.block(node.body, env)
         self.grad_modes, self.autocast_region = entered, region
-        return after
+        return join_env(after, skipped, self.place(node), self.stored)
 
     def _try(self, node: ast.Try, env: Env) -> Env | None:
         start = dict(env)
+        ways = [each[-1] for each in (self.loop_exits, self.next_turns) if each]
+        before = [len(way) for way in ways]
         after = self.block(node.body, dict(env))
         if after is not None and node.orelse:
             after = self.block(node.orelse, after)
         result = after
-        # A handler starts anywhere in the body: nothing assigned there is sure.
-        left = {k: v for k, v in start.items() if "." not in k}
         for handler in node.handlers:
-            state = left | dict.fromkeys(_touched(node.body), replace(values.UNKNOWN, certain=False))
+            state = _within(node.body, start)
             if handler.name:
                 state[handler.name] = values.UNKNOWN
             result = join_env(result, self.block(handler.body, state), self.place(handler), self.stored)
         if node.finalbody:
             end = self.block(node.finalbody, dict(result)) if result is not None else None
             # It also runs on the way out of an exception, from anywhere in what comes before.
-            touched = _touched([*node.body, *node.handlers, *node.orelse])
-            self.block(node.finalbody, left | dict.fromkeys(touched, replace(values.UNKNOWN, certain=False)))
+            self.block(node.finalbody, _within([*node.body, *node.handlers, *node.orelse], start))
             result = end
+            # And on the way to the end of a loop, or to its next turn.
+            for way, known in zip(ways, before, strict=True):
+                way[known:] = [_within(node.finalbody, left) for left in way[known:]]
         return result
 
     def _return(self, node: ast.Return, env: Env) -> Env | None:
@@ -285,17 +296,26 @@ class Interpreter(Expressions):
 
     def _match(self, node: ast.Match, env: Env) -> Env | None:
         self.eval(node.subject, env)
-        result: Env | None = dict(env)
+        result: Env | None = None
+        left: Env = dict(env)  # for the cases that come next, and where none fits
         for case in node.cases:
-            state = dict(env)
+            state = dict(left)
             for part in ast.walk(case.pattern):
-                name = getattr(part, "name", None)
+                name = getattr(part, "rest" if isinstance(part, ast.MatchMapping) else "name", None)
                 if isinstance(name, str):
                     state[name] = values.UNKNOWN
             if case.guard is not None:
                 self.eval(case.guard, state)
+                # What the pattern has bound stays so where the guard does not hold.
+                left = join_env(left, state, self.place(case.guard), self.stored) or left
             result = join_env(result, self.block(case.body, state), self.place(case.pattern), self.stored)
-        return result
+        return join_env(result, left, self.place(node), self.stored)
+
+
+def _within(body: Sequence[ast.AST], start: Env) -> Env:
+    """The names where a block may have ended anywhere: nothing that is assigned in it is sure."""
+    left = {k: v for k, v in start.items() if "." not in k}
+    return left | dict.fromkeys(_touched(body), replace(values.UNKNOWN, certain=False))
 
 
 def _touched(nodes: Sequence[ast.AST]) -> set[str]:

@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
-from compilefix.analysis.values import ANY_MEMORY, ANY_OTHER, ANY_OWN, LEAKED, NOTHING, OWN, Kind, Value, replace
+from compilefix.analysis.values import (
+    ANY_MEMORY,
+    ANY_OTHER,
+    ANY_OWN,
+    LEAKED,
+    NOTHING,
+    OWN,
+    UNKNOWN,
+    Kind,
+    Value,
+    replace,
+)
 from compilefix.source.index import Function
 
 
@@ -144,6 +155,8 @@ def given_to(
         if keyword.arg is None:  # what has been given already is not given again
             for name in [*(named - sure), *more]:
                 given.setdefault(name, []).append(value)
+    for name in callee.kept_defaults - set(given):
+        given[name] = [UNKNOWN]
     return given
 
 

@@ -39,6 +39,7 @@ _STAR_BUILTINS = {
     ),
 }
 _WORD = re.compile(r"\w+")
+_CONSTANT = re.compile(r"(True|False|None|-?[\d.]\S*|'[^']*'|\"[^\"]*\")(\s*#.*)?")
 _SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
 
 
@@ -107,6 +108,30 @@ class Function:
     def is_property(self) -> bool:
         """Whether reading the attribute runs the method."""
         return any(d.rpartition(".")[2] in ("property", "cached_property") for d in self.decorators)
+
+    @cached_property
+    def kept_defaults(self) -> frozenset[str]:
+        """The parameters with a default that is made once and is no constant: `def f(x, seen=[])`."""
+        args = self.node.args
+        positional = [*args.posonlyargs, *args.args]
+        pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
+        pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None]
+        return frozenset(arg.arg for arg, default in pairs if not self._is_plain(default))
+
+    def _is_plain(self, default: ast.expr) -> bool:
+        """Whether a default is a number, a text, a function, a class or a part of a module: it keeps no tensor."""
+        if isinstance(default, ast.Name):
+            if self.parent is not None and default.id in self.parent.bound:
+                return False
+            made = self.module.assigns.get(default.id)  # None for a function, a class or what is imported
+            return made is None or (not isinstance(made, ast.Name) and self._is_plain(made))
+        if isinstance(default, ast.Tuple):
+            return all(map(self._is_plain, default.elts))
+        if isinstance(default, ast.UnaryOp):
+            return self._is_plain(default.operand)
+        if isinstance(default, ast.BinOp):
+            return self._is_plain(default.left) and self._is_plain(default.right)
+        return isinstance(default, ast.Constant | ast.Attribute | ast.Lambda)
 
     @cached_property
     def is_memoized(self) -> bool:
@@ -400,6 +425,7 @@ class Modules(Mapping[str, Module]):
         self._places: dict[str, tuple[str, ...]] = {}
         self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
         self._set_in: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._computed: dict[str, dict[tuple[str, ...], bool]] = {}
         self._known: dict[str, frozenset[str]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
@@ -499,6 +525,16 @@ class Modules(Mapping[str, Module]):
                 if name == module or not words.isdisjoint(self._words(name))
             )
         return self._set_in[asked]
+
+    def setting_computed(self, attribute: str, cls: str, module: str) -> bool:
+        """Whether one of these modules gives the attribute something else than a constant."""
+        setters = self.setting(attribute, cls, module)
+        self._asked.update(setters)
+        if setters not in self._computed.setdefault(attribute, {}):
+            stored = re.compile(rf"(?<!self)\.{attribute} *(?:=(?!=) *(.*)|,)")
+            given = (found[1] or "" for name in setters for found in stored.finditer(self.files[name].text))
+            self._computed[attribute][setters] = not all(map(_CONSTANT.fullmatch, given))
+        return self._computed[attribute][setters]
 
     @cached_property
     def _setters(self) -> Mapping[str, Sequence[str]]:
@@ -601,23 +637,19 @@ class Project:
         return name
 
     def ancestors(self, cls: Class) -> tuple[Class | str, ...]:
-        """The class and its bases, depth first, each once; bases outside the project as dotted names."""
+        """The class and its bases, each once and before its own bases; bases outside the project as dotted names."""
         known = self._ancestors.get(cls)
         if known is not None:
             return known
         # To resolve the base of `class nn(nn.Module)` the class itself is asked for what it has.
         self._ancestors[cls] = (cls,)
-        order: dict[Class | str, None] = {}
-        pending: list[Class | str] = [cls]
-        while pending:
-            item = pending.pop()
-            if item in order:
-                continue
-            order[item] = None
-            if isinstance(item, Class):
-                found = [(base, self.resolve(base)) for base in reversed(item.bases)]
-                pending.extend(b if not isinstance(f, Class | str) else f for b, f in found)
-        self._ancestors[cls] = tuple(order)
+        found: list[Class | str] = []
+        for name in cls.bases:
+            base = self.resolve(name)
+            found += self.ancestors(base) if isinstance(base, Class) else [base if isinstance(base, str) else name]
+        # One that several of them inherit comes behind all of these.
+        inherited = [*dict.fromkeys(reversed([c for c in found if c is not cls]))]
+        self._ancestors[cls] = (cls, *reversed(inherited))
         return self._ancestors[cls]
 
     def method(self, cls: Class, name: str, *, after: Class | None = None) -> Function | None:

@@ -231,6 +231,34 @@ REGRESSIONS = {
         "return z"
     ),
     "a name that is None or a number": "v = 2.0 if flag else None\nw = v if v is not None else x\nreturn w",
+    "an error ends a block that keeps it to itself": (
+        "import contextlib\nz = 3\nwith contextlib.suppress(ValueError):\n    z = x\n    if flag:\n"
+        "        raise ValueError\n    z = s.sum()\nw = z\nreturn w"
+    ),
+    "what is behind a block that keeps errors to itself runs": (
+        "import contextlib\nwith contextlib.suppress(ValueError):\n    if flag:\n        raise ValueError\n"
+        "    return x\nx.detach().add_(0)\nreturn y"
+    ),
+    "a declared name keeps its value": "z = 3\nz: Tensor\nw = z\nreturn w",
+    "a pattern binds where its guard fails": (
+        "z = 3\nmatch k:\n    case z if z > 9:\n        w = z\n    case _:\n        w = x\nv = z\nreturn v"
+    ),
+    "a finally on the way to the next turn": (
+        "z = 3\nfor i in range(2):\n    try:\n        if flag:\n            continue\n        z = x\n    finally:\n"
+        "        z = s\n    z = None\nw = z\nreturn w"
+    ),
+    "a finally on the way out of a loop": (
+        "z = None\nfor i in range(3):\n    try:\n        z = x\n        if flag:\n            break\n        z = 3\n"
+        "    finally:\n        z = s\nw = z\nreturn w"
+    ),
+    "a lambda gives its default": "g = lambda a=x: a\nw = g()\nreturn w",
+    "a nested function gives its default": "def g(a=x, *, b=s):\n    return a, b\nw, v = g()\nreturn w",
+    "a default is made once": (
+        "def g(a, seen=[]):\n    seen.append(a)\n    return seen\nv = g(x)\nw = g(y)[0]\nreturn w"
+    ),
+    "a power below zero": "a = k ** -1\nb = pow(k, -1)\nc = 2 ** -k\nreturn a",
+    "bits of bools": "a = flag & (k > 1)\nb = flag | flag\nc = flag ^ True\nreturn a",
+    "a text that shows a shape": "a = '%s' % x.shape[0:1]\nb = '%s' % x\nreturn a",
 }
 
 MAY_FAIL = (
@@ -282,6 +310,54 @@ MAY_FAIL = (
 def body(text: str) -> str:
     """A program whose `forward` has this body."""
     return programs.HEAD + "".join(f"        {line}\n" for line in text.splitlines())
+
+
+OWN_CLASSES = {
+    "an object says what an operator does": (
+        "class Own:\n    def __add__(self, o):\n        return o\n    def __iadd__(self, o):\n        return 3\n"
+        "    def __getitem__(self, i):\n        return i\n    def __lt__(self, o):\n        return o\n",
+        "a = Own()\nw = a[x]\nv = a + s\nu1 = a < x\na += x\nb = a\nreturn w",
+    ),
+    "an attribute hides a method": (
+        "class Own:\n    def __init__(self):\n        self.f = lambda t: 3\n    def f(self, t):\n        return t\n",
+        "w = Own().f(x)\nreturn w",
+    ),
+    "a class makes something else": (
+        "class Own:\n    def __new__(cls, t):\n        return t\n",
+        "w = Own(x)\nreturn w",
+    ),
+    "two classes inherit a third": (
+        "class A:\n    def f(self, t):\n        return t\nclass B(A):\n    pass\nclass C(A):\n"
+        "    def f(self, t):\n        return 3\nclass Own(B, C):\n    pass\n",
+        "w = Own().f(x)\nreturn w",
+    ),
+    "a context manager keeps errors to itself": (
+        "class Own:\n    def __enter__(self):\n        return self\n    def __exit__(self, *a):\n        return True\n",
+        "z = 2\nwith Own():\n    z = x\n    if flag:\n        raise ValueError\n    z = s.sum()\nw = z\nreturn w",
+    ),
+    "a generator keeps errors to itself": (
+        "import contextlib\n@contextlib.contextmanager\ndef own():\n    try:\n        yield\n    except ValueError:\n"
+        "        pass\n",
+        "z = 2\nwith own():\n    z = x\n    if flag:\n        raise ValueError\n    z = s.sum()\nw = z\nreturn w",
+    ),
+    "a number is set from outside": (
+        "class Own:\n    def __init__(self):\n        self.scale = 2\n\n\ndef change(own, t):\n    own.scale = t\n",
+        "own = Own()\nchange(own, 0.5)\nw = own.scale\nreturn w",
+    ),
+    "a declared attribute may be None": (
+        "@dataclasses.dataclass\nclass Own:\n    a: Tensor = None\n",
+        "w = Own().a\nv = Own(x).a\nreturn w",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN_CLASSES)
+def test_a_claim_about_classes_of_the_project_holds(name: str) -> None:
+    classes, lines = OWN_CLASSES[name]
+    text = body(lines).replace("\n\nclass Sub(", f"\n\n{classes}\n\nclass Sub(", 1)
+    found, _, ended = watched(text, [arguments(Random(seed)) for seed in range(12)])
+    assert not found, found[0]
+    assert ended > 0, "it never came to an end"
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
