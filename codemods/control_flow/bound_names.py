@@ -26,7 +26,8 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
     outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
     if name in given | outside or not scope.names(name, stores=True):
         return
-    quiet = {n for n in (*function.of(ast.With), *function.of(ast.AsyncWith)) if _catches(n, scope)}
+    blocks: list[ast.With | ast.AsyncWith] = [*function.of(ast.With), *function.of(ast.AsyncWith)]
+    quiet = {node for node in blocks if _catches(node, scope)}
     if not _has_value(name, statement, function.node.body, quiet, loops_turn=True):
         yield Obstacle(f"`{name}` may have no value before the `if`")
     elif not _has_value(name, statement, function.node.body, quiet, loops_turn=False):

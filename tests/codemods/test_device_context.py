@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 sys.path.insert(0, str(Path(__file__).parent))
-import execution  # noqa: E402
+import execution
 
 TEXT = """\
 import torch
