@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from compilefix.analysis import values
-from compilefix.analysis.dtypes import promote
+from compilefix.analysis.dtypes import is_real, promote
 from compilefix.analysis.leaves import perhaps
 from compilefix.analysis.operators import binary, element_of, elementwise, perhaps_read, picked
 from compilefix.analysis.values import NOTHING, Kind, Value, join_all, number, replace, static, undecided
@@ -83,7 +83,10 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         if tensors:
             if name in ("min", "max") and len(args) > 1:
                 return _one_of(args, place)
-            return elementwise(args, place, "same" if name == "abs" else "promote")
+            made = elementwise(args, place, "same" if name == "abs" else "promote")
+            if name != "abs" or is_real(args[0]):
+                return made
+            return replace(made, dtype="float" if made.dtype == "complex" else made.dtype, dtype_id=f"dtype {place}")
         if any(v.is_unknown for v in args):
             return values.UNKNOWN
         dtype = promote(*(v.dtype for v in args))

@@ -23,6 +23,11 @@ def dtype_class(exact: str | None) -> str | None:
     return None
 
 
+def is_real(value: Value) -> bool:
+    """Whether a tensor is known not to be complex: modules and functions that ask for floats take complex ones too."""
+    return value.dtype in ("int", "bool") or value.dtype_id in ("float16", "bfloat16", "float32", "float64", "default")
+
+
 def promote(*dtypes: str | None) -> str | None:
     """The class that Python gives to arithmetic on numbers of these classes; None where one is not known."""
     order = ("bool", "int", "float", "complex")

@@ -146,20 +146,20 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
         return replace(values.SHAPE, elements=elements)
     if attr in ("ndim", "itemsize", "nbytes"):
         return values.SIZE
+    if attr == "grad":
+        kinds = base.kinds | values.NONE.kinds
+        return replace(base, kinds=kinds, leaves=NOTHING, storage=values.UNKNOWN.storage)
     api = torch_api.method(attr)
     if api is not None and api.attribute:
         if api.returns == "Tensor":
-            same = attr in ("data", "grad", "real", "imag")
-            if attr in ("real", "imag") and base.dtype is None:
-                base = replace(base, dtype_id=None)
-            elif attr in ("real", "imag") and base.dtype == "complex":
-                base = replace(base, dtype="float", dtype_id=None)
+            same = attr in ("data", "real", "imag")
+            if attr in ("real", "imag") and base.dtype in (None, "float", "complex"):
+                base = replace(base, dtype=base.dtype and "float", dtype_id=None)
             transposed = place if base.rank != 0 else "()"
             return replace(
                 base,
                 shape_id=base.shape_id if same else transposed,
-                leaves=frozenset() if attr in ("data", "grad") else base.leaves,
-                kinds=base.kinds | values.NONE.kinds if attr == "grad" else base.kinds,
+                leaves=frozenset() if attr == "data" else base.leaves,
             )
         return values.STATIC
     return replace(values.FUNCTION, ref=f"Tensor.{attr}", storage=base.storage)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from compilefix.analysis import torch_api, values
-from compilefix.analysis.dtypes import dtype_class, pointwise_dtype
+from compilefix.analysis.dtypes import dtype_class, is_real, pointwise_dtype
 from compilefix.analysis.multiple_results import FORMS, by_arguments, with_indices
 from compilefix.analysis.operators import elementwise, opaque
 from compilefix.analysis.values import Kind, Value, number, replace, static, tensor
@@ -411,8 +411,20 @@ def _einsum_rank(equation: Value) -> int | None:
 _ASKED_FOR = frozenset({"arg", "arg_or_same", "arg_or_int64", "float", "numeric", "sum"})
 
 
+# Of a complex tensor these give a real one.
+_REAL = frozenset({"abs", "absolute", "angle", "real", "imag", "norm", "vector_norm", "matrix_norm", "std", "var"})
+
+
 def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     """Class and id of the result's dtype."""
+    dtype, dtype_id = _by_rule(call, first)
+    if call.bare.strip("_") not in _REAL or is_real(first):
+        return dtype, dtype_id
+    return ("float" if first.dtype == "complex" else dtype), None if dtype_id == first.dtype_id else dtype_id
+
+
+def _by_rule(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
+    """The same by the rule of the table alone."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
     given = keywords.get("dtype")
     if None in keywords and (name == "to" or api.dtype in _ASKED_FOR):
@@ -436,12 +448,11 @@ def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
         name == "view"
         and all(v.is_(Kind.SIZE, Kind.STATIC, Kind.CONTAINER, Kind.NUMBER) and v.ref is None for v in args[1:])
     ):
-        real = first.dtype is not None or call.bare.strip("_") not in ("abs", "absolute", "real", "imag")
-        return first.dtype, first.dtype_id if real else None
+        return first.dtype, first.dtype_id
     if api.rank == "loss":
         return "float", None
     if rule == "float":
-        return "float", first.dtype_id if first.dtype == "float" else None
+        return (None if first.dtype == "complex" else "float"), first.dtype_id if first.dtype == "float" else None
     if rule == "bool":
         return "bool", "bool"
     if rule == "sum":

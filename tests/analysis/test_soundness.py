@@ -256,6 +256,11 @@ REGRESSIONS = {
     "a default is made once": (
         "def g(a, seen=[]):\n    seen.append(a)\n    return seen\nv = g(x)\nw = g(y)[0]\nreturn w"
     ),
+    "real numbers of complex ones": (
+        "v = torch.complex(x.float(), x.float())\na = v.abs()\nb = abs(v)\nc = v.real\nd = torch.exp(v)\ne = v.angle()\n"
+        "f = torch.sqrt(v)\ng = d.abs()\nh = v.std()\nreturn a"
+    ),
+    "a gradient may be None": "v = self.p.grad\nw = v\nreturn w",
     "a power below zero": "a = k ** -1\nb = pow(k, -1)\nc = 2 ** -k\nreturn a",
     "bits of bools": "a = flag & (k > 1)\nb = flag | flag\nc = flag ^ True\nreturn a",
     "a text that shows a shape": "a = '%s' % x.shape[0:1]\nb = '%s' % x\nreturn a",
