@@ -39,7 +39,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "may take its dtype, and nobody adds to it in place. What it is computed with is on its device, unless it has "
         "no dimensions either."
     ),
-    "float32-rounding": "A constant or intermediate result may be rounded to the tensor's precision instead of double.",
+    "float32-rounding": (
+        "A constant or intermediate result may be rounded to the tensor's precision instead of double, and an integer "
+        "above 2**53 to double."
+    ),
     "math-errors": (
         "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf, and where NumPy "
         "gives one of these Python may raise."
@@ -79,8 +82,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
     "rng-stream": (
-        "Random numbers may come from another stream with the same distribution; what NumPy refuses as one, such as a "
-        "deviation below zero, raises no error, or another."
+        "Random numbers may come from another stream with the same distribution; what Python or NumPy refuses, such as a "
+        "deviation below zero or an empty range, raises no error, or another."
     ),
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (

@@ -28,6 +28,7 @@ class Flow:
     elsewhere: the tensor that is read may be on another device than those that the function makes.
     alike: the names of the tensors that have as many elements as the one that is read: one, if the read does not fail.
     meets: a name that holds the number is used for more than deciding.
+    decides: what is computed of the number decides an `if`.
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are given names together. apart: each of these is read by itself.
     plain: what is rewritten to code that takes a Python number as well.
@@ -48,6 +49,7 @@ class Flow:
     handed_out: bool = False
     picks: bool = False
     meets: bool = False
+    decides: bool = False
     shown: bool = False
     raised: bool = False
     listed: bool = False

@@ -321,8 +321,10 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
         plain = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
         if len(parent.ops) > 1 or not isinstance(parent.ops[0], tuple(COMPARISONS)) or not plain or flow.boolean:
             flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
-        elif value.const is None or not fits_all(value.const.value):
-            flow.compute(whole=value.dtype == "int")
+        else:
+            flow.decides = flow.decides or flow.operations > 0
+            if value.const is None or not fits_all(value.const.value):
+                flow.compute(whole=value.dtype == "int")
 
 
 def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt] | None:

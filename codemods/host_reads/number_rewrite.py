@@ -119,6 +119,9 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
                     f"`{snippet(source)}` holds integers, of which zero has no sign, and is computed with as a float"
                 )
                 template.refuse([Obstacle(reason, "float32-rounding")])
+        if flow.decides and cast != "float" and value.dtype != "float" and not _is_count(source, scope):
+            reason = f"`{snippet(source)}` may hold integers above 2**53, which Python computes with exactly"
+            template.refuse([Obstacle(reason, "float32-rounding")])
         return code + ".double()"
     if cast == "float" and value.dtype in ("int", "bool"):
         return code + ".double()"
@@ -154,6 +157,14 @@ _MAY_VIEW = frozenset(
     ]
 )
 """Methods that may give the memory of the tensor itself."""
+
+
+def _is_count(source: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor counts elements or names a place: no tensor has so many that a double rounds their number."""
+    if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Attribute):
+        return False
+    counts = source.func.attr == "sum" and scope.value(source.func.value).dtype == "bool"
+    return counts or source.func.attr in ("count_nonzero", "argmax", "argmin")
 
 
 def _is_held(source: ast.expr) -> bool:

@@ -257,8 +257,8 @@ REGRESSIONS = {
         "def g(a, seen=[]):\n    seen.append(a)\n    return seen\nv = g(x)\nw = g(y)[0]\nreturn w"
     ),
     "real numbers of complex ones": (
-        "v = torch.complex(x.float(), x.float())\na = v.abs()\nb = abs(v)\nc = v.real\nd = torch.exp(v)\ne = v.angle()\n"
-        "f = torch.sqrt(v)\ng = d.abs()\nh = v.std()\nreturn a"
+        "v = torch.complex(x.float(), x.float())\na = v.abs()\nb = abs(v)\nc = v.real\nd = torch.exp(v)\n"
+        "e = v.angle()\nf = torch.sqrt(v)\ng = d.abs()\nh = v.std()\nreturn a"
     ),
     "a gradient may be None": "v = self.p.grad\nw = v\nreturn w",
     "a power below zero": "a = k ** -1\nb = pow(k, -1)\nc = 2 ** -k\nreturn a",
