@@ -82,8 +82,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
     "rng-stream": (
-        "Random numbers may come from another stream with the same distribution; what Python or NumPy refuses, such as a "
-        "deviation below zero or an empty range, raises no error, or another."
+        "Random numbers may come from another stream with the same distribution; what Python or NumPy refuses, such as "
+        "a deviation below zero or an empty range, raises no error, or another."
     ),
     "distinct-choices": "A token is not sent to the same expert twice, as with the indices that `topk` gives.",
     "all-rows": (

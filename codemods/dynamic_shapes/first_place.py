@@ -129,7 +129,10 @@ def _shared(places: Sequence[Asked], scope: Scope) -> Iterator[Obstacle]:
         if scope.legality.writer(scope.value(node).storage, (), scope.facts) is not None:
             yield Obstacle(f"`{snippet(node)}` is written into, and the list with it")
             return
-    if sum(not isinstance(scope.parents.get(node), _READS) for node in read) > 1:
+    above = [(node, scope.parents.get(node)) for node in read]
+    # Of `first if flag else last` one goes on.
+    going_on = {part if isinstance(part, ast.IfExp) else node for node, part in above if not isinstance(part, _READS)}
+    if len(going_on) > 1:
         yield Obstacle("two places of a list share its memory", "no-aliasing")
 
 
