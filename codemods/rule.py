@@ -161,7 +161,8 @@ class Scope:
 
     def local_name(self, module: str) -> str | None:
         """The name under which this file imports a module at its top level, for example `np` for numpy."""
-        return self.function.module.top_level_imports.get(module)
+        own = self.function.module
+        return own.top_level_imports.get(module) or own.guarded_imports.get(module)
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands, in code points."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -55,15 +56,29 @@ class Surroundings:
         fix = finding.fix
         if fix is None:
             return finding
-        reason = self._hidden(fix) or self._lost(fix) or self._compiled_as_text(fix) or self._shown(fix)
-        reason = reason or self._seen(fix)
+        reason = self._avoided(fix) or self._hidden(fix) or self._lost(fix)
+        reason = reason or self._compiled_as_text(fix) or self._shown(fix) or self._seen(fix)
         if reason is None and not finding.code.startswith(_IN_PLACE):
             reason = self._crowded(fix)
         return finding if reason is None else replace(finding, fix=None, declined=reason)
 
+    def _avoided(self, fix: Fix) -> str | None:
+        """A package that the file does without until it is needed, and that a fix would import at its top."""
+        sources = {statement.removeprefix("from ").split()[0].partition(".")[0] for statement in fix.imports}
+        for name in sources - sys.stdlib_module_names - {""}:
+            always = any(bound.partition(".")[0] == name for bound in self._module.top_level_imports)
+            if not always and any(target.partition(".")[0] == name for _, target in self._anywhere):
+                return f"the file imports `{name}` only where it is needed: an import at the top may fail"
+        return None
+
+    @cached_property
+    def _anywhere(self) -> set[tuple[str, str]]:
+        return {pair for node in walk(self._module.tree) for pair in _imported(node)}
+
     def _hidden(self, fix: Fix) -> str | None:
         """A module or builtin that the new code means, and whose name stands for something else there."""
         there = {pair for node in self._module.tree.body for pair in _imported(node)}
+        there |= {(name, module) for module, name in self._module.guarded_imports.items()}
         added = {_bound_by(statement) for statement in fix.imports}
         modules = added | {name for name, target in there if target.partition(".")[0] in _WRITTEN}
         # A module that is imported and rebound (`torch = None` where it is missing) is as the program has it.

@@ -367,18 +367,23 @@ class Module:
     @cached_property
     def top_level_imports(self) -> dict[str, str]:
         """Imported modules and names that are bound when the file has been imported: dotted name to local name."""
-        bound: dict[str, str] = {}
-        for node in self.tree.body:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.asname:
-                        bound.setdefault(alias.name, alias.asname)
-                    else:
-                        bound.setdefault(alias.name.partition(".")[0], alias.name.partition(".")[0])
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                for alias in node.names:
-                    bound.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
-        return bound
+        return _bound(self.tree.body)
+
+    @cached_property
+    def guarded_imports(self) -> dict[str, str]:
+        """The same for imports in an `if` or `try`: who runs code on tensors has torch, where the file asks for it."""
+        pending, inside = [*self.tree.body], list[ast.stmt]()
+        while pending:
+            node = pending.pop()
+            typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            if isinstance(node, ast.If | ast.Try) and not typing:
+                pending += (*node.body, *node.orelse)
+                inside += (*node.body, *node.orelse)
+        return {
+            module: name
+            for module, name in _bound(inside).items()
+            if self.imports.get(name) == module and ast.unparse(self.assigns.get(name, ast.Constant(None))) == "None"
+        }
 
     def qualified(self, node: ast.expr) -> str | None:
         """The dotted name that a name or attribute chain stands for in this module, None for anything else."""
@@ -682,6 +687,22 @@ class Project:
 
 _MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
 _PLAIN_BASES = frozenset({"object", "abc", "enum", "typing", "Exception", "collections", "dataclasses"})
+
+
+def _bound(body: Iterable[ast.stmt]) -> dict[str, str]:
+    """What imports among statements bind: dotted name to local name."""
+    bound: dict[str, str] = {}
+    for node in body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    bound.setdefault(alias.name, alias.asname)
+                else:
+                    bound.setdefault(alias.name.partition(".")[0], alias.name.partition(".")[0])
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                bound.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+    return bound
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
