@@ -19,8 +19,9 @@ reduce_axis = list(range(2, len(input.shape)))
 
 ## Fix safety
 Safe where it is proved that the numbers are integers and that the range does not go backwards: `arange` raises then,
-and `range` is empty. `x.shape[1]` earlier in the function proves that `len(x.shape)` is at least 2; where nothing
-proves it, the fix needs `enough-dimensions`.
+and `range` is empty. `x.shape[1]` earlier in the function proves that `len(x.shape)` is at least 2. Where nothing
+proves it, the number of dimensions is asked: `list(range(2, len(x.shape))) if len(x.shape) >= 2 else ...`, with what
+was written behind the `else`. While Dynamo traces the number is fixed, and the other side is not looked at.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -30,7 +31,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -49,8 +49,6 @@ class TensorRange(Rule):
     summary = "torch.arange(...).tolist() of integers that are known while tracing"
     gb = ("GB0033",)
     hints = ("arange",)
-    assumptions = ("enough-dimensions",)
-
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `tolist` on a new range."""
         for node in scope.of(ast.Call):
@@ -59,17 +57,18 @@ class TensorRange(Rule):
                 continue
             message = f"`{snippet(node)}` reads a tensor on the host, and the graph breaks"
             reason = _obstacle(node, made, scope)
-            template = Template()
             if reason is not None:
-                counted = _ranked(made.args[-1], scope) is not None
-                template.refuse([Obstacle(reason, "enough-dimensions" if counted else None)])
-            if template.broken is not None:
-                yield self.declined(scope, node, message, template.broken)
+                yield self.declined(scope, node, message, reason)
                 continue
+            template = Template()
             numbers = ", ".join(template.use(a) for a in made.args)
-            edit = scope.edit(node, f"list(range({numbers}))", **template.parts)
-            fix = Fix((edit,), (), template.assumptions, template.reasons)
-            yield self.fixed(scope, node, message, fix)
+            code = f"list(range({numbers}))"
+            least = _to_ask(node, made, scope)
+            if least is not None:
+                whole, end = template.use(node), template.use(made.args[-1])
+                code = f"{code} if {end} >= {least} else {whole}"
+                code = code if _stands_alone(node, scope) else f"({code})"
+            yield self.fixed(scope, node, message, Fix((scope.edit(node, code, **template.parts),)))
 
 
 def listed(node: ast.Call, scope: Scope) -> ast.Call | None:
@@ -85,7 +84,15 @@ def listed(node: ast.Call, scope: Scope) -> ast.Call | None:
         if keyword.arg != "device" and not integers:
             return None
     known = all(scope.value(a).is_(Kind.STATIC, Kind.SIZE) and scope.value(a).dtype == "int" for a in made.args)
-    return made if known else None
+    return made if known and not _asked_for(node, made, scope) else None
+
+
+def _asked_for(node: ast.Call, made: ast.Call, scope: Scope) -> bool:
+    """Whether it stands behind `... if len(x.shape) >= 2 else`, where it is there to raise."""
+    around = scope.parents.get(node)
+    if not isinstance(around, ast.IfExp) or around.orelse is not node or not isinstance(around.test, ast.Compare):
+        return False
+    return ast.unparse(around.test) == f"{ast.unparse(made.args[-1])} >= {ast.unparse(made.args[0])}"
 
 
 def is_plain_device(node: ast.expr, scope: Scope) -> bool:
@@ -102,12 +109,30 @@ def _obstacle(node: ast.Call, made: ast.Call, scope: Scope) -> str | None:
     device = next((k.value for k in made.keywords if k.arg == "device"), None)
     if device is not None and not is_plain_device(device, scope):
         return f"`{snippet(device)}` would not be asked for any more"
-    *starts, end = made.args
-    start = scope.value(starts[0]).const if starts else None
-    first = 0 if not starts else start.value if start is not None else None
-    if isinstance(first, int) and _at_least(end, first, node, scope):
+    first, end = _start(made, scope), made.args[-1]
+    if first is not None and (_at_least(end, first, node, scope) or isinstance(_ranked(end, scope), ast.Name)):
         return None
     return f"`{snippet(end)}` is not proved to be at least the start: `arange` raises where it is less"
+
+
+def _to_ask(node: ast.Call, made: ast.Call, scope: Scope) -> int | None:
+    """The number of dimensions that is to be asked for; None where there are proved to be as many."""
+    first = _start(made, scope)
+    return None if first is None or _at_least(made.args[-1], first, node, scope) else first
+
+
+def _start(made: ast.Call, scope: Scope) -> int | None:
+    start = scope.value(made.args[0]).const if len(made.args) > 1 else None
+    first = 0 if len(made.args) == 1 else start.value if start is not None else None
+    return first if isinstance(first, int) else None
+
+
+def _stands_alone(node: ast.Call, scope: Scope) -> bool:
+    """Whether a conditional expression needs no parentheses in its place."""
+    around = scope.parents.get(node)
+    return isinstance(around, ast.Assign | ast.Return | ast.AnnAssign | ast.keyword) or (
+        isinstance(around, ast.Call) and node in around.args
+    )
 
 
 def _at_least(end: ast.expr, least: int, node: ast.Call, scope: Scope) -> bool:
