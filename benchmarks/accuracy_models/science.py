@@ -203,11 +203,11 @@ MODELS = {
     ),
     "neuralop/LpLoss": partial(_module, "neuralop.losses.LpLoss", {}, (torch.randn(2, 8, 8), torch.randn(2, 8, 8))),
     "ptwt/wavedec": lambda: (
-        lambda x: _function("ptwt.wavedec")[0](x, "db2", level=2),
+        partial(_function("ptwt.wavedec")[0], wavelet="db2", level=2),
         [(torch.randn(2, n),) for n in (32, 40)],
     ),
     "ptwt/wavedec2": lambda: (
-        lambda x: _function("ptwt.wavedec2")[0](x, "haar", level=2),
+        partial(_function("ptwt.wavedec2")[0], wavelet="haar", level=2),
         [(torch.randn(2, n, n),) for n in (32, 40)],
     ),
     **{

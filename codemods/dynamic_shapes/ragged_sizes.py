@@ -17,21 +17,28 @@ _KEEPS = frozenset(
 _MAX_NAMES = 5
 
 
-def ragged_size(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | None:
+def ragged_size(node: ast.expr, scope: Scope) -> ast.expr | None:
     """The tensor of which an expression asks how many values were selected: `x` in `len(x)`, `x.shape[0]`, ..."""
+    tensor = size_of(node, scope)
+    return tensor if tensor is not None and is_selected(tensor, scope) else None
+
+
+def size_of(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | None:
+    """What an expression, or the name that it was given, asks for its length."""
     if isinstance(node, ast.Name):
         given = _given(node, scope) if depth <= _MAX_NAMES else None
-        return None if given is None else ragged_size(given, scope, depth + 1)
-    tensor: ast.expr | None = None
+        return None if given is None else size_of(given, scope, depth + 1)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        tensor = node.value.value if ast.unparse(node.slice) == "0" else None
-    elif isinstance(node, ast.Call) and scope.callee(node) == "len" and len(node.args) == 1:
-        tensor = node.args[0]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
+        return node.value.value if ast.unparse(node.slice) == "0" else None
+    if not isinstance(node, ast.Call):
+        return None
+    if scope.callee(node) == "len" and len(node.args) == 1:
+        return node.args[0]
+    if isinstance(node.func, ast.Attribute) and not node.keywords:
         counts = node.func.attr in _COUNTS and not node.args
         first = node.func.attr == "size" and [ast.unparse(a) for a in node.args] == ["0"]
-        tensor = node.func.value if counts or first else None
-    return tensor if tensor is not None and is_selected(tensor, scope) else None
+        return node.func.value if counts or first else None
+    return None
 
 
 def is_selected(node: ast.expr, scope: Scope) -> bool:

@@ -56,6 +56,7 @@ from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.tensor_validation import LATE
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import other_fixes
 from compilefix.codemods.dynamic_shapes.ragged_sizes import ragged_size, selection_of
+from compilefix.codemods.dynamic_shapes.taken_places import taken_places
 from compilefix.codemods.dynamic_shapes.triangles import Triangle, triangle, triangle_edits
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
@@ -86,6 +87,7 @@ class SizeDecision(Rule):
         "no-aliasing",
         "rng-stream",
         "no-recompute",
+        "mask-not-empty",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -101,6 +103,8 @@ class SizeDecision(Rule):
     def _decision(self, node: ast.If | ast.Assert, scope: Scope) -> Iterator[Finding]:
         asked = _tensor_code(node.test, Template(), scope)
         if asked is None or (isinstance(node, ast.Assert) and _kept_in_graph(node)):
+            if isinstance(node, ast.If) and _raised(node) is None:
+                yield from self._taken(node, None, scope)
             return
         message = f"`{snippet(node.test)}` decides on a size that depends on values: with `{SHAPES}` the graph breaks"
         template = Template()
@@ -122,13 +126,31 @@ class SizeDecision(Rule):
         elif isinstance(node, ast.If) and isinstance(scope.parents.get(node), ast.If):
             reason = "it stands in a chain"
         if code is None or template.broken is not None:
-            if switched_on(SHAPES, scope):
+            if isinstance(node, ast.If) and raised is None:
+                yield from self._taken(node, template.broken or reason, scope)
+            elif switched_on(SHAPES, scope):
                 yield self.declined(scope, node, message, template.broken or reason, effect="break")
             return
         effect = "break" if switched_on(SHAPES, scope) else self.effect
         edit = scope.edit(node, code, **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons, boundary=boundary)
         yield self.fixed(scope, node, message + (where_to_wrap(scope) if boundary else ""), fix, effect=effect)
+
+    def _taken(self, node: ast.If, reason: str | None, scope: Scope) -> Iterator[Finding]:
+        """The question whether anything was selected, which is answered beforehand where nothing else does."""
+        message = f"`{snippet(node.test)}` decides on a size that depends on values: with `{SHAPES}` the graph breaks"
+        on = switched_on(SHAPES, scope)
+        template = Template()
+        template.refuse([_FLAGS])
+        found = taken_places(node, scope, template)
+        if found is None or template.broken is not None:
+            reason = template.broken or reason
+            if on and reason is not None:
+                yield self.declined(scope, node, message, reason, effect="break")
+            return
+        needed = (*imports(scope), found.imported)
+        fix = Fix(found.edits, needed, template.assumptions, template.reasons)
+        yield self.fixed(scope, node, message, fix, effect="break" if on else self.effect)
 
     def _triangle(self, found: Triangle, scope: Scope) -> Iterator[Finding]:
         message = (

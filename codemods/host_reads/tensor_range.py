@@ -49,6 +49,7 @@ class TensorRange(Rule):
     summary = "torch.arange(...).tolist() of integers that are known while tracing"
     gb = ("GB0033",)
     hints = ("arange",)
+
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of `tolist` on a new range."""
         for node in scope.of(ast.Call):

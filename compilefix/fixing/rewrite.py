@@ -319,12 +319,12 @@ class _Fill(cst.CSTTransformer):
         return updated_node
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        placed = isinstance(original_node.value, cst.Name) and original_node.value.value in self.parts
         # A generator or a walrus that stood alone needs parentheses beside other arguments.
-        if isinstance(updated_node.value, cst.NamedExpr | cst.GeneratorExp) and not updated_node.value.lpar:
+        if placed and isinstance(updated_node.value, cst.NamedExpr | cst.GeneratorExp) and not updated_node.value.lpar:
             return updated_node.with_changes(
                 value=updated_node.value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
             )
-        placed = isinstance(original_node.value, cst.Name) and original_node.value.value in self.parts
         if placed and isinstance(updated_node.value, _OPERATIONS) and len(updated_node.value.lpar) == 1:
             # `(a - b) * c` needed them there, an argument does not; over several lines they may hold comments.
             bare = updated_node.value.with_changes(lpar=[], rpar=[])

@@ -1,0 +1,175 @@
+"""Questions whether anything was selected: with the capture flags the number is a symbol, and is taken not to be zero.
+
+    if len(rows) == 0:                    if guard_or_false(len(rows) == 0):
+        return x.sum() * 0                    return x.sum() * 0
+    return rows.std()                     torch._check(len(rows) != 0)
+                                          return rows.std()
+
+Of a number that Python knows `guard_or_false` gives the truth, so that the function does what it did; only of a symbol
+it says what is in its name. What is asked behind it always holds in Python, and is asked in the graph: a selection
+that is empty after all raises there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
+from compilefix.codemods.dynamic_shapes.unknown_places import may_be_selected
+from compilefix.codemods.finding import Edit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, torch_name
+from compilefix.source.snippets import snippet
+
+_MODULE = "torch.fx.experimental.symbolic_shapes"
+_FEW = {(ast.Eq, 0): "!=", (ast.Lt, 1): ">=", (ast.LtE, 0): ">", (ast.LtE, 1): ">", (ast.Lt, 2): ">="}
+_SOME = frozenset({(ast.Gt, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Gt, 1), (ast.GtE, 2)})
+_LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr
+
+
+@dataclass
+class _Test:
+    """A test in which each question for a size is answered beforehand, and what then holds of the sizes."""
+
+    template: Template = field(default_factory=Template)
+    held: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TakenPlaces:
+    """The edits that answer a test, and the function that they import."""
+
+    edits: tuple[Edit, ...]
+    imported: str
+
+
+_One = Callable[[ast.expr, Scope, _Test], str | None]
+
+
+def taken_places(node: ast.If, scope: Scope, template: Template) -> TakenPlaces | None:
+    """What makes an `if` go the way for selections that are not empty; None where that is not this sort of question."""
+    asked = _Test()
+    code = _few(node.test, scope, asked)
+    if code is not None:
+        return _way_on(node, code, asked, scope, template)
+    asked = _Test()
+    code = _some(node.test, scope, asked)
+    return _way_in(node, code, asked, scope, template) if code is not None else None
+
+
+def _way_on(node: ast.If, code: str, asked: _Test, scope: Scope, template: Template) -> TakenPlaces | None:
+    """`if len(rows) == 0: return ...`: what stands behind it runs."""
+    block = scope.block(node)
+    behind = block[block.index(node) + 1 :]
+    if not isinstance(node.body[-1], ast.Return) or node.orelse or not behind:
+        return None
+    _name(node, "false", scope, template)
+    checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
+    edits = (
+        scope.edit(node.test, code, **asked.template.parts),
+        scope.before(behind[0], checks, **_used(checks, asked.template)),
+    )
+    return TakenPlaces(edits, f"from {_MODULE} import guard_or_false")
+
+
+def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Template) -> TakenPlaces | None:
+    """`if len(rows) > 0:`: the block runs."""
+    _name(node, "true", scope, template)
+    checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
+    edits = (
+        scope.edit(node.test, code, **asked.template.parts),
+        scope.before(node.body[0], checks, **_used(checks, asked.template)),
+    )
+    return TakenPlaces(edits, f"from {_MODULE} import guard_or_true")
+
+
+def _name(node: ast.If, answer: str, scope: Scope, template: Template) -> None:
+    reason = f"`{snippet(node.test)}` is taken to be {answer}: compiled code raises where it is not"
+    template.refuse([Obstacle(reason, "mask-not-empty")])
+    around = next((a for a in scope.ancestors(node) if isinstance(a, ast.For | ast.While | ast.AsyncFor)), None)
+    if around is not None:
+        template.refuse([Obstacle("it is asked in a loop, where a turn may well select nothing")])
+    if isinstance(scope.parents.get(node), ast.If) and scope.block(node) == [node]:
+        template.refuse([Obstacle("it stands in a chain")])
+
+
+def _few(test: ast.expr, scope: Scope, asked: _Test) -> str | None:
+    """A test that is true where nothing is selected, and false otherwise but for what is fixed."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return _joined(test.values, " or ", _few, scope, asked)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_count(test.operand, scope):
+        code = asked.template.use(test.operand, operand=True)
+        asked.held.append(f"{code} != 0")
+        return f"guard_or_false({code} == 0)"
+    found = _comparison(test, scope)
+    if found is not None and (held := _FEW.get(found)) is not None and isinstance(test, ast.Compare):
+        code, number = asked.template.use(test.left, operand=True), asked.template.use(test.comparators[0])
+        asked.held.append(f"{code} {held} {number}")
+        return f"guard_or_false({asked.template.use(test)})"
+    return _all_few(test, scope, asked)
+
+
+def _all_few(test: ast.expr, scope: Scope, asked: _Test) -> str | None:
+    """`all(len(x) <= 1 for x in lists)`, which is false where one of several lists is longer."""
+    if not isinstance(test, ast.Call) or scope.callee(test) != "all" or len(test.args) != 1 or test.keywords:
+        return None
+    made = test.args[0]
+    if not isinstance(made, ast.GeneratorExp) or len(made.generators) != 1:
+        return None
+    turn = made.generators[0]
+    found = _comparison(made.elt, scope)
+    held = _FEW.get(found) if found is not None else None
+    again = isinstance(turn.iter, ast.Name | ast.Attribute) and not turn.ifs and not turn.is_async
+    if held is None or not again or not isinstance(made.elt, ast.Compare) or scope.local_name("max"):
+        return None
+    target, lists = asked.template.use(turn.target), asked.template.use(turn.iter)
+    size, number = asked.template.use(made.elt.left), asked.template.use(made.elt.comparators[0])
+    asked.held.append(f"max({size} for {target} in {lists}) {held} {number}")
+    return f"all(guard_or_false({asked.template.use(made.elt)}) for {target} in {lists})"
+
+
+def _some(test: ast.expr, scope: Scope, asked: _Test) -> str | None:
+    """A test that is true where something is selected, and what is fixed holds."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return _joined(test.values, " and ", _some, scope, asked)
+    if _is_count(test, scope):
+        code = f"{asked.template.use(test, operand=True)} != 0"
+    elif _comparison(test, scope) in _SOME:
+        code = asked.template.use(test)
+    else:
+        return None
+    asked.held.append(code)
+    return f"guard_or_true({code})"
+
+
+def _joined(parts: Sequence[ast.expr], word: str, one: _One, scope: Scope, asked: _Test) -> str | None:
+    """The parts of `and` and `or`: questions for sizes, and conditions that hold none."""
+    codes = []
+    for part in parts:
+        code = one(part, scope, asked)
+        if code is None and any(isinstance(n, ast.expr) and _is_count(n, scope) for n in ast.walk(part)):
+            return None
+        codes.append(code or asked.template.use(part, operand=isinstance(part, _LOOSE)))
+    return word.join(codes) if asked.held else None
+
+
+def _comparison(test: ast.expr, scope: Scope) -> tuple[type[ast.cmpop], object] | None:
+    """The operator and the constant with which a test compares how many values were selected."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.comparators[0], ast.Constant):
+        return None
+    number = test.comparators[0].value
+    if type(number) is not int or not _is_count(test.left, scope):
+        return None
+    return type(test.ops[0]), number
+
+
+def _is_count(node: ast.expr, scope: Scope) -> bool:
+    tensor = size_of(node, scope)
+    return tensor is not None and may_be_selected(tensor, scope)
+
+
+def _used(code: str, template: Template) -> dict[str, ast.AST]:
+    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
