@@ -79,7 +79,8 @@ the mask raise where an index or the number of classes does not fit, and the rew
 (`one-hot-rows`), nor that a matrix is as large as the mask for its diagonal (`same-shape-dtype`). The repeats must give
 as many rows as the tensor beside them has (`rows-match`): other numbers raised there, and on a GPU are not noticed, and
 memory behind the result may be written. With one row, which may be broadcast, the size is read as before. Where the
-numbers of dimensions are not proved, what is repeated must be computed from that tensor.
+numbers of dimensions are not proved, what is repeated must be computed from that tensor. Repeats that are a list of
+sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -105,6 +106,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
+from compilefix.codemods.dynamic_shapes.listed_repeats import listed_edits, listed_repeats
 from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
 from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
@@ -163,6 +165,9 @@ class KnownSize(Rule):
                 yield self._mask(node, indices, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
+            elif (listed := listed_repeats(node, scope)) is not None:
+                message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+                yield self.fixed(scope, node, message, Fix(tuple(listed_edits(listed, scope))))
             elif (repeats := repeats_beside(node, scope)) is not None:
                 yield self._repeats(repeats, scope)
             else:

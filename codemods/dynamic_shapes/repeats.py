@@ -44,7 +44,9 @@ class Repeats:
 
 
 @dataclass(frozen=True)
-class _Call:
+class RepeatsCall:
+    """A call, what it repeats, how often and in which dimension."""
+
     node: ast.Call
     tensor: ast.expr
     repeats: ast.expr
@@ -63,12 +65,12 @@ class _Partner:
 
 def repeats_beside(node: ast.Call, scope: Scope) -> Repeats | None:
     """A call of `repeat_interleave` with a tensor of repeats, whose size the tensor tells that it is combined with."""
-    call = _call(node, scope)
+    call = repeats_call(node, scope)
     if call is None or not scope.value(call.repeats).is_tensor:
         return None
     found = next(_told(call, scope), None)
     if found is None:
-        twins = (_call(other, scope) for other in scope.of(ast.Call) if other is not node)
+        twins = (repeats_call(other, scope) for other in scope.of(ast.Call) if other is not node)
         for twin in twins:
             if twin is not None and _same_repeats(twin, call, scope):
                 found = next((r for r in _told(twin, scope) if _there_before(r.other, call.node, scope)), None)
@@ -93,7 +95,8 @@ def sized_code(found: Repeats, template: Template) -> str:
     return f"{template.use(found.node.func)}({', '.join(given)})"
 
 
-def _call(node: ast.Call, scope: Scope) -> _Call | None:
+def repeats_call(node: ast.Call, scope: Scope) -> RepeatsCall | None:
+    """A call of `repeat_interleave` that is not told how many rows it gives."""
     name = scope.callee(node)
     keywords = {k.arg or "": k.value for k in node.keywords}
     given = list(node.args)
@@ -111,10 +114,10 @@ def _call(node: ast.Call, scope: Scope) -> _Call | None:
         dim = None
     if dim is not None and not scope.value(dim).is_(Kind.STATIC, Kind.SIZE):
         return None
-    return _Call(node, arguments["input"], arguments["repeats"], dim)
+    return RepeatsCall(node, arguments["input"], arguments["repeats"], dim)
 
 
-def _told(call: _Call, scope: Scope) -> Iterator[Repeats]:
+def _told(call: RepeatsCall, scope: Scope) -> Iterator[Repeats]:
     for partner in _partners(call, scope):
         other = _without_conversions(partner.other, scope)
         if not scope.value(other).is_tensor or not _there_before(other, call.node, scope):
@@ -144,7 +147,7 @@ def _made_of(node: ast.expr, other: ast.expr, scope: Scope) -> bool:
     return other.id in names
 
 
-def _place(call: _Call, partner: _Partner, other: Value, scope: Scope) -> tuple[ast.expr | int | None, bool]:
+def _place(call: RepeatsCall, partner: _Partner, other: Value, scope: Scope) -> tuple[ast.expr | int | None, bool]:
     """The dimension of the other tensor that has the rows; whether the numbers of dimensions are taken to be equal."""
     if partner.place is not None:
         return partner.place, False
@@ -166,7 +169,7 @@ def _place(call: _Call, partner: _Partner, other: Value, scope: Scope) -> tuple[
     return (number if number is not None else call.dim), rank is None or own is None or own != rank
 
 
-def _partners(call: _Call, scope: Scope) -> Iterator[_Partner]:
+def _partners(call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
     """The tensors that the result is combined with, element by element."""
     yield from _beside(call.node, call, scope)
     statement = scope.statement(call.node)
@@ -186,7 +189,7 @@ def _partners(call: _Call, scope: Scope) -> Iterator[_Partner]:
             return
 
 
-def _beside(node: ast.expr, call: _Call, scope: Scope) -> Iterator[_Partner]:
+def _beside(node: ast.expr, call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
     parent = scope.parents.get(node)
     if isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.MatMult):
         yield _Partner(parent.right if parent.left is node else parent.left, parent)
@@ -218,7 +221,7 @@ def _short(call: ast.Call, scope: Scope) -> str:
     return name.rpartition(".")[2] if name.startswith(("torch.", "Tensor.")) else ""
 
 
-def _joins_elsewhere(outer: ast.Call, call: _Call, scope: Scope) -> bool:
+def _joins_elsewhere(outer: ast.Call, call: RepeatsCall, scope: Scope) -> bool:
     """Whether tensors are put side by side in another dimension than the repeated one: then that one is the same."""
     if scope.callee(outer) not in ("torch.cat", "torch.concat", "torch.concatenate", "torch.hstack"):
         return False
@@ -239,7 +242,7 @@ def _number(node: ast.expr | None, scope: Scope) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _contracted(node: ast.expr, outer: ast.Call, call: _Call, scope: Scope) -> Iterator[_Partner]:
+def _contracted(node: ast.expr, outer: ast.Call, call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
     """The operands of `einsum` that share the letter of the repeated dimension."""
     const = scope.value(outer.args[0]).const
     dim = _number(call.dim, scope)
@@ -335,7 +338,7 @@ def _unchanged(other: ast.expr, node: ast.Call, at: ast.AST, scope: Scope) -> bo
     return not handed and not _stored_between(other, root, first, last, scope, whole=True)
 
 
-def _same_repeats(one: _Call, call: _Call, scope: Scope) -> bool:
+def _same_repeats(one: RepeatsCall, call: RepeatsCall, scope: Scope) -> bool:
     """Whether two calls repeat as often, in the same dimension: the repeats are the same and stay so between them."""
     root = _root(call.repeats)
     if root is None or ast.dump(one.repeats) != ast.dump(call.repeats):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compilefix.codemods.dynamic_shapes.ragged_sizes import is_selected
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.index import Class, Function
 
 _MOST_STEPS = 6
 
@@ -81,15 +81,26 @@ def _picks(name: str, scope: Scope) -> bool:
 def _given_by(name: str, scope: Scope) -> Iterator[tuple[Scope, ast.expr]]:
     """What callers give a parameter."""
     names = [parameter.arg for parameter in scope.function.parameters]
-    for caller, node in scope.calls_here:
-        inner = _within(caller, scope)
-        if not isinstance(node, ast.Call) or inner.facts.calls.get(node) is not scope.function:
-            continue
+    for caller, node in _calls(scope):
         method = isinstance(node.func, ast.Attribute) and names[:1] == ["self"]
         found = dict(zip(names[int(method) :], node.args, strict=False))
         found |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         if name in found:
-            yield inner, found[name]
+            yield _within(caller, scope), found[name]
+
+
+def _calls(scope: Scope) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls of a function, and of the method of a base class that it stands in for."""
+    function, inference = scope.function, scope.legality.inference
+    for caller, node in scope.calls_here:
+        if isinstance(node, ast.Call) and inference.facts(caller).calls.get(node) is function:
+            yield caller, node
+    bases = inference.project.ancestors(function.cls)[1:] if function.cls is not None else ()
+    for caller in (method for base in bases if isinstance(base, Class) for method in base.methods.values()):
+        if any(node.attr == function.node.name for node in caller.of(ast.Attribute)):
+            for node, callee in inference.facts(caller).calls.items():
+                if isinstance(node, ast.Call) and callee.cls in bases and callee.node.name == function.node.name:
+                    yield caller, node
 
 
 def _within(function: Function, scope: Scope) -> Scope:

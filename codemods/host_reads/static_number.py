@@ -4,7 +4,8 @@
 Finds integers that take a detour through a tensor although Python knows them: `torch.tensor(x.shape).prod()`,
 `torch.prod(torch.tensor(x.shape[1:])).item()`, `int(torch.tensor(sizes).sum())`, `torch.tensor(x.shape[0]) // 2` as a
 slice bound or size, `torch.div(x.shape[1], 2, rounding_mode="floor")`, the smaller of two such, a cumulative sum
-of Python integers of which the last is read.
+of Python integers of which the last is read, and the largest, smallest or sum of a list that a tensor with a name was
+made of (`lengths = torch.tensor([len(s) for s in x])`, then `lengths.max().item()`): the list gets a name too.
 
 ## Why is this bad
 The graph ends where the tensor is read as a number (GB0124 for `.item()`, `int()` and slices, GB0033 for sizes), though
@@ -41,6 +42,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.tensor_range import is_plain_device
+from compilefix.codemods.names import free_name
 from compilefix.codemods.numpy_calls.number_signs import sign_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
@@ -50,7 +52,7 @@ _TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
 _INTEGER_DTYPES = frozenset({"torch.int64", "torch.long"})
 _DIVISIONS = frozenset({"torch.div", "torch.divide", "torch.floor_divide"})
 _OF_TWO = {"torch.min": "min", "torch.minimum": "min", "torch.max": "max", "torch.maximum": "max"}
-_REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min"}
+_REDUCES = {"prod": "math.prod", "sum": "sum", "max": "max", "min": "min", "amax": "max", "amin": "min"}
 _BINDS_TIGHTER = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute)
 _FOLLOWED = (ast.Add, ast.Sub, ast.Mult)
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
@@ -107,7 +109,7 @@ class StaticNumber(Rule):
         code = made.text
         if code.startswith("(") and not isinstance(scope.parents.get(whole), _BINDS_TIGHTER):
             code = code[1:-1]
-        edits: list[Edit] = [scope.edit(whole, code, **_used(code, template))]
+        edits: list[Edit] = [*template.edits, scope.edit(whole, code, **_used(code, template))]
         for place in places:
             if place is not None and place[0] is not None and place[0] is not whole:
                 edits.append(scope.edit(place[0], "{name}", name=_name_in(place[0])))
@@ -235,7 +237,8 @@ def _call(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
         return None
     source = node.func.value if isinstance(node.func, ast.Attribute) and method else node.args[0]
     rest = node.args if method else node.args[1:]
-    base = _python(source, scope, template)
+    named = isinstance(source, ast.Name) and bare in _REDUCES
+    base = _kept_list(source, scope, template) if named else _python(source, scope, template)
     if base is None or not base.vector or base.total:
         return None
     if bare == "cumsum":
@@ -246,6 +249,36 @@ def _call(node: ast.Call, scope: Scope, template: Template) -> _Code | None:
     function = _REDUCES[bare]
     imports = base.imports | ({"math"} if function.startswith("math.") else set())
     return _Code(template, text=f"{_function(function, scope)}({base.text})", imports=imports)
+
+
+def _kept_list(name: ast.expr, scope: Scope, template: Template) -> _Code | None:
+    """The integers that a name for a tensor of them was made of, which get a name themselves."""
+    assert isinstance(name, ast.Name)
+    here = scope.statement(name)
+    for statement in reversed(scope.block(here)[: scope.block(here).index(here)]):
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, made = statement.targets[0], statement.value
+            if isinstance(target, ast.Name) and target.id == name.id:
+                break
+        if any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(statement)):
+            return None  # it may be written into
+    else:
+        return None
+    if not isinstance(made, ast.Call) or scope.callee(made) not in _TENSOR_OF:
+        return None
+    code = _made(made, scope, template)
+    if code is None or not code.vector:
+        return None
+    listed = made.args[0]
+    kept = free_name(f"{name.id}_numbers", scope)
+    if isinstance(listed, ast.ListComp | ast.List):
+        template.edits.append(scope.before(statement, f"{kept} = {{listed}}", listed=listed))
+        template.edits.append(scope.edit(listed, kept))
+    elif isinstance(listed, ast.Name) and not any(scope.local_name(n) or scope.names(n) for n in ("list",)):
+        template.edits.append(scope.before(statement, f"{kept} = list({{listed}})", listed=listed))
+    else:
+        return None
+    return _Code(template, True, kept)
 
 
 def _function(name: str, scope: Scope) -> str:

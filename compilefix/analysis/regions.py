@@ -277,6 +277,7 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
         if node in alive and (making or callee.node.name != "__init__"):
             yield callee
     yield from (made for node, made in facts.constructed.items() if node in alive)
+    yield from _kept_methods(live, facts, inference.project)
     for node in live:
         # A property runs its getter.
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -287,6 +288,35 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
                     method = inference.project.method(cls, node.attr)
                     if method is not None and method.is_property:
                         yield method
+
+
+def _kept_methods(live: Iterable[ast.AST], facts: FunctionFacts, project: Project) -> Iterator[Function]:
+    """What `self.run(...)` calls where `__init__` chose it: `self.run = self.fast if fast else self.exact`."""
+    cls = facts.function.cls
+    if cls is None:
+        return
+    for node in live:
+        if not isinstance(node, ast.Call) or node in facts.calls or not _is_own(node.func):
+            continue
+        name = node.func.attr  # type: ignore[attr-defined]
+        makers = (base.methods.get("__init__") for base in (cls, *project.ancestors(cls)) if isinstance(base, Class))
+        for kept in (value for maker in makers if maker is not None for value in _kept_as(name, maker)):
+            method = project.method(cls, kept)
+            if method is not None:
+                yield method
+
+
+def _kept_as(name: str, maker: Function) -> Iterator[str]:
+    """The methods of its object that `__init__` may keep as an attribute."""
+    for statement in maker.of(ast.Assign):
+        if any(_is_own(target) and target.attr == name for target in statement.targets):  # type: ignore[attr-defined]
+            value = statement.value
+            sides = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            yield from (side.attr for side in sides if isinstance(side, ast.Attribute) and _is_own(side))
+
+
+def _is_own(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def effects_at_the_boundary(facts: FunctionFacts) -> list[ast.Lambda]:
