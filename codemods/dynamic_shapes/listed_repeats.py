@@ -19,6 +19,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 
 _TENSOR_OF = frozenset({"torch.tensor", "torch.as_tensor"})
+_NEW = frozenset(f"torch.{name}" for name in ("arange", "zeros", "ones", "full", "rand", "randn", "linspace", "tensor"))
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def listed_repeats(node: ast.Call, scope: Scope) -> ListedRepeats | None:
     if not isinstance(made, ast.Call) or scope.callee(made) not in _TENSOR_OF or len(made.args) != 1:
         return None
     listed = made.args[0]
-    if not isinstance(listed, ast.Name) or not _sizes(listed, scope) or not scope.value(call.tensor).is_tensor:
+    if not isinstance(listed, ast.Name) or not _sizes(listed, scope) or not _is_tensor(call.tensor, scope):
         return None
     if made is not call.repeats and _mentioned_between(listed.id, made, node, scope):
         return None
@@ -69,6 +70,20 @@ def listed_edits(found: ListedRepeats, scope: Scope) -> Sequence[Edit]:
     code = f"{function}({', '.join([*given, f'output_size={size}'])})"
     used = {key: part for key, part in template.parts.items() if f"{{{key}}}" in code}
     return [*edits, scope.edit(node, code, **used)]
+
+
+def _is_tensor(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a tensor, also one of `arange = partial(torch.arange, device=device)`."""
+    if scope.value(node).is_tensor:
+        return True
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    stores = scope.names(node.func.id, stores=True)
+    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    made = statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    if not isinstance(made, ast.Call) or scope.callee(made) != "functools.partial" or not made.args:
+        return False
+    return scope.function.module.qualified(made.args[0]) in _NEW
 
 
 def _hoisted(call: RepeatsCall) -> bool:
