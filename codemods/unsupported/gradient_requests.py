@@ -6,10 +6,13 @@ import ast
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import parents
 
 _ANOTHER_TENSOR = frozenset({"unsqueeze", "view", "transpose", "permute", "expand", "narrow", "select", "unfold"})
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "put"})
+_ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook", "requires_grad_"})
 _TELLS = frozenset({"requires_grad", "is_leaf", "grad_fn", "retains_grad", "_backward_hooks"})
 
 
@@ -77,6 +80,33 @@ def kept_by(owner: ast.expr, scope: Scope) -> str | None:
             return f"`{owner.id}` leaves the function, or is given to unknown code"
         used = True
     return None if used else "the tensor is made for the caller, who may ask for its gradient"
+
+
+def returned_to_compute(scope: Scope) -> bool:
+    """Whether all calls of a function are seen, and their callers only compute with what it returns."""
+    inference = scope.legality.inference
+    calls = [
+        (caller, node) for caller, node in scope.calls_here if inference.facts(caller).calls.get(node) is scope.function
+    ]
+    return bool(calls) and all(_only_computed_with(node, caller) for caller, node in calls)
+
+
+def _only_computed_with(node: ast.AST, caller: Function) -> bool:
+    around = parents(caller.nodes)
+    statement = around.get(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    for use in caller.of(ast.Name):
+        if use.id != target.id or not isinstance(use.ctx, ast.Load) or use.lineno <= node.lineno:  # type: ignore[attr-defined]
+            continue
+        asked = around.get(use)
+        if isinstance(asked, ast.Attribute) and asked.attr not in _TELLS | _ASKS:
+            return True  # the first use computes another tensor
+        return isinstance(asked, ast.BinOp | ast.Subscript)
+    return False
 
 
 def without_guard(statement: ast.stmt, scope: Scope) -> ast.stmt:

@@ -30,7 +30,9 @@ Declined where the function asks for gradients itself (`torch.autograd.grad`, `.
 `torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
 before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
 `requires_grad=True` may be returned too where the function computes with it. A tensor of the function's own that a
-statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too.
+statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too. A new
+tensor that is returned as it is (`return torch.zeros_like(x).requires_grad_()`) is one too, where all calls of the
+function give it to a name with which the caller only computes.
 
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
@@ -45,7 +47,7 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
-from compilefix.codemods.unsupported.gradient_requests import kept_by, made_here, without_guard
+from compilefix.codemods.unsupported.gradient_requests import kept_by, made_here, returned_to_compute, without_guard
 from compilefix.source.snippets import snippet
 
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
@@ -220,12 +222,18 @@ def _outside(value: Value) -> bool:
 def _other_use(node: ast.Call, scope: Scope) -> str | None:
     """A use of the parameter besides computing with it."""
     parent = scope.parents.get(node)
+    if isinstance(parent, ast.Return) and _is_request(node) and returned_to_compute(scope):
+        return None
     if not isinstance(parent, ast.Assign):
         return None if _computes(node, scope) else "the tensor leaves the function, or is given to unknown code"
     target = parent.targets[0]
     if len(parent.targets) != 1 or not isinstance(target, ast.Name):
         return "the tensor is stored: make it in `__init__`"
     return _left_by(target, scope)
+
+
+def _is_request(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
 
 
 def _left_by(name: ast.expr, scope: Scope) -> str | None:
