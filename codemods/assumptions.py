@@ -99,7 +99,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A tensor that is an index and is called a mask is boolean; with whole numbers an error is raised where rows "
         "were taken."
     ),
-    "mask-not-empty": "A mask selects at least one element; where it selects none, no error is raised as before.",
+    "mask-not-empty": (
+        "A mask selects at least one element, or as many as the code asks for before it goes on; where it selects "
+        "fewer, no error is raised as before, or compiled code raises RuntimeError."
+    ),
     "one-dimension": (
         "A mask of which the first or last true place is read has one dimension, and where its only place is read it "
         "is true in no more than one: with several an error was raised."

@@ -4,7 +4,8 @@
 With `capture_dynamic_output_shape_ops` and `capture_scalar_outputs` the result of `nonzero`, `unique` or `x[mask]` and
 a number read from a tensor stay in the graph, and their size is a symbol. Finds what asks Python for the value of such
 a symbol after all: a check of a size that raises (`if len(rows) == 0: raise ...`), a block that only guards writes to
-selected rows (`if rows.numel() > 0: out[rows] = ...`), and `tril_indices` and `triu_indices` of a size that was read.
+selected rows (`if rows.numel() > 0: out[rows] = ...`), other questions whether anything was selected
+(`if len(rows) == 0: return ...`), and `tril_indices` and `triu_indices` of a size that was read.
 Where another rule does without the selection nothing is reported. Without the flags the graph ends where the rows are
 selected, and what follows is compiled anew for sizes of 0 and 1.
 
@@ -37,8 +38,15 @@ in CF103 (`exception-late`); one of two sizes that must agree stays, and one bef
 would fail first. A guard goes where each statement behind it only writes to the selected rows, or gives names that
 nobody reads later: with no rows nothing is written. What computes the rows then runs on none of them
 (`branches-total`), and a parameter that is used there gets a gradient of zeros instead of None (`gradient-zeros`). The
-indices of a triangle are the same numbers in the same order; for a negative size another text is raised. An early
-return for an empty selection stays: `mean` of nothing is NaN, and what is returned may have another size.
+indices of a triangle are the same numbers in the same order; for a negative size another text is raised.
+
+Where both sides of an `if` give one name a tensor that may be computed of no rows too (`rows.mean()`, which is NaN
+then), it is selected by `torch.where`, under the assumptions of CF101. Elsewhere, as for an early return, the answer is
+taken for granted (`mask-not-empty`): `guard_or_false(len(rows) == 0)` of torch 2.7 and newer is false of a symbol, and
+is what it was of any other number, so that nothing changes outside of graphs. `torch._check(len(rows) != 0)` behind it
+always holds there; compiled, it raises RuntimeError where nothing was selected after all. In a loop nothing is taken
+for granted, since a turn may well select nothing. What selects the rows may stand in a function that is called, or in
+a caller.
 
 Graph breaks: none without the flags. torch: all supported versions.
 """
@@ -46,7 +54,7 @@ Graph breaks: none without the flags. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -56,8 +64,9 @@ from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.tensor_validation import LATE
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import other_fixes
 from compilefix.codemods.dynamic_shapes.ragged_sizes import ragged_size, selection_of
-from compilefix.codemods.dynamic_shapes.taken_places import taken_places
+from compilefix.codemods.dynamic_shapes.taken_places import selected_value, taken_places
 from compilefix.codemods.dynamic_shapes.triangles import Triangle, triangle, triangle_edits
+from compilefix.codemods.dynamic_shapes.unknown_places import unknown_size
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
@@ -66,6 +75,9 @@ from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
 _FLAGS = Obstacle("without the capture flags the graph ends where the rows are selected", "capture-scalars")
+
+
+_Size = Callable[[ast.expr, Scope], ast.expr | None]
 
 
 class SizeDecision(Rule):
@@ -137,9 +149,18 @@ class SizeDecision(Rule):
         yield self.fixed(scope, node, message + (where_to_wrap(scope) if boundary else ""), fix, effect=effect)
 
     def _taken(self, node: ast.If, reason: str | None, scope: Scope) -> Iterator[Finding]:
-        """The question whether anything was selected, which is answered beforehand where nothing else does."""
+        """A value that is selected, or the question whether anything was, which is answered beforehand."""
         message = f"`{snippet(node.test)}` decides on a size that depends on values: with `{SHAPES}` the graph breaks"
         on = switched_on(SHAPES, scope)
+        template = Template()
+        template.refuse([_FLAGS])
+        test = _tensor_code(node.test, template, scope, unknown_size)
+        code = None if test is None else selected_value(node, test, scope, template)
+        if code is not None and template.broken is None:
+            edit = scope.edit(node, code, **template.parts)
+            fix = Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
+            yield self.fixed(scope, node, message, fix, effect="break" if on else self.effect)
+            return
         template = Template()
         template.refuse([_FLAGS])
         found = taken_places(node, scope, template)
@@ -230,15 +251,17 @@ def _fails_without_rows(node: ast.stmt, scope: Scope) -> Iterator[ast.expr]:
         yield failing
 
 
-def _tensor_code(test: ast.expr, template: Template, scope: Scope, *, operand: bool = False) -> str | None:
+def _tensor_code(
+    test: ast.expr, template: Template, scope: Scope, size: _Size = ragged_size, *, operand: bool = False
+) -> str | None:
     """A condition of comparisons of sizes as a boolean tensor; None where it holds something else."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        if ragged_size(test.operand, scope) is not None:
+        if size(test.operand, scope) is not None:
             return f"{torch_name(scope)}.tensor({template.use(test.operand, operand=True)} == 0)"
-        inner = _tensor_code(test.operand, template, scope, operand=True)
+        inner = _tensor_code(test.operand, template, scope, size, operand=True)
         return None if inner is None else f"~{inner}"
     if isinstance(test, ast.BoolOp):
-        codes = [_tensor_code(value, template, scope, operand=True) for value in test.values]
+        codes = [_tensor_code(value, template, scope, size, operand=True) for value in test.values]
         symbol = " & " if isinstance(test.op, ast.And) else " | "
         known = [code for code in codes if code is not None]
         code = symbol.join(known) if len(known) == len(codes) else None
@@ -246,7 +269,7 @@ def _tensor_code(test: ast.expr, template: Template, scope: Scope, *, operand: b
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
         symbols = [_SYMBOLS.get(type(op)) for op in test.ops]
-        sized = [ragged_size(side, scope) is not None for side in sides]
+        sized = [size(side, scope) is not None for side in sides]
         fixed = all(s or _is_size(side, scope) for s, side in zip(sized, sides, strict=True))
         if not any(sized) or not fixed or None in symbols:
             return None
@@ -257,7 +280,7 @@ def _tensor_code(test: ast.expr, template: Template, scope: Scope, *, operand: b
         ]
         code = " & ".join(pairs)
         return f"({code})" if operand and len(pairs) > 1 else code
-    if ragged_size(test, scope) is not None:
+    if size(test, scope) is not None:
         return f"{torch_name(scope)}.tensor({template.use(test, operand=True)} != 0)"
     return None
 

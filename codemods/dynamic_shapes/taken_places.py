@@ -7,26 +7,34 @@
 
 Of a number that Python knows `guard_or_false` gives the truth, so that the function does what it did; only of a symbol
 it says what is in its name. What is asked behind it always holds in Python, and is asked in the graph: a selection
-that is empty after all raises there.
+that is empty after all raises there. Where both sides give one name a tensor that is there for none as well, it is
+selected instead, and nothing raises:
+
+    if len(rows) > 0:                     loss = torch.where(torch.tensor(len(rows) > 0), rows.mean(), x.sum() * 0)
+        loss = rows.mean()
+    else:
+        loss = x.sum() * 0
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
-from compilefix.codemods.dynamic_shapes.unknown_places import may_be_selected
+from compilefix.codemods.dynamic_shapes.unknown_places import unknown_size
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.selection import Given, Template, judge_selection, torch_name, where
 from compilefix.source.snippets import snippet
 
 _MODULE = "torch.fx.experimental.symbolic_shapes"
 _FEW = {(ast.Eq, 0): "!=", (ast.Lt, 1): ">=", (ast.LtE, 0): ">", (ast.LtE, 1): ">", (ast.Lt, 2): ">="}
 _SOME = frozenset({(ast.Gt, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Gt, 1), (ast.GtE, 2)})
+_OF_NONE = frozenset({"mean", "sum", "std", "var", "prod", "abs", "square", "exp", "log", "sqrt", "nanmean", "nansum"})
 _LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr
 
 
@@ -58,6 +66,50 @@ def taken_places(node: ast.If, scope: Scope, template: Template) -> TakenPlaces 
     asked = _Test()
     code = _some(node.test, scope, asked)
     return _way_in(node, code, asked, scope, template) if code is not None else None
+
+
+def selected_value(node: ast.If, test: str, scope: Scope, template: Template) -> str | None:
+    """Both sides give one name a tensor, which is selected: `test` is the code of the condition as a tensor.
+
+    What a side computes of nothing, as the mean that is NaN, is not taken, and no gradient reaches an element by it.
+    """
+    sides = [_only_value(body) for body in (node.body, node.orelse)]
+    if any(side is None for side in sides):
+        return None
+    (name, first), (other, second) = [side for side in sides if side is not None]
+    if name != other or not all(
+        not scope.value(side).is_(Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.CONTAINER) for side in (first, second)
+    ):
+        return None
+    asked = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+    tensors = [size_of(n, scope) for n in ast.walk(node.test) if isinstance(n, ast.expr)]
+    asked |= {n.id for tensor in tensors if tensor is not None for n in ast.walk(tensor) if isinstance(n, ast.Name)}
+    failing = next((f for side in (first, second) if (f := _may_fail(side, asked)) is not None), None)
+    if failing is not None:
+        template.refuse([Obstacle(f"`{snippet(failing)}` may fail where `{snippet(node.test)}` is another")])
+    given = (Given(first), Given(second))
+    judge_selection([name], given, (scope.value(first), scope.value(second)), scope.names(name), scope, node, template)
+    return f"{name} = {where(scope)}({test}, {template.use(first)}, {template.use(second)})"
+
+
+def _may_fail(side: ast.expr, asked: Collection[str]) -> ast.expr | None:
+    """What may raise of a tensor that has no elements, as the largest of them does."""
+    for part in ast.walk(side):
+        if not any(isinstance(n, ast.Name) and n.id in asked for n in ast.walk(part)):
+            continue
+        called = part.func if isinstance(part, ast.Call) else None
+        name = called.attr if isinstance(called, ast.Attribute) else None
+        if isinstance(part, ast.Subscript | ast.Starred) or (called is not None and name not in _OF_NONE):
+            return part  # type: ignore[return-value]
+    return None
+
+
+def _only_value(body: Sequence[ast.stmt]) -> tuple[str, ast.expr] | None:
+    statement = body[0] if len(body) == 1 else None
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    return (target.id, statement.value) if isinstance(target, ast.Name) else None
 
 
 def _way_on(node: ast.If, code: str, asked: _Test, scope: Scope, template: Template) -> TakenPlaces | None:
@@ -167,8 +219,7 @@ def _comparison(test: ast.expr, scope: Scope) -> tuple[type[ast.cmpop], object] 
 
 
 def _is_count(node: ast.expr, scope: Scope) -> bool:
-    tensor = size_of(node, scope)
-    return tensor is not None and may_be_selected(tensor, scope)
+    return unknown_size(node, scope) is not None
 
 
 def _used(code: str, template: Template) -> dict[str, ast.AST]:

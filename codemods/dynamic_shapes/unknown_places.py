@@ -9,11 +9,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.codemods.dynamic_shapes.ragged_sizes import is_selected
+from compilefix.codemods.dynamic_shapes.ragged_sizes import is_selected, size_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Class, Function
 
 _MOST_STEPS = 6
+
+
+def unknown_size(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The tensor whose length an expression asks for, where values may decide that."""
+    tensor = size_of(node, scope)
+    return tensor if tensor is not None and may_be_selected(tensor, scope) else None
 
 
 def may_be_selected(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
