@@ -153,6 +153,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "What the machine and the installation have does not change after the module is imported, and nobody changes "
         "who is asked."
     ),
+    "constant-result": (
+        "A function of a library that is given numbers and texts, and no tensor, gives the same result for the same "
+        "arguments, and nobody writes into that: it is computed while Dynamo traces, and stays in the graph."
+    ),
     "static-shape-values": (
         "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "
         "is such an integer, or a sequence of them, and a positive one where it divides."

@@ -22,7 +22,7 @@ def question(node: ast.Call, scope: Scope) -> str | None:
     if not fixed or not isinstance(root, ast.Name) or scope.names(root.id, stores=True):
         return None
     given = {argument.arg for argument in scope.function.parameters}
-    bound = {name for statement in _imports(scope) for name in _names(statement)}
+    bound = {name for statement in first_imports(scope) for name in _names(statement)}
     return ast.unparse(node) if root.id in bound - given else None
 
 
@@ -32,12 +32,12 @@ def asked_once(node: ast.Call, scope: Scope) -> Iterator[Edit]:
     kept = next((name for name, code in _constants(scope) if code == asked), None)
     name = kept or _free(node, scope)
     if kept is None:
-        last = _imports(scope)[-1]
+        last = first_imports(scope)[-1]
         yield scope.edit(last, f"{{kept}}\n\n{name} = {{asked}}", kept=last, asked=node)
     yield scope.edit(node, name)
 
 
-def _imports(scope: Scope) -> list[ast.stmt]:
+def first_imports(scope: Scope) -> list[ast.stmt]:
     """The imports that the module begins with, behind its docstring."""
     found: list[ast.stmt] = []
     for statement in scope.file.tree.body:

@@ -29,6 +29,8 @@ _LEAVES_REGION = (
     "torch._dynamo.disable",
     "torch._disable_dynamo",
     "torch.compiler.allow_in_graph",
+    "torch.compiler.assume_constant_result",
+    "torch._dynamo.assume_constant_result",
     "torch._dynamo.allow_in_graph",
     "torch.library.custom_op",
     "torch.library.impl",

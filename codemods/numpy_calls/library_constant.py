@@ -1,0 +1,158 @@
+"""CF405: a library of the host that is asked for what does not depend on tensors.
+
+## What it does
+Finds calls of PyWavelets, SciPy, librosa, scikit-image and SymPy in compiled code that are given numbers, texts and
+sizes, and no tensor: filters, windows and lengths (`pywt.dwt_coeff_len(x.shape[-1], 4, mode=mode)`,
+`scipy.signal.get_window("hann", n)`, `librosa.filters.mel(sr=sr, n_fft=n_fft)`).
+
+## Why is this bad
+Dynamo cannot trace what is written in C, or looks up objects of C: the graph breaks there (GB0007, GB0156), in each
+call, for an answer that is always the same.
+
+## Example
+```python
+def forward(self, x):
+    length = pywt.dwt_coeff_len(x.shape[-1], self.taps, mode=self.mode)
+    return x[..., :length]
+```
+
+## Use instead
+```python
+@torch.compiler.assume_constant_result
+def constant_dwt_coeff_len(*args, **kwargs):
+    return pywt.dwt_coeff_len(*args, **kwargs)
+
+def forward(self, x):
+    length = constant_dwt_coeff_len(operator.index(x.shape[-1]), self.taps, mode=self.mode)
+    return x[..., :length]
+```
+
+## Fix safety
+Outside of graphs the same function is called with the same arguments. While Dynamo traces it is called once, and the
+result is a constant of the graph, which counts for these arguments: `operator.index` makes a size a number that the
+graph is bound to, so that each new size is compiled anew. The function must give the same result each time, no
+argument may be a tensor where that is not proved, and nobody may write into the result (`constant-result`).
+Declined where an argument is an array or computed from a tensor, and where what it gives is written into or kept.
+
+Graph breaks: GB0007, GB0156. torch: all supported versions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.names import free_name
+from compilefix.codemods.numpy_calls.array_values import numpy_operand
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template
+from compilefix.codemods.unsupported.asked_once import first_imports
+from compilefix.source.snippets import snippet
+
+_LIBRARIES = frozenset({"pywt", "scipy", "librosa", "skimage", "sympy"})
+_WRITTEN = ast.Store | ast.Del
+
+
+class LibraryConstant(Rule):
+    """Constant that a library of the host computes."""
+
+    code = "CF405"
+    name = "library-constant"
+    summary = "SciPy, PyWavelets or librosa asked for what does not depend on tensors"
+    gb = ("GB0007", "GB0156")
+    hints = ("pywt", "scipy", "librosa", "skimage", "sympy")
+    assumptions = ("constant-result",)
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """Calls into such a library with numbers, texts and sizes."""
+        if _LIBRARIES.isdisjoint(scope.function.module.packages) or scope.function.node.name == "__init__":
+            return
+        for node in scope.of(ast.Call):
+            name = scope.callee(node) or ""
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if name.partition(".")[0] not in _LIBRARIES or not given:
+                continue
+            if any(numpy_operand(one, scope) or Kind.TENSOR in scope.value(one).kinds for one in given):
+                continue  # CF404
+            yield self._judge(node, given, scope)
+
+    def _judge(self, node: ast.Call, given: list[ast.expr], scope: Scope) -> Finding:
+        message = f"`{snippet(node)}` is no code of Python: the graph breaks for an answer that is always the same"
+        imports = first_imports(scope)
+        reason = _obstacle(node, given, scope)
+        if reason is None and not imports:
+            reason = "the module begins without imports"
+        if reason is not None:
+            return self.declined(scope, node, message, reason)
+        name = _helper(node, scope)
+        template = Template()
+        called = [_fixed(one, scope, template) for one in node.args]
+        called += [f"{keyword.arg}={_fixed(keyword.value, scope, template)}" for keyword in node.keywords]
+        edits = [scope.edit(node, f"{name}({', '.join(called)})", **template.parts)]
+        if name not in scope.function.module.functions:
+            lines = f"@{scope.local_name('torch')}.compiler.assume_constant_result\ndef {name}(*args, **kwargs):\n"
+            lines += f"    return {ast.unparse(node.func)}(*args, **kwargs)"
+            edits.append(scope.edit(imports[-1], f"{{kept}}\n\n\n{lines}", kept=imports[-1]))
+        needed = ("operator",) if "operator.index(" in edits[0].template and not scope.local_name("operator") else ()
+        why = f"`{ast.unparse(node.func)}` is called once while Dynamo traces, and its answer is kept"
+        return self.fixed(scope, node, message, Fix(tuple(edits), needed, ("constant-result",), (why,)))
+
+
+def _obstacle(node: ast.Call, given: list[ast.expr], scope: Scope) -> str | None:
+    """Why the result cannot be a constant of the graph."""
+    if scope.local_name("torch") is None:
+        return "torch is not imported at the top of the module"
+    root: ast.expr = node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id in scope.function.bound:
+        return f"`{snippet(node.func)}` is no name of the module"
+    if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
+        return "some arguments are not written out"
+    odd = next((one for one in given if not _is_plain(one, scope)), None)
+    if odd is not None:
+        return f"`{snippet(odd)}` is not known to be a number or a text"
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Assign) and any(
+        not isinstance(target, ast.Name | ast.Tuple) for target in parent.targets
+    ):
+        return "the result is kept: compute it where the object is made"
+    names = [n.id for target in getattr(parent, "targets", ()) for n in ast.walk(target) if isinstance(n, ast.Name)]
+    for use in (use for name in names for use in scope.names(name)):
+        around = scope.parents.get(use)
+        if isinstance(around, ast.Subscript | ast.Attribute) and isinstance(around.ctx, _WRITTEN):
+            return f"`{use.id}` is written into"
+    return None
+
+
+def _is_plain(node: ast.expr, scope: Scope) -> bool:
+    """Whether an argument is a constant, a size, or an argument of the function itself, which may be either."""
+    value = scope.value(node)
+    if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE):
+        return True
+    parameter = isinstance(node, ast.Name) and any(p.arg == node.id for p in scope.function.parameters)
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return value.is_unknown and (parameter or own)
+
+
+def _fixed(node: ast.expr, scope: Scope, template: Template) -> str:
+    """An argument, a size as a number that the graph is bound to."""
+    code = template.use(node)
+    return f"operator.index({code})" if scope.value(node).is_(Kind.SIZE) else code
+
+
+def _helper(node: ast.Call, scope: Scope) -> str:
+    """The name of the function that Dynamo runs: one that is there, or a new one."""
+    module = scope.function.module
+    wanted = f"constant_{ast.unparse(node.func).rpartition('.')[2]}"
+    there = module.functions.get(wanted)
+    if there is not None and any(decorator.endswith("assume_constant_result") for decorator in there.decorators):
+        body = there.node.body
+        if len(body) == 1 and ast.unparse(body[0]) == f"return {ast.unparse(node.func)}(*args, **kwargs)":
+            return wanted
+    name, count = wanted, 2
+    while name in module.functions or name in module.classes or name in module.assigns:
+        name, count = f"{wanted}_{count}", count + 1
+    return free_name(name, scope)
