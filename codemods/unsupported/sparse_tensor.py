@@ -13,12 +13,15 @@ counts = torch.sparse_coo_tensor(torch.stack([row, column]), ones, (rows, column
 
 ## Use instead
 ```python
-counts = torch.zeros(rows * columns, dtype=ones.dtype, device=ones.device)
-counts = counts.index_add_(0, row * columns + column, ones).view(rows, columns)
+places = torch.stack([row, column])
+size = (rows, columns)
+counts = torch.zeros(size, dtype=ones.dtype, device=ones.device).index_put(tuple(places), ones, accumulate=True)
 ```
 
 ## Fix safety
-This rule has no fix: whether the dense tensor fits into memory is for a person to say.
+There is a fix where the next step is `to_dense()`, always or behind a flag of the function: values in the same place
+are added into zeros, as `to_dense` does (`summation-order` but for integers). An index that is negative or too large
+raises another error, or none (`index-in-range`). Else whether the dense tensor fits into memory is for a person to say.
 
 Graph breaks: GB0007, GB0277. torch: all supported versions.
 """
@@ -28,8 +31,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.unsupported.made_dense import dense_edits, made_dense
 from compilefix.source.snippets import snippet
 
 _FUNCTIONS = frozenset(f"torch.sparse_{kind}_tensor" for kind in ("coo", "csr", "csc", "bsr", "bsc", "compressed"))
@@ -45,6 +50,7 @@ class SparseTensor(Rule):
     summary = "a sparse tensor is made in compiled code"
     gb = ("GB0007", "GB0277")
     hints = ("sparse",)
+    assumptions = ("index-in-range", "summation-order", "same-shape-dtype")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that make a sparse tensor."""
@@ -53,4 +59,11 @@ class SparseTensor(Rule):
             if name in _FUNCTIONS or name in _METHODS:
                 gb = "GB0007" if name in _FUNCTIONS else "GB0277"
                 message = f"`{snippet(node)}` makes a sparse tensor, which Dynamo does not trace: the graph breaks"
-                yield self.declined(scope, node, message, _ADVICE, gb=(gb,))
+                found = made_dense(node, scope) if name == "torch.sparse_coo_tensor" else None
+                if found is None:
+                    yield self.declined(scope, node, message, _ADVICE, gb=(gb,))
+                    continue
+                template = Template()
+                edits = dense_edits(found, scope, template)
+                fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+                yield self.fixed(scope, node, message, fix, gb=(gb,))
