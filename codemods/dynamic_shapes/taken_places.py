@@ -32,7 +32,13 @@ from compilefix.codemods.selection import Given, Template, judge_selection, torc
 from compilefix.source.snippets import snippet
 
 _MODULE = "torch.fx.experimental.symbolic_shapes"
-_FEW = {(ast.Eq, 0): "!=", (ast.Lt, 1): ">=", (ast.LtE, 0): ">", (ast.LtE, 1): ">", (ast.Lt, 2): ">="}
+_FEW: dict[tuple[type[ast.cmpop], int], str] = {
+    (ast.Eq, 0): "!=",
+    (ast.Lt, 1): ">=",
+    (ast.LtE, 0): ">",
+    (ast.LtE, 1): ">",
+    (ast.Lt, 2): ">=",
+}
 _SOME = frozenset({(ast.Gt, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Gt, 1), (ast.GtE, 2)})
 _OF_NONE = frozenset({"mean", "sum", "std", "var", "prod", "abs", "square", "exp", "log", "sqrt", "nanmean", "nansum"})
 _LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr
@@ -208,12 +214,12 @@ def _joined(parts: Sequence[ast.expr], word: str, one: _One, scope: Scope, asked
     return word.join(codes) if asked.held else None
 
 
-def _comparison(test: ast.expr, scope: Scope) -> tuple[type[ast.cmpop], object] | None:
+def _comparison(test: ast.expr, scope: Scope) -> tuple[type[ast.cmpop], int] | None:
     """The operator and the constant with which a test compares how many values were selected."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.comparators[0], ast.Constant):
         return None
     number = test.comparators[0].value
-    if type(number) is not int or not _is_count(test.left, scope):
+    if not isinstance(number, int) or isinstance(number, bool) or not _is_count(test.left, scope):
         return None
     return type(test.ops[0]), number
 
