@@ -3,7 +3,8 @@
 ## What it does
 Finds calls of PyWavelets, SciPy, librosa, scikit-image and SymPy in compiled code that are given numbers, texts and
 sizes, and no tensor: filters, windows and lengths (`pywt.dwt_coeff_len(x.shape[-1], 4, mode=mode)`,
-`scipy.signal.get_window("hann", n)`, `librosa.filters.mel(sr=sr, n_fft=n_fft)`).
+`scipy.signal.get_window("hann", n)`, `librosa.filters.mel(sr=sr, n_fft=n_fft)`). The same for functions of the project
+that compute with NumPy alone, by functions that torch has no counterpart of, and are given sizes.
 
 ## Why is this bad
 Dynamo cannot trace what is written in C, or looks up objects of C: the graph breaks there (GB0007, GB0156), in each
@@ -46,9 +47,11 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.numpy_calls.array_values import numpy_operand
+from compilefix.codemods.numpy_calls.numpy_on_tensor import UNSUPPORTED
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.codemods.unsupported.asked_once import first_imports
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _LIBRARIES = frozenset({"pywt", "scipy", "librosa", "skimage", "sympy"})
@@ -62,21 +65,25 @@ class LibraryConstant(Rule):
     name = "library-constant"
     summary = "SciPy, PyWavelets or librosa asked for what does not depend on tensors"
     gb = ("GB0007", "GB0156")
-    hints = ("pywt", "scipy", "librosa", "skimage", "sympy")
     assumptions = ("constant-result",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls into such a library with numbers, texts and sizes."""
-        if _LIBRARIES.isdisjoint(scope.function.module.packages) or scope.function.node.name == "__init__":
+        if scope.function.node.name == "__init__":
             return
+        of_library = not _LIBRARIES.isdisjoint(scope.function.module.packages)
         for node in scope.of(ast.Call):
-            name = scope.callee(node) or ""
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            if name.partition(".")[0] not in _LIBRARIES or not given:
+            callee = scope.facts.calls.get(node)
+            if not given or (callee is None and not of_library):
                 continue
-            if any(numpy_operand(one, scope) or Kind.TENSOR in scope.value(one).kinds for one in given):
-                continue  # CF404
-            yield self._judge(node, given, scope)
+            if callee is not None:
+                if all(_is_number(one, scope) for one in given) and _of_numpy(callee, scope):
+                    yield self._judge(node, given, scope)
+            elif (scope.callee(node) or "").partition(".")[0] in _LIBRARIES and not any(
+                numpy_operand(one, scope) or Kind.TENSOR in scope.value(one).kinds for one in given
+            ):  # else CF404
+                yield self._judge(node, given, scope)
 
     def _judge(self, node: ast.Call, given: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{snippet(node)}` is no code of Python: the graph breaks for an answer that is always the same"
@@ -125,6 +132,24 @@ def _obstacle(node: ast.Call, given: list[ast.expr], scope: Scope) -> str | None
         if isinstance(around, ast.Subscript | ast.Attribute) and isinstance(around.ctx, _WRITTEN):
             return f"`{use.id}` is written into"
     return None
+
+
+def _is_number(node: ast.expr, scope: Scope) -> bool:
+    return scope.value(node).is_(Kind.STATIC, Kind.SIZE)
+
+
+def _of_numpy(function: Function, scope: Scope) -> bool:
+    """Whether a function of the project computes with NumPy alone, in a way that Dynamo does not trace."""
+    if not function.module.mentions("numpy"):
+        return False
+    called = [
+        name
+        for reached in scope.legality.reached(function)
+        for name in scope.legality.inference.facts(reached).refs.values()
+    ]
+    if any(name.startswith(("torch.", "Tensor.", "numpy.random.", "random.")) for name in called):
+        return False
+    return any(name.removeprefix("numpy.") in UNSUPPORTED for name in called if name.startswith("numpy."))
 
 
 def _is_plain(node: ast.expr, scope: Scope) -> bool:

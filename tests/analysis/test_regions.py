@@ -189,6 +189,19 @@ REACH = {
                 return x
         def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
         """,
+    "method that __init__ chose": f"""
+        class Model(nn.Module):
+            def __init__(self, fast: bool = False):
+                super().__init__()
+                self.run = self.fast if fast else self.exact
+            def forward(self, x): return self.run(x)
+            def fast(self, x: torch.Tensor):
+                return x * 2
+            def exact(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
+        """,
     "super": f"""
         class Base(nn.Module):
             def forward(self, x: torch.Tensor):
