@@ -46,8 +46,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
-from compilefix.codemods.numpy_calls.array_values import numpy_operand
-from compilefix.codemods.numpy_calls.numpy_on_tensor import UNSUPPORTED
+from compilefix.codemods.numpy_calls.array_values import UNSUPPORTED, numpy_operand
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.codemods.unsupported.asked_once import first_imports
@@ -55,6 +54,10 @@ from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _LIBRARIES = frozenset({"pywt", "scipy", "librosa", "skimage", "sympy"})
+_ARRAYS = ("numpy.", "math.", "ndarray.")
+_PURE = frozenset(
+    {"len", "range", "int", "float", "abs", "min", "max", "sum", "round", "tuple", "list", "zip", "sorted"}
+)
 _WRITTEN = ast.Store | ast.Del
 
 
@@ -78,7 +81,7 @@ class LibraryConstant(Rule):
             if not given or (callee is None and not of_library):
                 continue
             if callee is not None:
-                if all(_is_number(one, scope) for one in given) and _of_numpy(callee, scope):
+                if all(_is_number(one, scope) for one in given) and _of_numpy(node, callee, scope):
                     yield self._judge(node, given, scope)
             elif (scope.callee(node) or "").partition(".")[0] in _LIBRARIES and not any(
                 numpy_operand(one, scope) or Kind.TENSOR in scope.value(one).kinds for one in given
@@ -138,16 +141,19 @@ def _is_number(node: ast.expr, scope: Scope) -> bool:
     return scope.value(node).is_(Kind.STATIC, Kind.SIZE)
 
 
-def _of_numpy(function: Function, scope: Scope) -> bool:
+def _of_numpy(node: ast.Call, function: Function, scope: Scope) -> bool:
     """Whether a function of the project computes with NumPy alone, in a way that Dynamo does not trace."""
     if not function.module.mentions("numpy"):
         return False
-    called = [
-        name
-        for reached in scope.legality.reached(function)
-        for name in scope.legality.inference.facts(reached).refs.values()
-    ]
-    if any(name.startswith(("torch.", "Tensor.", "numpy.random.", "random.")) for name in called):
+    does = scope.legality.effects.of(node, scope.facts)
+    if does.random or does.mutates:
+        return False
+    inference = scope.legality.inference
+    called = []
+    for reached in map(inference.facts, scope.legality.reached(function)):
+        calls = [call for call in reached.function.of(ast.Call) if call not in reached.calls]
+        called += [reached.refs.get(call, "") for call in calls]
+    if not all(name in _PURE or (name.startswith(_ARRAYS) and ".random" not in name) for name in called):
         return False
     return any(name.removeprefix("numpy.") in UNSUPPORTED for name in called if name.startswith("numpy."))
 
