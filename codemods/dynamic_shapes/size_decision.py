@@ -4,8 +4,8 @@
 With `capture_dynamic_output_shape_ops` and `capture_scalar_outputs` the result of `nonzero`, `unique` or `x[mask]` and
 a number read from a tensor stay in the graph, and their size is a symbol. Finds what asks Python for the value of such
 a symbol after all: a check of a size that raises (`if len(rows) == 0: raise ...`), a block that only guards writes to
-selected rows (`if rows.numel() > 0: out[rows] = ...`), other questions whether anything was selected
-(`if len(rows) == 0: return ...`), and `tril_indices` and `triu_indices` of a size that was read.
+selected rows (`if rows.numel() > 0: out[rows] = ...`), values that are selected by a size, and `tril_indices` and
+`triu_indices` of a size that was read.
 Where another rule does without the selection nothing is reported. Without the flags the graph ends where the rows are
 selected, and what follows is compiled anew for sizes of 0 and 1.
 
@@ -41,12 +41,8 @@ nobody reads later: with no rows nothing is written. What computes the rows then
 indices of a triangle are the same numbers in the same order; for a negative size another text is raised.
 
 Where both sides of an `if` give one name a tensor that may be computed of no rows too (`rows.mean()`, which is NaN
-then), it is selected by `torch.where`, under the assumptions of CF101. Elsewhere, as for an early return, the answer is
-taken for granted (`mask-not-empty`): `guard_or_false(len(rows) == 0)` of torch 2.7 and newer is false of a symbol, and
-is what it was of any other number, so that nothing changes outside of graphs. `torch._check(len(rows) != 0)` behind it
-always holds there; compiled, it raises RuntimeError where nothing was selected after all. In a loop nothing is taken
-for granted, since a turn may well select nothing. What selects the rows may stand in a function that is called, or in
-a caller.
+then), it is selected by `torch.where`, under the assumptions of CF101. Other questions whether anything was selected,
+as for an early return, are those of CF509.
 
 Graph breaks: none without the flags. torch: all supported versions.
 """
@@ -99,13 +95,12 @@ class SizeDecision(Rule):
         "no-aliasing",
         "rng-stream",
         "no-recompute",
-        "mask-not-empty",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Checks and guards on sizes, and triangles of a size that was read."""
         for node in scope.among(ast.If, ast.Assert):
-            if isinstance(node, ast.If | ast.Assert) and not _fixed_before(node.test, scope):
+            if isinstance(node, ast.If | ast.Assert) and not fixed_before(node.test, scope):
                 yield from self._decision(node, scope)
         for call in scope.of(ast.Call):
             found = triangle(call, scope)
@@ -116,7 +111,7 @@ class SizeDecision(Rule):
         asked = _tensor_code(node.test, Template(), scope)
         if asked is None or (isinstance(node, ast.Assert) and _kept_in_graph(node)):
             if isinstance(node, ast.If) and _raised(node) is None:
-                yield from self._taken(node, None, scope)
+                yield from self._value(node, None, scope)
             return
         message = f"`{snippet(node.test)}` decides on a size that depends on values: with `{SHAPES}` the graph breaks"
         template = Template()
@@ -139,7 +134,7 @@ class SizeDecision(Rule):
             reason = "it stands in a chain"
         if code is None or template.broken is not None:
             if isinstance(node, ast.If) and raised is None:
-                yield from self._taken(node, template.broken or reason, scope)
+                yield from self._value(node, template.broken or reason, scope)
             elif switched_on(SHAPES, scope):
                 yield self.declined(scope, node, message, template.broken or reason, effect="break")
             return
@@ -148,8 +143,8 @@ class SizeDecision(Rule):
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons, boundary=boundary)
         yield self.fixed(scope, node, message + (where_to_wrap(scope) if boundary else ""), fix, effect=effect)
 
-    def _taken(self, node: ast.If, reason: str | None, scope: Scope) -> Iterator[Finding]:
-        """A value that is selected, or the question whether anything was, which is answered beforehand."""
+    def _value(self, node: ast.If, reason: str | None, scope: Scope) -> Iterator[Finding]:
+        """A value that is selected by a size."""
         message = f"`{snippet(node.test)}` decides on a size that depends on values: with `{SHAPES}` the graph breaks"
         on = switched_on(SHAPES, scope)
         template = Template()
@@ -161,17 +156,8 @@ class SizeDecision(Rule):
             fix = Fix((edit, *template.edits), imports(scope), template.assumptions, template.reasons)
             yield self.fixed(scope, node, message, fix, effect="break" if on else self.effect)
             return
-        template = Template()
-        template.refuse([_FLAGS])
-        found = taken_places(node, scope, template)
-        if found is None or template.broken is not None:
-            reason = template.broken or reason
-            if on and reason is not None:
-                yield self.declined(scope, node, message, reason, effect="break")
-            return
-        needed = (*imports(scope), found.imported)
-        fix = Fix(found.edits, needed, template.assumptions, template.reasons)
-        yield self.fixed(scope, node, message, fix, effect="break" if on else self.effect)
+        if on and reason is not None and taken_places(node, scope, Template()) is None:  # else CF509
+            yield self.declined(scope, node, message, reason, effect="break")
 
     def _triangle(self, found: Triangle, scope: Scope) -> Iterator[Finding]:
         message = (
@@ -186,7 +172,7 @@ class SizeDecision(Rule):
             yield self.fixed(scope, found.call, message, fix, effect=effect)
 
 
-def _fixed_before(test: ast.expr, scope: Scope) -> bool:
+def fixed_before(test: ast.expr, scope: Scope) -> bool:
     """Whether another rule does without one of the selections whose sizes a condition asks for."""
     asked = (ragged_size(node, scope) for node in ast.walk(test) if isinstance(node, ast.expr))
     selections = [selection_of(tensor, scope) for tensor in asked if tensor is not None]

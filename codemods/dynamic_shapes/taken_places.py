@@ -134,7 +134,9 @@ def _way_on(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
 
 
 def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Template) -> TakenPlaces | None:
-    """`if len(rows) > 0:`: the block runs."""
+    """`if len(rows) > 0:`: the block runs, which is there for more than to complain."""
+    if not any(isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) for statement in node.body):
+        return None
     _name(node, "true", scope, template)
     checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
     edits = (
