@@ -379,6 +379,7 @@ _TITLES = {
     "seventh": "Models of fourteen packages that were chosen after those",
     "eighth": "Models of fifteen packages that were chosen in the end",
     "ninth": "Models of fifteen packages that were chosen last",
+    "tenth": "Models of nineteen packages that were chosen after the ninth group",
 }
 
 
