@@ -68,7 +68,7 @@ def _get(path: str) -> Any:
         sys.modules["torchaudio"].transforms = SimpleNamespace(Resample=nn.Identity)  # type: ignore[attr-defined]
     if package == "scvi":
         sys.modules["scvi"].settings = SimpleNamespace(warnings_stacklevel=2)  # type: ignore[attr-defined]
-        sys.modules["scvi.utils"].is_package_installed = lambda name: False  # type: ignore[attr-defined]
+        sys.modules["scvi.utils"].is_package_installed = lambda _: False  # type: ignore[attr-defined]
     return getattr(importlib.import_module(module), name)
 
 
@@ -91,7 +91,6 @@ _PITCH = [(_u(1, 6) * 400 + 60, _u(1, 6)), (_u(1, 8) * 400 + 60, _u(1, 8))]
 _R = "torchcrepe."
 _CREPE: dict[str, Callable[[], Built]] = {
     "Crepe": lambda: _made(_R + "model.Crepe", [(_t(2, 1024),)], "tiny"),
-    "Crepe embed": lambda: _using(_R + "model.Crepe", lambda made, x: x.sum(), (_t(2, 1024),)),
     "argmax": lambda: _call(_R + "decode.argmax", (_t(1, 360, 5),)),
     "weighted_argmax": lambda: _call(_R + "decode.weighted_argmax", (_t(1, 360, 5),)),
     "mean": lambda: _call(_R + "filter.mean", (_t(2, 20), 3)),
@@ -385,10 +384,10 @@ def _decomposed(use: Callable[..., Any], *shape: int, ranks: int = 2) -> Built:
 
 
 _TNTORCH: dict[str, Callable[[], Built]] = {
-    "Tensor full": lambda: _decomposed(lambda tn, t: t.torch(), 4, 5, 6),
-    "Tensor add": lambda: _decomposed(lambda tn, t: (t + t).torch(), 4, 5, 6),
-    "Tensor mul": lambda: _decomposed(lambda tn, t: (t * t).torch(), 4, 5, 6),
-    "Tensor index": lambda: _decomposed(lambda tn, t: t[1, :, 2:4].torch(), 4, 5, 6),
+    "Tensor full": lambda: _decomposed(lambda _, t: t.torch(), 4, 5, 6),
+    "Tensor add": lambda: _decomposed(lambda _, t: (t + t).torch(), 4, 5, 6),
+    "Tensor mul": lambda: _decomposed(lambda _, t: (t * t).torch(), 4, 5, 6),
+    "Tensor index": lambda: _decomposed(lambda _, t: t[1, :, 2:4].torch(), 4, 5, 6),
     "Tensor from full": lambda: _using(_N + "Tensor", lambda made, x: made(x, ranks_tt=2).torch(), (_t(4, 5, 6),)),
     "round_tt": lambda: _using(_N + "round_tt", lambda use, x: use(_get(_N + "Tensor")(x), eps=0.1), (_t(4, 5, 6),)),
     "dot": lambda: _decomposed(lambda tn, t: tn.dot(t, t), 4, 5, 6),
@@ -414,13 +413,17 @@ _SIGNED = torch.tensor([1.0, -1.0, 1.0, 2.0, -1.0, 1.0])
 
 def _embedded(use: Callable[..., Any]) -> Built:
     edges = torch.tensor([[0, 1], [0, 2], [1, 3], [2, 3], [3, 4], [1, 4]])
-    made = _get(_M + "MDE")(5, 2, edges, _get(_M + "functions.losses.Quadratic")(_u(6) + 0.5), _get(_M + "Standardized")())
+    made = _get(_M + "MDE")(
+        5, 2, edges, _get(_M + "functions.losses.Quadratic")(_u(6) + 0.5), _get(_M + "Standardized")()
+    )
     return (lambda x: use(made, x)), [(_t(5, 2),)]
 
 
 _PYMDE: dict[str, Callable[[], Built]] = {
     **{
-        f"losses {name}": lambda name=name, given=given: _made(_M + f"functions.losses.{name}", _DISTANCES, _u(6) + 0.2, *given)
+        f"losses {name}": lambda name=name, given=given: _made(
+            _M + f"functions.losses.{name}", _DISTANCES, _u(6) + 0.2, *given
+        )
         for name, given in (
             ("Huber", (0.3,)),
             ("Power", (1.5,)),
@@ -430,7 +433,9 @@ _PYMDE: dict[str, Callable[[], Built]] = {
         )
     },
     **{
-        f"penalties {name}": lambda name=name, given=given: _made(_M + f"functions.penalties.{name}", _DISTANCES, *given)
+        f"penalties {name}": lambda name=name, given=given: _made(
+            _M + f"functions.penalties.{name}", _DISTANCES, *given
+        )
         for name, given in (
             ("Linear", (_u(6),)),
             ("Huber", (_u(6),)),
@@ -854,7 +859,9 @@ _MOMENT: dict[str, Callable[[], Built]] = {
     "PositionalEmbedding": lambda: _made(_O + "models.layers.embed.PositionalEmbedding", [(_t(2, 6, 8),)], 8),
     "TemporalEmbedding": lambda: _made(_O + "models.layers.embed.TemporalEmbedding", [(_i(5, 2, 6, 4),)], 8),
     "PretrainHead": lambda: _made(_O + "models.moment.PretrainHead", [(_t(2, 3, 4, 16),)], 16),
-    "ClassificationHead": lambda: _made(_O + "models.moment.ClassificationHead", [(_t(2, 3, 4, 16),)], 3, 16, reduction="mean"),
+    "ClassificationHead": lambda: _made(
+        _O + "models.moment.ClassificationHead", [(_t(2, 3, 4, 16),)], 3, 16, reduction="mean"
+    ),
 }
 
 _B = "skrl."
@@ -873,7 +880,7 @@ def _policy(mixin: str, outputs: int, space: Any, **options: Any) -> Built:
             self.net = nn.Linear(3, outputs)
             self.log_std = nn.Parameter(torch.zeros(outputs))
 
-        def compute(self, inputs: Any, role: str = "") -> Any:
+        def compute(self, inputs: Any, *_: Any) -> Any:
             if "Gaussian" in mixin:
                 return self.net(inputs["observations"]), {"log_std": self.log_std}
             return self.net(inputs["observations"]), {}

@@ -46,6 +46,11 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
             for argument in _given(call):
                 if _is_integer(argument, name, scope):
                     yield argument, "GB0033"
+    for part in scope.of(ast.Subscript):
+        # Of the items of a dict those are looked up that are equal, and an array is none of its keys.
+        listed = scope.value(part.value)
+        if listed.is_(Kind.CONTAINER) and listed.ref != "dict" and _is_place(part.slice, scope):
+            yield part.slice, "GB0033"
     for part in scope.of(ast.Slice):
         for bound in (part.lower, part.upper, part.step):
             if bound is not None and _is_integer(bound, "", scope) and _tensor_sliced(part, scope):
@@ -91,10 +96,15 @@ def is_computed(node: ast.expr, scope: Scope) -> bool:
     """Whether a NumPy number is the result of arithmetic, or an item of an array, in this function."""
     if isinstance(node, ast.Name) and len(stores := scope.names(node.id, stores=True)) == 1:
         made = scope.parents.get(stores[0])
-        if isinstance(made, ast.For):
+        if isinstance(made, ast.For | ast.comprehension):
             return made.target is stores[0] and is_array(scope.value(made.iter))
         return isinstance(made, ast.Assign) and made.targets == stores and is_computed(made.value, scope)
     return isinstance(node, ast.BinOp | ast.Subscript)
+
+
+def _is_place(node: ast.expr, scope: Scope) -> bool:
+    """Whether an index of a list or tuple is a NumPy number that the traced code computes."""
+    return is_array(scope.value(node)) and is_computed(node, scope)
 
 
 def _tensor_sliced(part: ast.Slice, scope: Scope) -> bool:

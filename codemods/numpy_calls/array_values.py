@@ -104,7 +104,8 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
             return any(numpy_operand(a, scope, depth + 1) for a in node.args)
         if isinstance(node.func, ast.Attribute):
             if node.func.attr == "numpy" and not node.args:
-                return scope.value(node.func.value).is_tensor
+                # Arrays have no such method: what gives an array by it is a tensor.
+                return scope.value(node.func.value).is_tensor or scope.value(node.func.value).is_unknown
             return node.func.attr not in ("item", "tolist") and from_tensor(node.func.value, scope, depth + 1)
         return False
     if isinstance(node, ast.BinOp):
@@ -122,15 +123,22 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         return node.attr not in _NOT_VALUES and node.attr == "T" and from_tensor(node.value, scope, depth + 1)
     if isinstance(node, ast.Name):
         stores = scope.names(node.id, stores=True)
-        if len(stores) != 1 or any(a.arg == node.id for a in scope.function.parameters):
+        if len(stores) != 1:
             return False
         parent = scope.parents.get(stores[0])
+        if any(a.arg == node.id for a in scope.function.parameters) and not _behind(node, parent, scope):
+            return False
         return (
             isinstance(parent, ast.Assign)
             and parent.targets == [stores[0]]
             and from_tensor(parent.value, scope, depth + 1)
         )
     return False
+
+
+def _behind(node: ast.Name, store: ast.AST | None, scope: Scope) -> bool:
+    """Whether every run that comes to a name has passed a statement of the function itself, with its body, before."""
+    return store in scope.function.node.body and isinstance(store, ast.stmt) and node.lineno > (store.end_lineno or 0)
 
 
 def numpy_operand(node: ast.expr, scope: Scope, depth: int = 0) -> bool:

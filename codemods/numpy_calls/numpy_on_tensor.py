@@ -7,8 +7,9 @@ Finds NumPy computations on a tensor's values that break the graph or go through
 ## Why is this bad
 Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`)
 or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294), as
-do arrays of Python objects (GB0055) and `dtype`, `flags` and `base` of an array (GB0157), and `np.unique`,
-`np.nonzero` have shapes that depend on values (GB0036). A round trip by `.cpu().numpy()` makes a GPU program wait,
+do arrays of Python objects (GB0055), `dtype`, `flags` and `base` of an array (GB0157) and grids that are made by an
+index (`np.mgrid[0:3, 0:3]`, GB0008), and `np.unique`, `np.nonzero` have shapes that depend on values, be it those of an
+array or a list (GB0036): Dynamo takes both for tensors. A round trip by `.cpu().numpy()` makes a GPU program wait,
 compiled or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result is an ndarray.
 
 ## Example
@@ -29,7 +30,7 @@ and raises for a tensor that requires a gradient (`no-gradient`), for bfloat16 (
 Safe where none of that can be. The way back to a device must stand in the same expression, else the result would change
 its device. Reads of numbers from an ndarray are declined: the finding says which torch form to write.
 
-Graph breaks: GB0033, GB0036, GB0055, GB0157, GB0170, GB0294. torch: all supported versions.
+Graph breaks: GB0008, GB0033, GB0036, GB0055, GB0157, GB0170, GB0294. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
 
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
+_BY_INDEX = frozenset(f"numpy.{name}" for name in ("mgrid", "ogrid", "r_", "c_"))
 _READS = frozenset({"int", "float", "bool"})
 _NOT_TRACED = frozenset({"base", "dtype", "flags"})
 _MAKE_ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "empty", "full", "ones", "zeros"))
@@ -65,18 +67,20 @@ class NumpyOnTensor(Rule):
     code = "CF402"
     name = "numpy-on-tensor"
     summary = "NumPy computation on a tensor's values"
-    gb = ("GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0294")
+    gb = ("GB0008", "GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0294")
     assumptions = ("float32-result", "math-errors", "no-gradient", "same-shape-dtype", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of an ndarray made of a tensor, functions that torch does not know, round trips through the host."""
         if not scope.function.module.mentions("numpy"):
             return
-        for node in scope.among(ast.Call, ast.Attribute, ast.If, ast.While, ast.IfExp):
+        for node in scope.among(ast.Call, ast.Attribute, ast.Subscript, ast.If, ast.While, ast.IfExp):
             if isinstance(node, ast.Call):
                 yield from self._call(node, scope)
             elif isinstance(node, ast.Attribute):
                 yield from self._attribute(node, scope)
+            elif isinstance(node, ast.Subscript):
+                yield from self._by_index(node, scope)
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
                 for part in _parts(node.test):
                     if from_tensor(part, scope):
@@ -109,13 +113,11 @@ class NumpyOnTensor(Rule):
         elif name in _MAKE_ARRAYS and any(k.arg == "dtype" and _is_object(k.value, scope) for k in node.keywords):
             message = f"`{snippet(node)}` makes an array of Python objects, which Dynamo cannot trace: the graph breaks"
             yield self.declined(scope, node, message, "keep the objects in a list", gb=("GB0055",))
+        elif _counts_values(node, name) and _holds_values(node.args[0], scope):
+            message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+            yield self.declined(scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",))
         elif name.startswith("numpy.") and any(numpy_operand(a, scope) for a in node.args):
-            if short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords):
-                message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
-                yield self.declined(
-                    scope, node, message, "keep a mask and use `torch.where(mask, a, b)`", gb=("GB0036",)
-                )
-            elif short in POINTWISE and len(node.args) == 1 and not node.keywords:
+            if short in POINTWISE and len(node.args) == 1 and not node.keywords:
                 yield from self._tensor_method(node, short, scope)
         elif (
             isinstance(node.func, ast.Attribute)
@@ -123,6 +125,14 @@ class NumpyOnTensor(Rule):
             and _on_cpu(node.func.value, scope) is not None
         ):
             yield from self._round_trip(node, scope)
+
+    def _by_index(self, node: ast.Subscript, scope: Scope) -> Iterator[Finding]:
+        if scope.function.module.qualified(node.value) in _BY_INDEX:
+            message = (
+                f"`{snippet(node.value)}` makes an array by an index, which Dynamo does not trace: the graph breaks"
+            )
+            reason = "use `np.arange` and `np.meshgrid`, or make it outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0008",))
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Iterator[Finding]:
         if node.attr in _NOT_TRACED and isinstance(node.ctx, ast.Load) and scope.value(node.value).is_(Kind.NDARRAY):
@@ -227,6 +237,28 @@ class NumpyOnTensor(Rule):
             (scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         yield self.fixed(scope, wrapper, message, fix, effect="sync", gb=())
+
+
+def _counts_values(node: ast.Call, name: str) -> bool:
+    """Whether a NumPy function gives as many values as its argument says by its own."""
+    short = name.removeprefix("numpy.")
+    if not name.startswith("numpy.") or not node.args:
+        return False
+    return short in _DYNAMIC or (short == "where" and len(node.args) == 1 and not node.keywords)
+
+
+def _holds_values(node: ast.expr, scope: Scope) -> bool:
+    """Whether an argument is a tensor to Dynamo: one made of a tensor, an array, or a list that is written there."""
+    listed = isinstance(node, ast.List | ast.ListComp) or (
+        isinstance(node, ast.Name) and isinstance(_given_once(node, scope), ast.List | ast.ListComp)
+    )
+    return listed or numpy_operand(node, scope) or (scope.value(node).is_(Kind.NDARRAY) and scope.value(node).certain)
+
+
+def _given_once(node: ast.Name, scope: Scope) -> ast.expr | None:
+    stores = scope.names(node.id, stores=True)
+    made = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    return made.value if isinstance(made, ast.Assign) and made.targets == stores else None
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:

@@ -31,6 +31,9 @@ nobody writes into the value (`computed-again`). Refused where computing it draw
 may do so as far as is known, and where something stores or deletes the attribute, also through the `__dict__` of an
 object in the same file, or the class stands in another file.
 
+Not reported where `__init__` of the class reads the property, itself or in a method or property of the object, since
+it is filled then, nor what a cached property reads in its turn.
+
 Graph breaks: GB0142. torch: all supported versions.
 """
 
@@ -47,6 +50,7 @@ from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
 _WHOLE = re.compile(r"\b__dict__\b|\bvars\(\w")
+_CACHED = "functools.cached_property"
 _ADVICE = "read it once before compiling, or compute it in `__init__` (a tensor as a buffer with `persistent=False`)"
 
 
@@ -62,12 +66,14 @@ class CachedProperty(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of cached properties, each property once."""
+        if _CACHED in scope.function.decorators:
+            return  # what a cached property reads is filled with it, where that is found
         seen: set[str] = set()
         for node in scope.of(ast.Attribute):
             if node.attr in seen or not isinstance(node.ctx, ast.Load):
                 continue
             method = _cached(node, scope)
-            if method is None:
+            if method is None or _filled_when_made(node, scope):
                 continue
             seen.add(node.attr)
             message = f"`{snippet(node)}` is a cached property: filling it takes a lock, and the graph breaks"
@@ -88,7 +94,50 @@ def _cached(node: ast.Attribute, scope: Scope) -> Function | None:
     project = scope.legality.inference.project
     cls = project.resolve(base.ref)
     method = project.method(cls, node.attr) if isinstance(cls, Class) else None
-    return method if method is not None and "functools.cached_property" in method.decorators else None
+    return method if method is not None and _CACHED in method.decorators else None
+
+
+def _filled_when_made(node: ast.Attribute, scope: Scope) -> bool:
+    """Whether making the object reads the property, in `__init__` or in what `__init__` asks of the object itself."""
+    function, project = scope.function, scope.legality.inference.project
+    if function.cls is None or function.is_static or not function.parameters:
+        return False
+    wanted = _path(node, function)
+    if wanted is None or function.node.name == "__init__":
+        return False
+    pending, seen = ["__init__"], {"__init__"}
+    while pending:
+        method = project.method(function.cls, pending.pop())
+        if method is None:
+            continue
+        for read in method.of(ast.Attribute):
+            path = _path(read, method)
+            if path == wanted or (path is not None and path[:-1] == wanted[:-1] and _reads(path[-1], node, scope)):
+                return True
+            if path is not None and len(path) == 1 and path[0] not in seen:
+                seen.add(path[0])
+                pending.append(path[0])
+    return False
+
+
+def _path(node: ast.expr, method: Function) -> tuple[str, ...] | None:
+    """The names behind the instance: `a`, `b` of `self.a.b`; None for what is no attribute of it."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    instance = method.parameters[0].arg if method.parameters and not method.is_static else None
+    return tuple(names) if isinstance(node, ast.Name) and node.id == instance else None
+
+
+def _reads(other: str, node: ast.Attribute, scope: Scope) -> bool:
+    """Whether another property of the same object reads this one."""
+    base, project = scope.value(node.value), scope.legality.inference.project
+    cls = project.resolve(base.ref) if base.ref is not None else None
+    method = project.method(cls, other) if isinstance(cls, Class) else None
+    if method is None or not (method.is_property or _CACHED in method.decorators):
+        return False
+    return any(_path(read, method) == (node.attr,) for read in method.of(ast.Attribute))
 
 
 def _refused(method: Function, scope: Scope) -> str | None:

@@ -44,6 +44,7 @@ of which `torch.get_default_device()` knows nothing (`plain-default-device`). Wh
 the module is imported, and an answer that changes later is not heard (`asked-once`): it becomes a constant behind the
 imports that the module begins with, under a name that the module does not use. The answers to the other questions
 change more often, and they have no fix.
+`with warnings.catch_warnings():` itself is traced: what breaks the graph is the filter that is set in it.
 What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
 `importlib.util.find_spec`, `platform.system`, `torch.cuda.is_available`.
@@ -71,7 +72,7 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
         *(f"bisect.{name}" for name in ("bisect", "bisect_left", "bisect_right", "insort")),
         *(f"inspect.{name}" for name in ("currentframe", "stack", "getsource")),
         *(f"traceback.{name}" for name in ("print_stack", "print_exc", "format_stack")),
-        *(f"warnings.{name}" for name in ("catch_warnings", "simplefilter", "filterwarnings", "warn_explicit")),
+        *(f"warnings.{name}" for name in ("simplefilter", "filterwarnings", "warn_explicit")),
         *(f"threading.{name}" for name in ("get_ident", "current_thread", "Lock")),
         *(f"hashlib.{name}" for name in ("md5", "sha256")),
         *(f"torch.{name}" for name in ("save", "load", "jit.script", "jit.trace", "set_num_threads")),

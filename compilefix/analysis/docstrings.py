@@ -1,8 +1,8 @@
 """What a docstring says of the types of parameters that have no annotation.
 
-Read are the entries of the usual styles: `lengths : torch.Tensor` (NumPy), `lengths (Tensor, optional): ...` (Google)
-and `:param torch.Tensor lengths:` or `:type lengths: Tensor` (Sphinx). Text is written for people: what it says is
-evidence and no proof.
+Read are the entries of the usual styles: `lengths : torch.Tensor` (NumPy), `lengths (Tensor, optional): ...` and
+`lengths: An integer tensor of ...` (Google), `:param torch.Tensor lengths:`, `:param lengths: (torch.Tensor) ...` or
+`:type lengths: Tensor` (Sphinx). Text is written for people: what it says is evidence and no proof.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ _ALONE = (
     r"(?!\s*,?\s*(?:or|\||/)\s+(?!None\b))(?!\s*\|\s*(?!None\b))"
     r"(?!\s*,\s*(?:float|int|str|list|tuple|dict|n(?:um)?py?\b|nd?array|sequence|callable|scalar|number))"
 )
+# What describes a tensor before the word: `a float tensor`, `the input tensor`, `2D tensor`.
+_DESCRIBED = (
+    r"(?:(?:[Aa]n?|[Tt]he)\s+)?"
+    r"(?:(?:[Ii]nput|[Ff]loat(?:ing)?(?:32)?|[Ii]nt(?:eger)?(?:64)?|[Ll]ong|[Bb]ool(?:ean)?|[Pp]y[Tt]orch|[1-6]-?[dD])"
+    r"\s+){0,2}"
+)
 _NAMES = r"[*`\-\s]*(?P<names>\w+(?:\s*,\s*\w+)*)`{0,2}\s*"
 _ENTRIES = (
     re.compile(rf"^{_NAMES}\(\s*(?:Optional\[)?{_TENSOR}\]?{_ALONE}"),
-    re.compile(rf"^{_NAMES}:\s*\(?\s*(?:[Oo]ptional\[)?(?:[Aa]n?\s+)?{_TENSOR}\]?{_ALONE}"),
+    re.compile(rf"^{_NAMES}:\s*\(?\s*(?:[Oo]ptional\[)?{_DESCRIBED}{_TENSOR}\]?{_ALONE}"),
     re.compile(rf"^\s*:param\s+{_TENSOR}\s+(?P<names>\w+)\s*:"),
+    re.compile(rf"^\s*:param\s+(?P<names>\w+)\s*:?\s*\(\s*{_TENSOR}{_ALONE}"),
     re.compile(rf"^\s*:type\s+(?P<names>\w+)\s*:\s*{_TENSOR}{_ALONE}"),
 )
 _BOOLEAN = re.compile(r"BoolTensor|\bbool(?:ean)?\b", re.IGNORECASE)

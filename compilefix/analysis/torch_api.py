@@ -133,7 +133,7 @@ value on which code uses one is a tensor. It says nothing of modules: `torch.uns
 
 BARE_TENSOR_METHODS = frozenset(
     {"reciprocal", "sqrt", "rsqrt", "isfinite", "isnan", "isinf", "tanh", "sigmoid", "sin", "cos", "log1p", "expm1"}
-    | {"log2", "log10", "logical_not", "neg", "bool", "long"}
+    | {"log2", "log10", "logical_not", "neg", "bool", "long", "int", "short", "byte"}
 )
 """Methods that, called without an argument, only a tensor has: `numpy.sqrt` takes the array, and arrays have no `sqrt`.
 """

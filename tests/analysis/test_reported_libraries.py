@@ -63,6 +63,97 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return values + torch.randn(shape)
         ''',
     },
+    "docstrings that describe the tensor, and the form of Sphinx that has the type behind": {
+        "pkg/boxes.py": '''
+            def valid(boxes, classes, names):
+                """Leaves out what is padded.
+
+                Args:
+                    boxes: A float tensor with shape [N, 4].
+                    classes: An integer tensor of shape [N].
+                    names: an input tensor or an array
+
+                """
+                kept = boxes[classes > -1]  # BREAK
+                return kept, names[: names[0]]
+            def predicted(points, centers, count):
+                """Predicts.
+
+                :param points: (torch.tensor) matrix
+                :param centers (tensor): (K, N), one by one
+                :param count: number of tensors
+                """
+                print(count)  # BREAK
+                return points[: centers[0]], points[: count[0]]  # BREAK
+        ''',
+    },
+    "what only tensors do, called with nothing": {
+        "pkg/pitch.py": """
+            def to_bins(cents, quantize=torch.floor):
+                return quantize(cents / 20).int()
+            def cut(values: Tensor, lowest: float):
+                first = to_bins(torch.tensor(lowest))
+                return values[first:]  # BREAK
+        """,
+    },
+    "arrays that are tensors to Dynamo": {
+        "pkg/arrays.py": """
+            import numpy as np
+            def grid(x: Tensor):
+                rows, columns = np.ogrid[0:3, 0:3]  # BREAK
+                return x + torch.from_numpy(rows * columns)
+            def without_ones(x: Tensor):
+                dims = np.where([size == 1 for size in x.shape])[0]  # BREAK
+                index = [slice(None) for _ in x.shape]
+                for dim in dims:
+                    index[dim] = 0  # BREAK
+                return x[tuple(index)]
+            def chosen(x: Tensor):
+                kept = np.where(np.arange(3) > 1, 1, 0)
+                sizes = [x.shape[dim] for dim in np.arange(2)]  # BREAK
+                return x * kept[0], sizes
+            def threshold(pitch, periodicity):
+                pitch = torch.log2(pitch)
+                periodicity = periodicity.flatten().cpu().numpy()
+                turn = 0
+                while turn < len(periodicity):
+                    if periodicity[turn] < 0.5:  # BREAK
+                        pitch[turn] = 0
+                    turn += 1
+                return pitch
+        """,
+    },
+    "what is there before the compiled code runs": {
+        "pkg/support.py": """
+            import warnings
+            from functools import cached_property
+            class Support:
+                def __init__(self, places):
+                    self.places = places
+                @cached_property
+                def first(self):
+                    return self.places[0]
+                @cached_property
+                def ordered(self):
+                    return sorted(self.places), self.first
+                @cached_property
+                def later(self):
+                    return len(self.places)
+            class Gate(nn.Module):
+                def __init__(self, places):
+                    super().__init__()
+                    self.support = Support(places)
+                    self.count = len(self.order)
+                @property
+                def order(self):
+                    return self.support.ordered
+                def forward(self, x: Tensor):
+                    x = x + self.support.first + self.order[1]
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # BREAK
+                        return x * self.support.later  # BREAK
+        """,
+    },
     "tensors that an object keeps": {
         "pkg/metrics.py": """
             class Mean:
