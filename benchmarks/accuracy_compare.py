@@ -380,6 +380,7 @@ _TITLES = {
     "eighth": "Models of fifteen packages that were chosen in the end",
     "ninth": "Models of fifteen packages that were chosen last",
     "tenth": "Models of nineteen packages that were chosen after the ninth group",
+    "eleventh": "Models of eleven packages that were chosen after the work on the tenth group",
 }
 
 
