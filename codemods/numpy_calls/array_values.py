@@ -138,7 +138,8 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
 
 def _behind(node: ast.Name, store: ast.AST | None, scope: Scope) -> bool:
     """Whether every run that comes to a name has passed a statement of the function itself, with its body, before."""
-    return store in scope.function.node.body and isinstance(store, ast.stmt) and node.lineno > (store.end_lineno or 0)
+    body = scope.function.node.body
+    return any(statement is store and node.lineno > (statement.end_lineno or 0) for statement in body)
 
 
 def numpy_operand(node: ast.expr, scope: Scope, depth: int = 0) -> bool:

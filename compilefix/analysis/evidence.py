@@ -58,7 +58,8 @@ class Evidence:
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
                     self._note(first, given, proof=first is node.args[0] or node in self._always)
                 elif first is node.args[0] and forward and called.startswith("self.") and called.count(".") == 1:
-                    self._note(first, given, proof=False)
+                    if first.id not in _with_constant(function):
+                        self._note(first, given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
@@ -126,6 +127,15 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _with_constant(function: Function) -> frozenset[str]:
+    """The parameters that are a number, a truth or a text where the caller gives none: `index=0`."""
+    arguments = function.node.args
+    given = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(given[len(given) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    return frozenset(a.arg for a, d in pairs if isinstance(d, ast.Constant) and d.value is not None)
 
 
 def _computed_from(node: ast.expr) -> ast.Name | None:

@@ -87,6 +87,20 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return points[: centers[0]], points[: count[0]]  # BREAK
         ''',
     },
+    "a number by default that `forward` gives to what it holds": {
+        "pkg/shared.py": """
+            class Shared(nn.Module):
+                def __init__(self, layers, weight):
+                    super().__init__()
+                    self.layers, self.weight = layers, weight
+                def forward(self, x, index=0, scale=None):
+                    if index == 0:
+                        return x @ self.weight(index)
+                    if scale > 0:  # BREAK
+                        x = self.layers(scale)
+                    return x
+        """,
+    },
     "what only tensors do, called with nothing": {
         "pkg/pitch.py": """
             def to_bins(cents, quantize=torch.floor):
