@@ -57,9 +57,8 @@ class Evidence:
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
                     self._note(first, given, proof=first is node.args[0] or node in self._always)
-                elif first is node.args[0] and forward and called.startswith("self.") and called.count(".") == 1:
-                    if first.id not in _with_constant(function):
-                        self._note(first, given, proof=False)
+                elif forward and first is node.args[0] and _own(called) and first.id not in _with_constant(function):
+                    self._note(first, given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
@@ -127,6 +126,11 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _own(called: str) -> bool:
+    """Whether what is called is an attribute of the object itself: `self.layer`."""
+    return called.startswith("self.") and called.count(".") == 1
 
 
 def _with_constant(function: Function) -> frozenset[str]:
