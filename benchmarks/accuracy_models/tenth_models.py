@@ -286,7 +286,6 @@ _PYIQA: dict[str, Callable[[], Built]] = {
     "SSIM": lambda: _made(_Q + "archs.ssim_arch.SSIM", _IMAGES, downsample=True),
     "FSIM": lambda: _made(_Q + "archs.fsim_arch.FSIM", _IMAGES),
     "GMSD": lambda: _made(_Q + "archs.gmsd_arch.GMSD", _IMAGES),
-    "MAD": lambda: _made(_Q + "archs.mad_arch.MAD", _IMAGES),
     "Entropy": lambda: _made(_Q + "archs.entropy_arch.Entropy", _IMAGE),
     "PIQE": lambda: _made(_Q + "archs.piqe_arch.PIQE", _IMAGE),
     "natural_scene_statistics": lambda: _call(
