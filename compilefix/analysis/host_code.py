@@ -28,6 +28,8 @@ _SHOWS_OR_KEEPS = (
     "upgrade_state_dict",
 )
 """What begins the names of functions that show or keep something; `draw` and `load` mean other things as well."""
+_BESIDE = frozenset({"tests", "datasets"})
+"""Folders of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|^(trainer|writer|summary_writer)$")
 """What the parameters are called that hand out the data of a whole run, or take its results."""
 _OUTSIDE_PACKAGES = frozenset(
@@ -67,7 +69,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         function.node.name.lstrip("_").startswith(_SHOWS_OR_KEEPS)
         or any(map(_feeds, function.parameters))
-        or _is_test_file(function.module)
+        or _is_beside_the_model(function.module)
         or drives(function)
         or _handles_models(function)
         or _reaches_outside(function, project)
@@ -92,9 +94,11 @@ def _serves(function: Function, project: Project) -> bool:
     return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
 
 
-def _is_test_file(module: Module) -> bool:
+def _is_beside_the_model(module: Module) -> bool:
+    """Whether a file holds tests, or stands in a folder of tests or data sets."""
     *packages, last = module.name.split(".")
-    return "tests" in packages or last.startswith("test_") or last.endswith("_test") or last == "conftest"
+    beside = not _BESIDE.isdisjoint(packages)
+    return beside or last.startswith("test_") or last.endswith("_test") or last == "conftest"
 
 
 def _is_host_class(cls: Class, project: Project) -> bool:
