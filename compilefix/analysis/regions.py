@@ -398,8 +398,9 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
                 continue
             if not call.args:
                 continue  # torch.compile(mode=...) makes a decorator
-            value = facts.value(call.args[0])
-            yield CompileSite(_targets(value, project), f"torch.compile({ast.unparse(call.args[0])})", call)
+            given = call.args[0]
+            targets = _targets(facts.value(given), project) or _named_otherwise(given, holder, project)
+            yield CompileSite(targets, f"torch.compile({ast.unparse(given)})", call)
 
 
 def _is_compile(node: ast.Call, module: Module) -> bool:
@@ -429,6 +430,17 @@ def _targets(value: Value, project: Project) -> tuple[Function, ...]:
         return ()
     target = project.resolve(value.ref)
     return tuple(_entries(target if not isinstance(target, str) else None, project))
+
+
+def _named_otherwise(given: ast.expr, holder: Function, project: Project) -> tuple[Function, ...]:
+    """What `f` and `Net()` run, where these are other names that the module gives to what it defines or imports."""
+    named = given.func if isinstance(given, ast.Call) else given
+    module = holder.module
+    if not isinstance(named, ast.Name) or named.id not in module.assigns or named.id in holder.bound:
+        return ()
+    target = project.resolve(f"{module.name}.{named.id}")
+    fits = isinstance(target, Class) if named is not given else isinstance(target, Class | Function)
+    return tuple(_entries(target, project)) if fits and not isinstance(target, str) else ()
 
 
 def _entries(target: Function | Class | Module | None, project: Project) -> Iterator[Function]:

@@ -84,6 +84,16 @@ ROOTS = {
     + """
         def call(): torch.compile(root, backend="eager")(torch.ones(2))
         """,
+    "call on another name of a function": FUNCTION
+    + """
+        Before = root
+        def call(): torch.compile(Before, backend="eager")(torch.ones(2))
+        """,
+    "call on an instance of another name of a class": MODEL
+    + """
+        Network = Model
+        def call(): torch.compile(Network(), backend="eager")(torch.ones(2))
+        """,
     "call by keyword": FUNCTION
     + """
         def call(): torch.compile(model=root, backend="eager")(torch.ones(2))
