@@ -20,6 +20,7 @@ from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.masks import empty_masks_where
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Edit
@@ -54,7 +55,8 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         return ()
     fixed, found = _fixed_ways_out(found, scope, template)
     values = [e for v in found.returned for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
-    way = WayOn(node, tuple(scope.value(value) for value in values), found.between)
+    empty = tuple(empty_masks_where(found.tests[0], scope)) if len(found.tests) == 1 else ()
+    way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty)
     reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
     reason = reason or runs_always(way, scope, template) or _steps_stand(found, scope, template)
     if reason is not None:
@@ -125,7 +127,9 @@ def _edits(
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     one = len(tests) == 1
     finite = finite_sides([side for sides in elements for side in sides], scope) if one else frozenset[ast.expr]()
-    if not (found.between or found.steps or noted) and all(_are_one(sides) for sides in elements):
+    early = _early_values(elements, found, way, scope)
+    same = not (early or found.steps or noted) and all(_are_one(sides) for sides in elements)
+    if same:
         # Nothing is selected, and nothing evaluates the condition any more.
         template.refuse(_never_fails(found.tests, scope))
     # Behind guards the last `return` is that of other ways, too, and stays where it is.
@@ -136,7 +140,7 @@ def _edits(
     if named:
         names = []
         for link, code in zip(found.links, tests, strict=True):
-            if code in heads.named.values():
+            if same or code in heads.named.values():
                 names.append(code)
                 continue
             name = free_name("condition", scope, [*names, *heads.named.values()])
@@ -145,7 +149,6 @@ def _edits(
                 guards[link] = f"{name} = {code}"
             else:
                 head.append(f"{name} = {code}")
-    early = _early_values(elements, found, way, scope)
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))

@@ -11,6 +11,8 @@ from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.control_flow.guarded_writes import guarded_write, needs_elements
+from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -26,11 +28,15 @@ _KEEPS = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER)
 
 @dataclass(frozen=True)
 class WayOn:
-    """What runs between an `if` that returns and the last return; `early` are the values that are returned there."""
+    """What runs between an `if` that returns and the last return.
+
+    early: the values that are returned there. empty: the masks that select nothing (or all) there.
+    """
 
     node: ast.If
     early: tuple[Value, ...]
     body: tuple[ast.stmt, ...]
+    empty: tuple[Mask, ...] = ()
 
     def returns_inside(self) -> bool:
         """Whether there is a way out within a loop or `with`."""
@@ -117,6 +123,8 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
         return None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return None
+    if way.empty and _selects_nothing(statement, way, scope, template):
+        return None
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return _assignment(statement, way, scope, template) or None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -125,6 +133,16 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
             return _method(statement, statement.value, written, way, scope, template)
         return None if _collects(statement.value, way, scope, template) else no
     return no
+
+
+def _selects_nothing(statement: ast.stmt, way: WayOn, scope: Scope, template: Template) -> bool:
+    """Whether a statement writes only to what a mask selects that is empty where the branch returns."""
+    given = {n.id for s in way.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    write = guarded_write(statement, [mask for mask in way.empty if not mask.names & given], way.node, scope)
+    if write is None or needs_elements([statement], way.empty, scope.function.node, scope) is not None:
+        return False
+    template.refuse(write.obstacles(scope))
+    return True
 
 
 def _block(body: Sequence[ast.stmt], way: WayOn, scope: Scope, template: Template) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, raised_instead
 from compilefix.codemods.dynamic_shapes.definitions import reads_of
 from compilefix.codemods.dynamic_shapes.masks import is_mask
@@ -26,13 +27,15 @@ _MAX_NAMES = 3
 class IndexList:
     """The statement `rows = torch.where(mask)[0]`, the call in it, and the mask.
 
-    flat: each place is one number; else, as `mask.nonzero()` gives it, as many as the mask has dimensions.
+    flat: each place is one number; else, as `mask.nonzero()` gives it, as many as the mask has dimensions. numbers:
+    whether it may list the places that are not zero of a tensor that is no mask.
     """
 
     statement: ast.Assign
     call: ast.Call
     mask: ast.expr
     flat: bool = True
+    numbers: bool = False
 
 
 def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
@@ -46,16 +49,20 @@ def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
         return None
     options = {k.arg: ast.unparse(k.value) for k in node.keywords}
     tuples = name == "torch.where" or options.get("as_tuple") == "True"
-    if not set(options) <= {"as_tuple"} or not is_mask(mask, scope) or scope.value(mask).rank == 0:
+    value, boolean = scope.value(mask), is_mask(mask, scope)
+    numbers = value.is_tensor and value.dtype != "bool"
+    if not set(options) <= {"as_tuple"} or not (boolean or numbers) or value.rank == 0:
         return None
     column = _one_column(node, tuples, scope)
     outer = column or (None if tuples else node)
     statement = scope.parents.get(outer) if outer is not None else None
     if not isinstance(statement, ast.Assign) or statement.value is not outer or len(statement.targets) != 1:
         return None
-    if column is not None and scope.value(mask).rank not in (None, 1):
+    if column is not None and value.rank not in (None, 1):
         return None
-    return IndexList(statement, node, mask, column is not None) if isinstance(statement.targets[0], ast.Name) else None
+    if not isinstance(statement.targets[0], ast.Name):
+        return None
+    return IndexList(statement, node, mask, column is not None, numbers)
 
 
 def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
@@ -79,7 +86,10 @@ def needs_only_mask(found: IndexList, scope: Scope) -> bool:
     """Whether all that is done with the places is to write there, to reduce what is there, and to count them."""
     uses = reads_of(found.statement, scope)
     if not found.flat:
-        return bool(uses) and all(_asked(use, scope) is not None for use in uses or ())
+        one = scope.value(found.mask).rank in (None, 1)
+        return bool(uses) and all(
+            _asked(use, scope) is not None or (one and _filled(use, scope) is not None) for use in uses or ()
+        )
     return bool(uses) and all(place_of(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
 
 
@@ -87,12 +97,14 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
     """The mask under the name that the list had, and sums of it where the length was asked for."""
     assert isinstance(found.statement.targets[0], ast.Name)
     name = found.statement.targets[0].id
-    template.refuse(unchanged(found.mask, scope))
-    if found.flat and scope.value(found.mask).rank is None:
+    uses = reads_of(found.statement, scope) or ()
+    if not found.numbers:
+        template.refuse(unchanged(found.mask, scope))
+    if (found.flat or any(place_of(use, scope) for use in uses)) and scope.value(found.mask).rank is None:
         reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
     counts: dict[ast.expr, str] = {}
-    for use in reads_of(found.statement, scope) or ():
+    for use in uses:
         asked, place = _asked(use, scope), place_of(use, scope)
         if asked is not None:
             template.refuse(count_uses(asked, scope, raised=True))
@@ -104,7 +116,8 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
             if mask.shape_id is None or mask.shape_id != tensor.shape_id:
                 reason = f"`{snippet(place.value)}` is not proved to be as long as `{snippet(found.mask)}`"
                 template.refuse([Obstacle(reason, "same-shape-dtype")])
-    return [scope.edit(found.statement.value, "{p}", p=found.mask), *raised_instead(counts, scope)]
+    code = template.use(found.mask, operand=found.numbers) + (" != 0" if found.numbers else "")
+    return [scope.edit(found.statement.value, code, **template.parts), *raised_instead(counts, scope)]
 
 
 def _all_numbers(asked: ast.expr) -> bool:
@@ -135,6 +148,23 @@ def place_of(use: ast.expr, scope: Scope) -> ast.Subscript | None:
         if ast.dump(target.slice) == ast.dump(parent.slice):
             return parent  # x[rows] = f(x[rows])
     return parent if _is_reduced(parent, scope, 0) else None
+
+
+def _filled(use: ast.expr, scope: Scope) -> ast.Subscript | None:
+    """The index that a column of places is, where one number is written to each, or computed with what is there.
+
+    `x[places]` has a dimension more than `x[mask]`, which one number does not notice.
+    """
+    place, statement = scope.parents.get(use), scope.statement(use)
+    if not isinstance(place, ast.Subscript) or place.slice is not use or not scope.value(place.value).is_tensor:
+        return None
+    target = statement.target if isinstance(statement, ast.AugAssign) else None
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+    if target is not place or not isinstance(statement, ast.Assign | ast.AugAssign):
+        return None
+    given = scope.value(statement.value)
+    return place if given.is_(Kind.STATIC, Kind.SIZE) or given.is_scalar_tensor else None
 
 
 def _is_reduced(node: ast.expr, scope: Scope, depth: int) -> bool:

@@ -16,6 +16,7 @@ from compilefix.source.tree import children, walk
 # Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.
 _COMPUTES = frozenset(
     {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
+    | {"nonzero", "cumsum", "cumprod", "argsort", "reshape", "flatten", "squeeze", "clip"}
 )
 
 
