@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.appended import is_appended
 from compilefix.codemods.control_flow.arms import (
@@ -329,8 +330,9 @@ def _selected(
     if any(side is None for side in sides) and is_appended(name):
         template.refuse([Obstacle(f"`{name.removesuffix('.append()')}` gets an item on one side only")])
         return None
-    if any(side is None for side in sides) and (before is None or (not before.certain and not before.is_tensor)):
-        template.refuse([Obstacle(f"`{name}` may have no value before the `if`")])
+    if any(side is None for side in sides) and (before is None or (not before.certain and not before.kinds <= ARRAYS)):
+        missing = "be None" if before is not None and Kind.NONE in before.kinds else "have no value"
+        template.refuse([Obstacle(f"`{name}` may {missing} before the `if`")])
         return None
     if any(side is None for side in sides):
         template.refuse(unbound_before(name, node, scope))

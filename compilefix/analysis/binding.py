@@ -70,8 +70,9 @@ class Binding(Narrowing):
             # Declared as a number, or as a number or a tensor, and a caller passes a tensor.
             self.facts.hinted |= {arg.arg}
             value = replace(join(value, hint), declared=False)
-        if default_value is not None and default_value.kinds == values.NONE.kinds and not value.is_unknown:
-            value = join(value, values.NONE)
+        if default_value is not None and default_value.kinds == values.NONE.kinds:
+            unknown = replace(value, kinds=value.kinds | values.NONE.kinds)
+            value = unknown if value.is_unknown else join(value, values.NONE)
         if value.may_be(Kind.TENSOR) and not value.is_unknown:
             name = f"{self.function.qualname}.{arg.arg}"
             if arg.arg in self.floats and value.is_tensor:

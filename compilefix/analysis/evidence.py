@@ -18,6 +18,8 @@ _COMPUTES = frozenset(
     {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
     | {"nonzero", "cumsum", "cumprod", "argsort", "reshape", "flatten", "squeeze", "clip"}
 )
+_WITH_ARGUMENTS = frozenset({"chunk", "unbind"})
+"""Methods of tensors whose names are attributes of configurations too, which nobody calls with a number."""
 
 
 class Evidence:
@@ -47,6 +49,10 @@ class Evidence:
             if not node.args and isinstance(func, ast.Attribute) and func.attr in torch_api.BARE_TENSOR_METHODS:
                 if isinstance(func.value, ast.Name) and func.value.id in names and not node.keywords:
                     self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
+                continue
+            if node.args and isinstance(func, ast.Attribute) and func.attr in _WITH_ARGUMENTS:
+                if isinstance(func.value, ast.Name) and func.value.id in names:
+                    self._note(func.value, given, proof=False)
                 continue
             first = _computed_from(node.args[0]) if node.args else None
             if first is not None and first.id not in names:

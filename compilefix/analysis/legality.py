@@ -167,6 +167,9 @@ class Legality:
             if Kind.TENSOR not in side.kinds and side.kinds & _OTHERS:
                 yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
                 return
+            if Kind.NONE in side.kinds:
+                yield Obstacle("one side may be None, which cannot be selected")
+                return
         if not (then.is_tensor and orelse.is_tensor):
             yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
             return
