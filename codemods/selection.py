@@ -206,13 +206,24 @@ def imports(scope: Scope) -> tuple[str, ...]:
 
 
 def numbers(values: Sequence[Value]) -> list[bool | int | float] | None:
-    """The constants, when all of the values are constant numbers of one type."""
-    found = [v.const.value for v in values if v.const is not None]
-    if len(found) != len(values) or not all(isinstance(n, int | float) for n in found):
+    """The constants, when all of the values are constant numbers of one type, or floats that are fixed while tracing.
+
+    One of these that is not known counts as one that no tensor holds exactly.
+    """
+    if not all(v.is_(Kind.STATIC, Kind.SIZE) for v in values):
+        return None
+    unknown = [v for v in values if v.const is None]
+    if unknown and not all(v.dtype == "float" and v.certain for v in values):
+        return None
+    found = [v.const.value if v.const is not None else _NOT_EXACT for v in values]
+    if not all(isinstance(n, int | float) for n in found):
         return None
     if len({type(n) for n in found}) != 1 or isinstance(found[0], bool):
         return None
     return [n for n in found if isinstance(n, int | float)]
+
+
+_NOT_EXACT = 0.1
 
 
 def number_conversion(
@@ -247,15 +258,17 @@ def number_conversion(
                 obstacles.append(Obstacle(reason, "float32-rounding"))
         else:
             partners.append(partner)
-    if not partners:
-        return "", obstacles or [Obstacle("the selected number is not used")]
+    if not (partners or obstacles):
+        return "", [Obstacle("the selected number is not used")]
     if not all(exact(c) for c in constants):
         obstacles.append(
             Obstacle(
-                "a constant is not exact in half precision: as a tensor it is rounded before it is used",
+                "a number is not exact in half precision: as a tensor it is rounded before it is used",
                 "float32-rounding",
             )
         )
+    if not partners:
+        return "", obstacles
     if all(scope.value(p).dimensioned for p in partners):
         return "", obstacles
     first = partners[0]
@@ -390,6 +403,9 @@ def judge_selection(
         for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
             template.refuse(scope.legality.recomputed(test, scope.facts, _own_writes(uses, scope)))
     if constants is not None:
+        if any(value.const is None for value in values):
+            steps = [step for side in sides if side is not None for step in side.steps]
+            template.refuse(scope.legality.both_evaluated(steps, scope.facts))
         suffix, obstacles = number_conversion(uses, constants, scope, at)
         template.refuse(obstacles)
         return suffix
