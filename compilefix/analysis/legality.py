@@ -665,7 +665,7 @@ def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
     # `min(0.99, t)` gives one of the two: a number then.
     alone = tensor.is_(Kind.TENSOR, Kind.STATIC) and tensor.certain and tensor.rank == 0
     # A number that is not known may be given as a whole: then each dtype but bool keeps what it has beside one.
-    plain = tensor.is_tensor and tensor.certain and (number.const is not None or number.dtype == "int")
+    plain = tensor.is_tensor and tensor.certain
     fits = tensor.dtype in ("float", None) or (tensor.dtype == "int" and number.dtype == "int")
     if not known or not fits or not (plain or (alone and tensor.dtype is not None)):
         yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
