@@ -158,10 +158,10 @@ def _filled(use: ast.expr, scope: Scope) -> ast.Subscript | None:
     place, statement = scope.parents.get(use), scope.statement(use)
     if not isinstance(place, ast.Subscript) or place.slice is not use or not scope.value(place.value).is_tensor:
         return None
-    target = statement.target if isinstance(statement, ast.AugAssign) else None
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-    if target is not place or not isinstance(statement, ast.Assign | ast.AugAssign):
+    if not isinstance(statement, ast.Assign | ast.AugAssign):
+        return None
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if targets != [place]:
         return None
     given = scope.value(statement.value)
     return place if given.is_(Kind.STATIC, Kind.SIZE) or given.is_scalar_tensor else None

@@ -60,7 +60,10 @@ from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import holds_integers, is_list, not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
+from compilefix.codemods.host_reads.number_helpers import only_reads
+from compilefix.codemods.host_reads.number_sinks import callers
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import read_of
 from compilefix.codemods.unknown_rows import failing_layer
 from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
@@ -95,7 +98,7 @@ class CaptureFlag(Rule):
 
     def _in_file(self, scope: Scope) -> Iterator[Finding]:
         """The first number that only the flag keeps in the graph, where it keeps all of the file there."""
-        found = (node for node in _numbers(scope) if _is_wanted(node, scope))
+        found = (node for node in _numbers(scope) if _is_wanted(node, scope) and not _is_for_nobody(node, scope))
         wanted = next((node for node in found if not_captured(node, scope) is None), None)
         if wanted is None:
             return
@@ -171,6 +174,14 @@ def _of_floats(node: ast.expr, scope: Scope) -> bool:
 def _is_wanted(node: ast.expr, scope: Scope) -> bool:
     """Whether the flag is certain to help: of a list of unknown dtype it is known only that it does no harm."""
     return not is_list(node, scope) or holds_integers(node, scope)
+
+
+def _is_for_nobody(node: ast.expr, scope: Scope) -> bool:
+    """Whether a function only reads the number in its argument, and is called no more."""
+    source = read_of(node, scope)
+    if source is None or not isinstance(node, ast.Call) or scope.compiled.callers:
+        return False
+    return only_reads(node, source, scope.function) and next(callers(scope), None) is None
 
 
 def _count(wanted: list[str]) -> str:

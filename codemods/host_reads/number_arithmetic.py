@@ -9,7 +9,8 @@ arithmetic on the way (`+ - * / **`, `min`, `max`, `abs`, `round`, `int`, functi
 tensor without dimensions, and `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at
 the number and is reduced over that dimension (`x[:, :n].sum(1)`, under a name too) becomes a reduction of all elements
 in which the others count for nothing, and `x.roll(n, 1)` an index of all places. The number is followed into functions
-of the project that it is passed to.
+of the project that it is passed to. Where a function does nothing but read its argument (`def value(t): return
+t.item()`), its callers in the file keep the tensor, if all of them can.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.
@@ -73,6 +74,7 @@ from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
+from compilefix.codemods.host_reads.number_helpers import fix_in_callers, only_reads
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
@@ -144,6 +146,9 @@ class NumberArithmetic(Rule):
         message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
         cast = node.func.id if isinstance(node.func, ast.Name) else "item"
         outcome = number_fix(node, source, cast, scope)
+        if only_reads(node, source, scope.function):
+            asked = outcome if isinstance(outcome, str) else "whoever calls this function asks for a number"
+            outcome = fix_in_callers(cast, scope) or asked
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)

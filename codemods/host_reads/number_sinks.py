@@ -294,7 +294,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
-        user = next((u for u in _callers(scope) if child is not node or not _only_keeps(u, scope)), None)
+        user = next((u for u in callers(scope) if child is not node or not _only_keeps(u, scope)), None)
         if user is not None and child is node and isinstance(parent, ast.Return) and scope.value(node).dtype == "bool":
             # Who only asks for the truth may ask a boolean tensor for it.
             obstacle = next(as_tensor([], [node], scope))
@@ -315,7 +315,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         return None
     elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
-    elif (user := next(_callers(scope), None)) is not None:
+    elif (user := next(callers(scope), None)) is not None:
         return f"the number is collected and returned, and `{user.qualname}` goes on to use it", None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
@@ -417,7 +417,7 @@ def _only_keeps(user: Function, scope: Scope) -> bool:
     )
 
 
-def _callers(scope: Scope) -> Iterator[Function]:
+def callers(scope: Scope) -> Iterator[Function]:
     """Functions of this file that call this one and do not drive it from outside, as a training loop does."""
     inference = scope.legality.inference
     for function in scope.function.module.all_functions:
