@@ -841,6 +841,14 @@ def never_raises(calls: list[Call]) -> bool:
     return True
 
 
+def alike(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether two results are the same, up to the last bits, which how many elements a processor takes at once decides."""
+    if torch.equal(first, second):
+        return True
+    shapes = first.shape == second.shape and first.dtype == second.dtype
+    return shapes and first.is_floating_point() and torch.allclose(first, second, rtol=1e-6, atol=1e-7)
+
+
 def elementwise(calls: list[Call]) -> bool:
     """Whether each element of the result depends on the element at its place only."""
     checked = False
@@ -855,8 +863,8 @@ def elementwise(calls: list[Call]) -> bool:
         square = first_tensor(attempt(partial(call.invoke, values.clone().reshape(4, 4))))
         if whole is None or turned is None or part is None or square is None or whole.shape != values.shape:
             return False
-        same = torch.equal(whole[order], turned) and torch.equal(whole[:5], part)
-        if not same or not torch.equal(whole.reshape(4, 4), square.contiguous()):
+        same = alike(whole[order], turned) and alike(whole[:5], part)
+        if not same or not alike(whole.reshape(4, 4), square.contiguous()):
             return False
         checked = True
     return checked
