@@ -842,7 +842,7 @@ def never_raises(calls: list[Call]) -> bool:
 
 
 def alike(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two results are the same, up to the last bits, which how many elements a processor takes at once decides."""
+    """Whether two results are the same up to the last bits, which hang on how much a processor takes at once."""
     if torch.equal(first, second):
         return True
     shapes = first.shape == second.shape and first.dtype == second.dtype
