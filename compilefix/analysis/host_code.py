@@ -179,20 +179,18 @@ def _called(node: ast.Call, module: Module) -> str:
     return (module.imports.get(func.id) if isinstance(func, ast.Name) else module.qualified(func)) or ""
 
 
-def _reaches_outside(function: Function, project: Project) -> bool:
-    """Whether the function opens files, or calls a package that shows or keeps things.
+def opens_files(function: Function) -> bool:
+    """Whether the function opens files. A file by itself may hold just what somebody compiles, a package other parts."""
+    opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
+    return opens and "." in function.module.name
 
-    A file by itself may hold just what somebody compiles; of a package, what opens files is another part.
-    """
+
+def _reaches_outside(function: Function, project: Project) -> bool:
+    """Whether the function opens files, or calls a package that shows or keeps things."""
+    if opens_files(function):
+        return True
     module = function.module
-    opens = "." in module.name and module.mentions("open(")
     outside = {name for name in _OUTSIDE_PACKAGES & module.packages if name not in project.modules}
-    if not opens and not outside:
-        return False
-    for node in function.of(ast.Call):
-        func = node.func
-        if opens and isinstance(func, ast.Name) and func.id == "open":
-            return True
-        if outside and (module.qualified(func) or "").partition(".")[0] in outside:
-            return True
-    return False
+    return bool(outside) and any(
+        (module.qualified(node.func) or "").partition(".")[0] in outside for node in function.of(ast.Call)
+    )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
-from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code
+from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code, opens_files
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
@@ -521,7 +521,12 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
 
 
 def _is_around_the_model(function: Function, inference: Inference) -> bool:
-    """Whether the function is code round the model, calls what trains one or runs it over a data set, or makes one."""
+    """Whether the function is code round the model, calls what trains one or runs it over a data set, or makes one.
+
+    A file by itself may hold just what somebody compiles: there only what trains or opens files is left out.
+    """
+    if len(inference.project.modules) == 1:
+        return drives(function) or opens_files(function)
     if is_host_code(function, inference.project):
         return True
     facts = inference.facts(function)
@@ -557,7 +562,8 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
     if names:
         facts = look(function)
         tensors = [n for n in function.of(ast.Name) if n.id in names and _holds_tensor(facts.value(n))]
-        if tensors and not set(live_nodes(facts)).isdisjoint(tensors) and not _is_array_code(tensors, facts):
+        alone = len(inference.project.modules) == 1  # a file by itself may hold just what somebody compiles
+        if tensors and not set(live_nodes(facts)).isdisjoint(tensors) and (alone or not _is_array_code(tensors, facts)):
             return True
     return _on_state(function, inference, look)
 

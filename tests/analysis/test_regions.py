@@ -729,8 +729,10 @@ def test_code_round_the_model_is_no_root(kind: str, tmp_path: Path) -> None:
     text = program(AROUND_THE_MODEL[kind].replace("DECIDES", f"{DECIDES}  # NOT"))
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text("", encoding="utf-8")
     assert marked(text, "NOT")
-    assert found([path]) == ()
+    assert found([path, other]) == ()
 
 
 def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> None:
@@ -773,7 +775,23 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
     )
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
-    assert {f.span.line for f in found([path]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+    other = tmp_path / "other.py"
+    other.write_text("", encoding="utf-8")
+    assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_a_file_by_itself_may_hold_just_what_somebody_compiles(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        import tempfile
+        def save_state(x: torch.Tensor, dataset):
+            {DECIDES}  # BREAK
+            return x, tempfile.gettempdir()
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert {f.span.line for f in found([path]) if f.code == "CF102"} == marked(text, "BREAK")
 
 
 def test_a_training_loop_says_what_a_loss_is_given(tmp_path: Path) -> None:
