@@ -180,7 +180,7 @@ def _called(node: ast.Call, module: Module) -> str:
 
 
 def opens_files(function: Function) -> bool:
-    """Whether the function opens files. A file by itself may hold just what somebody compiles, a package other parts."""
+    """Whether the function opens files. A file by itself may still hold just what somebody compiles."""
     opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
     return opens and "." in function.module.name
 
