@@ -10,7 +10,7 @@ An index goes the same way: `if i == last: y = x[i]`, `else: y = x[i + 1]` would
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from compilefix.analysis.values import Kind
@@ -25,6 +25,11 @@ _AT = {
 }
 SAFE_POINTS: Mapping[str, float] = {name: point for point, names in _AT.items() for name in names.split()}
 """Where functions of one tensor have a finite derivative: what their operand becomes on the other side."""
+_KEEP_INTEGERS = frozenset(
+    {"square", "norm", "vector_norm", "softmax", "log_softmax", "softplus", "gelu", "silu", "logsigmoid"}
+)
+"""Of these, functions that keep integers, or refuse them. All others give a floating result for a tensor of any dtype,
+the same as for `torch.where(c, x, 1.0)` (tests/codemods/test_double_where.py)."""
 _TAKEN = "compilefix_taken"
 
 
@@ -33,8 +38,25 @@ def finite_sides(sides: Collection[ast.expr | None], scope: Scope) -> frozenset[
     return frozenset(side for side in sides if side is not None and _replaced(side, scope))
 
 
-def double_where(given: Given, test: str, holds: bool, scope: Scope, template: Template) -> str:
-    """The code of one of `finite_sides`. It is taken where `test` holds, or where it does not."""
+def taken(tests: Sequence[str], index: int) -> tuple[str, bool]:
+    """When a chain of selections takes its side `index`: where the code given holds, or where it does not.
+
+    `tests` are the codes of boolean tensors; the side behind them all is taken where none holds.
+    """
+    if index == len(tests):
+        return " | ".join(_operand(test) for test in tests) if index > 1 else tests[0], False
+    if index == 0:
+        return tests[0], True
+    return " & ".join([_operand(tests[index]), *(f"~{_operand(test)}" for test in tests[:index])]), True
+
+
+def _operand(code: str) -> str:
+    return code if code.isidentifier() else f"({code})"
+
+
+def double_where(given: Given, when: tuple[str, bool], scope: Scope, template: Template) -> str:
+    """The code of one of `finite_sides`, which is taken `when` a condition holds, or where it does not."""
+    test, holds = when
     made = _copied(given.node, _replaced(given.node, scope), holds, torch_name(scope))
     code = template.code(Given(made, given.inlined, built=True))
     return code.replace(_TAKEN, test)
@@ -44,10 +66,10 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
     """The operands to replace and by what, None for ones of their dtype; none where that would not be enough."""
     found: dict[ast.expr, float | None] = {}
     for culprit in scope.legality.culprits(node, scope.facts):
-        operands = _operands(culprit, scope)
-        if not operands or not all(_is_replaceable(*item, scope) for item in operands.items()):
+        operands, promotes = _operands(culprit, scope), _promotes(culprit, scope)
+        if not operands or not all(_is_replaceable(*item, promotes, scope) for item in operands.items()):
             return {}
-        found.update({operand: _safe(operand, safe, scope) for operand, safe in operands.items()})
+        found.update({operand: _safe(operand, safe, promotes, scope) for operand, safe in operands.items()})
     return found | dict.fromkeys(_indices(node, scope), 0)
 
 
@@ -99,18 +121,24 @@ def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:
     return {}
 
 
-def _is_replaceable(node: ast.expr, safe: float, scope: Scope) -> bool:
-    """Whether a tensor of the same dtype can stand in its place."""
+def _promotes(culprit: ast.expr, scope: Scope) -> bool:
+    """Whether it is a function of one tensor that makes floating numbers of integers."""
+    short = (scope.callee(culprit) or "").rpartition(".")[2] if isinstance(culprit, ast.Call) else ""
+    return short in SAFE_POINTS and short not in _KEEP_INTEGERS
+
+
+def _is_replaceable(node: ast.expr, safe: float, promotes: bool, scope: Scope) -> bool:
+    """Whether a tensor of the same dtype can stand in its place, or one of a dtype that gives the same result."""
     value = scope.value(node)
     if isinstance(node, ast.Starred) or not value.is_tensor:
         return False
-    return value.dtype == "float" or (safe == 1.0 and (isinstance(node, ast.Name) or value.dtype == "int"))
+    return promotes or value.dtype == "float" or (safe == 1.0 and (isinstance(node, ast.Name) or value.dtype == "int"))
 
 
-def _safe(node: ast.expr, safe: float, scope: Scope) -> float | None:
-    """The number in its place: one that does not change the dtype beside it, else None."""
+def _safe(node: ast.expr, safe: float, promotes: bool, scope: Scope) -> float | None:
+    """The number in its place: one that does not change the dtype of the result, else None."""
     dtype = scope.value(node).dtype
-    if dtype == "float":
+    if promotes or dtype == "float":
         return safe
     return 1 if dtype == "int" and not isinstance(node, ast.Name) else None
 

@@ -22,7 +22,7 @@ from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import empty_masks_where
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
-from compilefix.codemods.double_where import double_where, finite_sides
+from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -125,8 +125,7 @@ def _edits(
     elements = next(e for e in ends if e is not None)
     lines = scope.function.module.lines
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
-    one = len(tests) == 1
-    finite = finite_sides([side for sides in elements for side in sides], scope) if one else frozenset[ast.expr]()
+    finite = finite_sides([side for sides in elements for side in sides], scope)
     early = _early_values(elements, found, way, scope)
     same = not (early or found.steps or noted) and all(_are_one(sides) for sides in elements)
     if same:
@@ -342,15 +341,16 @@ def _selection(
     givens = [Given(side) for side in sides]
     values = [scope.value(side) for side in sides]
     computed_here = [side for side in sides[:-1] if side not in early] + ([] if result else [sides[-1]])
-    finite = finite_sides(computed_here, scope) if len(tests) == 1 else frozenset[ast.expr]()
+    finite = finite_sides(computed_here, scope)
     suffix = judge_selection([], givens, values, [], scope, node, template, last, finite)
 
-    def code_of(side: ast.expr) -> str:
+    def code_of(index: int) -> str:
+        side = sides[index]
         if side in finite:
-            return double_where(Given(side), tests[0], side is not sides[-1], scope, template)
+            return double_where(Given(side), taken(tests, index), scope, template)
         return early.get(side) or template.use(side)
 
-    code = result or code_of(sides[-1])
-    for test, side in zip(reversed(tests), reversed(sides[:-1]), strict=True):
-        code = f"{where(scope)}({test}, {code_of(side)}, {code})"
+    code = result or code_of(len(tests))
+    for index, test in reversed(list(enumerate(tests))):
+        code = f"{where(scope)}({test}, {code_of(index)}, {code})"
     return code + suffix

@@ -25,7 +25,7 @@ from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import inside, live_after
 from compilefix.codemods.control_flow.whole_arms import selected_arms
-from compilefix.codemods.double_where import double_where, finite_sides
+from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -298,8 +298,8 @@ def _selection(
 
 
 def _finite(arms: Sequence[Arm], results: Sequence[str], scope: Scope) -> frozenset[ast.expr]:
-    """The sides that `double_where` writes: of one test, and what they give a result without steps before it."""
-    if sum(arm.test is not None for arm in arms) != 1:
+    """The sides that `double_where` writes: of tests on tensors, and what gives a result without steps before it."""
+    if not all(arm.test is None or is_tensor_test(arm.test, scope) for arm in arms):
         return frozenset()
     sides = [arm.assigns[name] for arm in arms for name in results if name in arm.assigns and not is_item(name)]
     return finite_sides([side.node for side in sides if not side.inlined], scope)
@@ -356,7 +356,7 @@ def _nested(
     given = [
         before
         if side is None
-        else double_where(side, codes[0], index == 0, scope, template)
+        else double_where(side, taken(codes, index), scope, template)
         if side.node in finite
         else template.code(_without_gradient(side, scope, template))
         for index, side in enumerate(sides)

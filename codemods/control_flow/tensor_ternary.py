@@ -107,7 +107,7 @@ class TensorTernary(Rule):
         finite = finite_sides([node.body, node.orelse], scope) if _is_short(node.test, scope) else frozenset[ast.expr]()
         suffix = judge_selection(names, sides, values, uses, scope, node, template, finite=finite)
         body, orelse = (
-            double_where(side, test, holds, scope, template) if side.node in finite else template.use(side.node)
+            double_where(side, (test, holds), scope, template) if side.node in finite else template.use(side.node)
             for side, holds in zip(sides, (True, False), strict=True)
         )
         code = f"{where(scope)}({test}, {body}, {orelse}){suffix}"

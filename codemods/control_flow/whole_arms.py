@@ -281,7 +281,7 @@ class _Writer:
         ]
         given = Given(node, inlined=tuple(renamed))
         if finite_sides([node], self.scope):
-            return double_where(given, self.arm.taken, True, self.scope, self.template)
+            return double_where(given, (self.arm.taken, True), self.scope, self.template)
         return self.template.code(given)
 
     def _always(self, node: ast.expr) -> None:

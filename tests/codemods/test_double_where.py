@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from compilefix.codemods.double_where import SAFE_POINTS  # noqa: E402
+from compilefix.codemods.double_where import _KEEP_INTEGERS, SAFE_POINTS  # noqa: E402
 
 NAMESPACES = (torch, torch.nn.functional, torch.linalg, torch.Tensor)
 
@@ -48,3 +48,17 @@ def test_one_where_alone_would_not_do(value: float) -> None:
     torch.where(torch.tensor(False), x.sqrt() / x, x * 2).sum().backward()
     assert x.grad is not None
     assert x.grad.isnan().all()
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.bool, torch.uint8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64],
+)
+@pytest.mark.parametrize("name", [name for name in SAFE_POINTS if name not in _KEEP_INTEGERS])
+def test_a_number_in_the_place_of_an_operand_keeps_the_result(name: str, dtype: torch.dtype) -> None:
+    x = torch.tensor([0, 1, 2, 7, 2**24 + 1, 2**40 + 1]).to(dtype)
+    for form in _forms(name):
+        taken = form(torch.where(torch.tensor(True), x, SAFE_POINTS[name]))
+        other = form(torch.where(torch.tensor(False), x, SAFE_POINTS[name]))
+        assert taken.dtype == other.dtype == form(x).dtype
+        assert torch.equal(taken.nan_to_num(nan=-3.0), form(x).nan_to_num(nan=-3.0))
