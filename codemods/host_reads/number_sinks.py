@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.added_in_place import added_to
@@ -294,7 +296,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
-        user = next((u for u in callers(scope) if child is not node or not _only_keeps(u, scope)), None)
+        users = chain(callers(scope), _callers_elsewhere(scope))
+        user = next((u for u in users if child is not node or not _only_keeps(u, scope)), None)
         if user is not None and child is node and isinstance(parent, ast.Return) and scope.value(node).dtype == "bool":
             # Who only asks for the truth may ask a boolean tensor for it.
             obstacle = next(as_tensor([], [node], scope))
@@ -423,7 +426,28 @@ def callers(scope: Scope) -> Iterator[Function]:
     for function in scope.function.module.all_functions:
         if function is scope.function or scope.function not in inference.facts(function).calls.values():
             continue
-        decorated = {n for decorator in function.node.decorator_list for n in ast.walk(decorator)}
-        inside = (n for n in function.of(ast.Attribute) if n not in decorated)
-        if not any(n.attr in _DRIVES for n in inside):
+        if not _drives(function):
             yield function
+
+
+def _callers_elsewhere(scope: Scope) -> Iterator[Function]:
+    """Functions of other files of the project that call this one, which they name, and do not drive it from outside."""
+    inference, name = scope.legality.inference, scope.function.node.name
+    modules = inference.project.modules
+    if name == "forward":
+        return  # modules call it, and those that hold its object are asked as callers on the way
+    called = re.compile(rf"(?<!def )\b{name}\s*\(")
+    for module in modules.mentioning(name):
+        if not called.search(modules.files[module].text) or modules[module] is scope.function.module:
+            continue
+        for function in modules[module].all_functions:
+            calls = (c.func for c in function.of(ast.Call))
+            if not any(name in (getattr(f, "attr", None), getattr(f, "id", None)) for f in calls):
+                continue
+            if scope.function in inference.facts(function).calls.values() and not _drives(function):
+                yield function
+
+
+def _drives(function: Function) -> bool:
+    decorated = {n for decorator in function.node.decorator_list for n in ast.walk(decorator)}
+    return any(n.attr in _DRIVES for n in function.of(ast.Attribute) if n not in decorated)
