@@ -170,7 +170,8 @@ class _Moved:
     """A check on tensors on its way to the boundary: what is asked first, the condition, and what would fail behind it.
 
     indices, masks: names of tensors of the condition that are an index later, or say which places are filled. later:
-    other indices and masks behind the check, each with the operator for the flag.
+    other indices and masks behind the check, each with the operator for the flag. binds: whether the condition gives
+    names values (`:=`) that the exception may show.
     """
 
     guard: str
@@ -178,6 +179,7 @@ class _Moved:
     indices: Sequence[str]
     masks: Sequence[str]
     later: Sequence[tuple[ast.expr, str]]
+    binds: bool
 
 
 def late_check(
@@ -221,7 +223,8 @@ def late_check(
         code = condition(tests, scope, template)
         if code is None:
             return None
-        moved.append(_Moved(guard, code, indices, masks, later))
+        binds = any(isinstance(n, ast.NamedExpr) for n in ast.walk(part))
+        moved.append(_Moved(guard, code, indices, masks, later, binds))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
         text = f", {template.use(statement.msg)}" if statement.msg is not None else ""
@@ -232,7 +235,7 @@ def late_check(
     failing: dict[ast.expr, tuple[str, list[str]]] = {}
     for one in moved:
         own = [*one.indices, *one.masks]
-        flag = _flag(node, scope, flags) if own or one.later else one.code
+        flag = _flag(node, scope, flags) if own or one.later or one.binds else one.code
         line, obstacles = deferred_raise(statement, flag, scope)
         check = [line]
         if flag != one.code:
