@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.codemods.bound_names import unbound_before
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.appended import is_appended
 from compilefix.codemods.control_flow.arms import (
@@ -18,7 +19,6 @@ from compilefix.codemods.control_flow.arms import (
     read_arms,
     value_before,
 )
-from compilefix.codemods.control_flow.bound_names import unbound_before
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.guarded_writes import evaluated

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, join_all, may_share, replace
+from compilefix.codemods.bound_names import unbound_before, unbound_behind
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
-from compilefix.codemods.control_flow.bound_names import unbound_before
 from compilefix.codemods.control_flow.branches import keeps_type
 from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
@@ -47,6 +47,7 @@ class _Arm:
 
     names: what the names that it gives values are called in it. known: those that have a value there by now.
     last: the last plain value that it gives each name. copies: the names that stand for a copy of what was there.
+    kept: those that begin with the value that was there.
     """
 
     test: ast.expr | None
@@ -56,6 +57,7 @@ class _Arm:
     known: set[str] = field(default_factory=set)
     last: dict[str, Given] = field(default_factory=dict)
     copies: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def stored(self) -> list[str]:
@@ -201,6 +203,9 @@ def _selected(
         return ""
     if None in sides:
         template.refuse(unbound_before(name, node, scope))
+    for arm in arms:
+        if name in arm.stored() and name not in arm.kept:
+            template.refuse(unbound_behind(name, arm.body, scope))
     values = [before if side is None else scope.value(side.node) for side in sides]
     uses: list[ast.expr] = [n for n in scope.names(name) if not _within(n, node)]
     known = [v for v in values if v is not None]
@@ -338,6 +343,8 @@ class _Writer:
                 continue
             if value is not None and value.certain:
                 self.arm.lines.append(f"{self.arm.names[name]} = {name}")
+                self.arm.kept.add(name)
+                self.template.refuse(unbound_before(name, self.node, self.scope))
             elif value is not None or reads_first(name, [statement]):
                 raise _Stuck(f"`{name}` may have no value in a branch")
         for name in stored:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction, is_noted
+from compilefix.codemods.bound_names import unbound_in
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_effects.arguments import argument, arguments, keyword_argument, receiver_text
@@ -186,7 +187,8 @@ def deferred_raise(
         assert exception is not None
         body = inline_or_captured(exception, plan)
     code = f"emit({', '.join([escaped(plan.head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
-    return code, [*(Obstacle(text, "gradient-text") for text in plan.gradient_texts), *plan.failing]
+    unbound = unbound_in(plan.nodes, statement, scope)
+    return code, [*(Obstacle(text, "gradient-text") for text in plan.gradient_texts), *plan.failing, *unbound]
 
 
 def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], scope: Scope) -> tuple[str, list[str]]:
@@ -253,8 +255,10 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
             late.append(Obstacle(reason, "text-order"))
         more = [Obstacle("`stacklevel` names a caller, which is gone at the boundary", a) for a in plan.assumptions]
         more += [Obstacle(text, "gradient-text") for text in plan.gradient_texts]
-        return _conditional(body, names, values, condition), [*late, *more, *evaluated]
-    return _conditional(body, names, values, condition), [Obstacle(r, "log-late") for r in reasons]
+        unbound = unbound_in(plan.nodes, scope.statement(call), scope)
+        return _conditional(body, names, values, condition), [*late, *more, *evaluated, *unbound]
+    unbound = unbound_in(call.args[1:], scope.statement(call), scope)
+    return _conditional(body, names, values, condition), [*(Obstacle(r, "log-late") for r in reasons), *unbound]
 
 
 def _with_defaults(node: ast.Lambda) -> list[tuple[str, ast.expr]]:

@@ -19,6 +19,7 @@ from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
 
 _ATOMS = ast.Name | ast.Constant
+_JOINS = frozenset({"torch.stack", "torch.cat", "torch.vstack"})
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,17 @@ def _obstacles(call: ast.Call, scope: Scope) -> list[Obstacle]:
     odd = next((one for one in (places, values) if not scope.value(one).is_tensor), None)
     if odd is not None:
         found.append(Obstacle(f"`{snippet(odd)}` is not proved to be a tensor", "same-shape-dtype"))
+    if not _are_integers(places, scope):
+        reason = f"`{snippet(places)}` is not proved to hold integers: of booleans it would be masks"
+        found.append(Obstacle(reason, "same-shape-dtype"))
     if value.dtype != "int":
         found.append(Obstacle("values in the same place may be added in another order", "summation-order"))
     return found
+
+
+def _are_integers(places: ast.expr, scope: Scope) -> bool:
+    """Whether places are proved to be integers that are no mask, as a tensor or as several put together."""
+    value = scope.value(places)
+    joined = isinstance(places, ast.Call) and scope.callee(places) in _JOINS and bool(places.args)
+    parts = value if not joined else scope.value(places.args[0]).element  # type: ignore[attr-defined]
+    return parts is not None and parts.dtype == "int" and parts.dtype_id != "uint8"

@@ -311,8 +311,12 @@ class Legality:
             or isinstance(node, ast.Name | ast.Attribute | ast.Constant)
         ):
             return
-        culprit = next(self.culprits(node, facts), None)
-        if culprit is not None:
+        culprits = list(self.culprits(node, facts))
+        for culprit in culprits:
+            if isinstance(culprit, ast.BinOp) and isinstance(culprit.op, ast.FloorDiv):
+                reason = f"`{snippet(culprit)}` has no derivative: a backward pass through it raises"
+                yield Obstacle(reason, "branches-total")
+        for culprit in culprits[:1]:
             yield Obstacle(
                 f"the derivative of `{snippet(culprit)}` is not finite for every value: "
                 "the side not taken could give NaN",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.managers import catches_errors
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
 
 _Names = frozenset[str]
@@ -26,12 +27,27 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
     outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
     if name in given | outside or not scope.names(name, stores=True):
         return
-    blocks: list[ast.With | ast.AsyncWith] = [*function.of(ast.With), *function.of(ast.AsyncWith)]
-    quiet = {node for node in blocks if _catches(node, scope)}
-    if not _has_value(name, statement, function.node.body, quiet, loops_turn=True):
+    if not _has_value(name, statement, function.node.body, scope, loops_turn=True):
         yield Obstacle(f"`{name}` may have no value before the `if`")
-    elif not _has_value(name, statement, function.node.body, quiet, loops_turn=False):
+    elif not _has_value(name, statement, function.node.body, scope, loops_turn=False):
         yield Obstacle(f"`{name}` has no value before the `if` where a loop has no turn", "branches-total")
+
+
+def unbound_in(parts: Iterable[ast.AST], statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
+    """The same for each name that is read in code of a branch which runs always."""
+    names = [n for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)]
+    own = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # those of a comprehension
+    for name in sorted({n.id for n in names} - own):
+        yield from unbound_before(name, statement, scope)
+
+
+def unbound_behind(name: str, body: Sequence[ast.stmt], scope: Scope) -> Iterator[Obstacle]:
+    """What is not proved of a block giving a name a value that has none before it."""
+    end = ast.Pass()
+    if not _has_value(name, end, [*body, end], scope, loops_turn=True):
+        yield Obstacle(f"`{name}` may have no value in a branch")
+    elif not _has_value(name, end, [*body, end], scope, loops_turn=False):
+        yield Obstacle(f"`{name}` has no value in a branch where a loop has no turn", "branches-total")
 
 
 def _catches(node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
@@ -39,10 +55,12 @@ def _catches(node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
     return any(catches_errors(item.context_expr, scope.facts, project) for item in node.items)
 
 
-def _has_value(
-    name: str, statement: ast.stmt, body: Sequence[ast.stmt], quiet: Container[ast.AST], *, loops_turn: bool
-) -> bool:
-    walk = _Walk(name, statement, quiet, loops_turn)
+def _has_value(name: str, statement: ast.stmt, body: Sequence[ast.stmt], scope: Scope, *, loops_turn: bool) -> bool:
+    function = scope.function
+    blocks: list[ast.With | ast.AsyncWith] = [*function.of(ast.With), *function.of(ast.AsyncWith)]
+    quiet = {node for node in blocks if _catches(node, scope)}
+    asked = {part for test in function.of(ast.If) for part in _parts(test.test) if is_tensor_test(part, scope)}
+    walk = _Walk(name, statement, quiet | asked, loops_turn)
     walk.block(body, bound=False, known=frozenset())
     return walk.found is not False
 
@@ -51,11 +69,12 @@ class _Walk:
     """Goes through a function and asks at one statement whether a name has a value.
 
     known: the texts of the tests under which it has one, or that hold: behind `if flag: z = x`, under `if flag:`.
-    quiet: the `with` blocks that an error may end without ending the function.
+    loose: the `with` blocks that an error may end without ending the function, and the tests on tensors, of which
+    nothing holds where both branches run.
     """
 
-    def __init__(self, name: str, statement: ast.stmt, quiet: Container[ast.AST], loops_turn: bool) -> None:
-        self._name, self._statement, self._quiet, self._loops_turn = name, statement, quiet, loops_turn
+    def __init__(self, name: str, statement: ast.stmt, loose: Container[ast.AST], loops_turn: bool) -> None:
+        self._name, self._statement, self._loose, self._loops_turn = name, statement, loose, loops_turn
         self.found: bool | None = None
         self._gives: set[str] = set()
 
@@ -94,7 +113,7 @@ class _Walk:
             named = any(_stores(i.optional_vars, self._name) for i in statement.items if i.optional_vars is not None)
             after = self.block(statement.body, bound or named, known)
             ended = (bound or named) and not self._deletes(statement.body)
-            return _joined([after, ended]) if statement in self._quiet else after
+            return _joined([after, ended]) if statement in self._loose else after
         if isinstance(statement, ast.AnnAssign) and statement.value is None:
             return bound
         if isinstance(statement, ast.Match):
@@ -107,14 +126,17 @@ class _Walk:
         return bound or _stores(statement, self._name)
 
     def _if(self, statement: ast.If, bound: bool, known: _Names) -> bool | None:
-        holds = frozenset(_conjuncts(statement.test))
+        parts = _parts(statement.test)
+        holds = frozenset(ast.unparse(part) for part in parts if part not in self._loose)
+        fixed = len(holds) == len(parts)
+        fails = frozenset({f"not {ast.unparse(statement.test)}"} if fixed else ())
         bound = bound or _stores(statement.test, self._name)
         then = self.block(statement.body, bound, known | holds)
-        orelse = self.block(statement.orelse, bound, known | {f"not {ast.unparse(statement.test)}"})
-        if then and not bound and len(holds) == 1:
+        orelse = self.block(statement.orelse, bound, known | fails)
+        if then and not bound and fixed and len(holds) == 1:
             self._gives |= holds
         if orelse and not bound:
-            self._gives.add(f"not {ast.unparse(statement.test)}")
+            self._gives |= fails
         return _joined([then, orelse])
 
     def _loop(self, statement: ast.For | ast.AsyncFor | ast.While, bound: bool, known: _Names) -> bool | None:
@@ -153,10 +175,9 @@ def _joined(ends: Sequence[bool | None]) -> bool | None:
     return all(left) if left else None
 
 
-def _conjuncts(test: ast.expr) -> Iterator[str]:
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    for part in parts:
-        yield ast.unparse(part)
+def _parts(test: ast.expr) -> Sequence[ast.expr]:
+    """What all hold where a test does."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def _stores(node: ast.AST, name: str) -> bool:
