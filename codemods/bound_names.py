@@ -7,8 +7,12 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.managers import catches_errors
+from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Class
+from compilefix.source.snippets import snippet
+from compilefix.source.unbound import unbound_names
 
 _Names = frozenset[str]
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
@@ -25,7 +29,11 @@ def unbound_before(name: str, statement: ast.stmt, scope: Scope) -> Iterator[Obs
     given = {parameter.arg for parameter in ast.walk(function.node.args) if isinstance(parameter, ast.arg)}
     outside = {n for s in function.of(ast.Global) for n in s.names}
     outside |= {n for s in function.of(ast.Nonlocal) for n in s.names}
-    if name in given | outside or not scope.names(name, stores=True):
+    if name in given | outside:
+        return
+    if not scope.names(name, stores=True) and name not in _imported(scope):
+        if _undefined(name, scope):
+            yield Obstacle(f"nothing gives `{name}` a value")
         return
     if not _has_value(name, statement, function.node.body, scope, loops_turn=True):
         yield Obstacle(f"`{name}` may have no value before the `if`")
@@ -39,6 +47,44 @@ def unbound_in(parts: Iterable[ast.AST], statement: ast.stmt, scope: Scope) -> I
     own = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # those of a comprehension
     for name in sorted({n.id for n in names} - own):
         yield from unbound_before(name, statement, scope)
+    for part in parts:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Attribute) and _may_be_missing(node, scope):
+                reason = f"`{snippet(node)}` is not known to be there, and is read always"
+                yield Obstacle(reason, "branches-total")
+
+
+def _imported(scope: Scope) -> set[str]:
+    """The names that imports within the function give values."""
+    imports: list[ast.Import | ast.ImportFrom] = [*scope.function.of(ast.Import), *scope.function.of(ast.ImportFrom)]
+    return {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+
+
+def _undefined(name: str, scope: Scope) -> bool:
+    """Whether a name is one of the module that nothing in it gives a value: a mistake that no run has met."""
+    try:
+        return name in unbound_names(scope.function.module.file.text)
+    except SyntaxError:
+        return False
+
+
+def _may_be_missing(node: ast.Attribute, scope: Scope) -> bool:
+    """Whether an attribute is read of what may be None, or of an object of a known class that has none such."""
+    base, project = scope.value(node.value), scope.legality.inference.project
+    if Kind.NONE in base.kinds:
+        return True
+    cls = project.resolve(base.ref) if base.ref is not None and base.is_(Kind.OBJECT) else None
+    if not isinstance(cls, Class) or node.attr.startswith("__") or node.attr in _OF_MODULES:
+        return False
+    known = all(isinstance(one, Class) or one in ("object", *_MODULES) for one in project.ancestors(cls))
+    named = any(isinstance(n, ast.Constant) and n.value == node.attr for n in ast.walk(cls.node))
+    if not known or named or project.method(cls, node.attr) is not None:
+        return False
+    return scope.legality.inference.attribute(cls, node.attr) is None
+
+
+_MODULES = ("torch.nn.Module", "torch.nn.modules.module.Module")
+_OF_MODULES = frozenset({"training", "_parameters", "_buffers", "_modules"})
 
 
 def unbound_behind(name: str, body: Sequence[ast.stmt], scope: Scope) -> Iterator[Obstacle]:

@@ -23,7 +23,7 @@ from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, ta
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
-from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise
+from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise, noted_unbound
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception, exception_of, is_text
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.names import free_name
@@ -325,7 +325,7 @@ def _noted_call(call: ast.Call, taken: str, scope: Scope, template: Template) ->
         template.refuse(scope.legality.both_evaluated(call.args[1:], scope.facts))
     if call.keywords and is_noted(call, scope):
         failed = call.keywords[0].value
-        template.refuse([LATE, *scope.legality.both_evaluated([failed], scope.facts)])
+        template.refuse([LATE, *scope.legality.both_evaluated([failed], scope.facts), *noted_unbound(call, scope)])
         given = ", ".join(template.use(a) for a in call.args)
         return f"emit({given}, raise_if={taken} & {template.use(failed, operand=True)})"
     line, obstacles = deferred_if(call, taken, scope)

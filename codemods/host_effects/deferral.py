@@ -257,8 +257,17 @@ def deferred_if(call: ast.Call, condition: str, scope: Scope) -> tuple[str, list
         more += [Obstacle(text, "gradient-text") for text in plan.gradient_texts]
         unbound = unbound_in(plan.nodes, scope.statement(call), scope)
         return _conditional(body, names, values, condition), [*late, *more, *evaluated, *unbound]
-    unbound = unbound_in(call.args[1:], scope.statement(call), scope)
-    return _conditional(body, names, values, condition), [*(Obstacle(r, "log-late") for r in reasons), *unbound]
+    return _conditional(body, names, values, condition), [
+        *(Obstacle(r, "log-late") for r in reasons),
+        *noted_unbound(call, scope),
+    ]
+
+
+def noted_unbound(call: ast.Call, scope: Scope) -> Iterator[Obstacle]:
+    """What of the values that a noted call is given may not be there: `emit(lambda x, log=log: log.info(x), x)`."""
+    noted = call.args[0]
+    defaults = noted.args.defaults if isinstance(noted, ast.Lambda) else []
+    yield from unbound_in([*call.args[1:], *defaults], scope.statement(call), scope)
 
 
 def _with_defaults(node: ast.Lambda) -> list[tuple[str, ast.expr]]:

@@ -49,7 +49,7 @@ def is_text(body: Sequence[ast.stmt], scope: Scope) -> bool:
         if not all(n in inside for n in stores) or any(a.arg == name for a in scope.function.parameters):
             return False
         # The block ends in an exception: what the name means elsewhere is another value, unless the block reads it.
-        if not block.issuperset(uses) and (_declared(name, scope) or not _given_first(name, body)):
+        if not _given_first(name, body) or (not block.issuperset(uses) and _declared(name, scope)):
             return False
         if any(n not in block and _is_nested(n, scope) for n in uses):
             return False
