@@ -19,7 +19,7 @@ from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
-from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides, taken
@@ -268,6 +268,9 @@ def _early_values(
     early: dict[ast.expr, str] = {}
     for value in (side for sides in elements for side in sides[: len(found.returned)]):
         reads = any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value))
+        # A call may reach a nested function that reads one.
+        calls = any(isinstance(n, ast.Call) for n in ast.walk(value))
+        reads = reads or (calls and any(read_at_any_time(name, found.ifs[0], scope) for name in stored))
         # What stands behind the guards is not computed where they do not hold.
         reads = reads or bool(found.guards and not isinstance(value, ast.Name | ast.Constant))
         if reads or (writes(way) and not isinstance(value, ast.Name | ast.Constant)):

@@ -21,17 +21,40 @@ class _Fate(Enum):
 def live_after(name: str, node: ast.stmt, scope: Scope) -> bool:
     """Whether the value that a name has after the statement may be read, in a later turn of a loop or by a nested
     function too."""
-    live = set(scope.nodes)
-    for use in scope.function.nodes:
-        if isinstance(use, ast.Global | ast.Nonlocal) and name in use.names:
-            return True
-        if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and use not in live:
-            return True  # the use stands in a nested function, which may be called at any time
+    if read_at_any_time(name, node, scope):
+        return True
     for around in scope.ancestors(node):
         # Which statement of a `try` fails is not known: what any line of it or behind it reads counts.
         if isinstance(around, ast.Try) and (_loads(name, [around]) or _read_behind(name, around, scope)):
             return True
     return _read_behind(name, node, scope)
+
+
+def read_at_any_time(name: str, node: ast.stmt, scope: Scope) -> bool:
+    """Whether a nested function, a lambda or a generator reads the name, or another function has it, too.
+
+    A lambda and a generator count where they stand before the end of the statement: others read the name behind it.
+    """
+    live = set(scope.nodes)
+    for use in scope.function.nodes:
+        if isinstance(use, ast.Global | ast.Nonlocal) and name in use.names:
+            return True
+        if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and use not in live:
+            return True
+    end = node.end_lineno or node.lineno
+    for made in scope.function.of(ast.Lambda):
+        own = {parameter.arg for parameter in ast.walk(made.args) if isinstance(parameter, ast.arg)}
+        if made.lineno <= end and name not in own and _loads(name, [made.body]):
+            return True
+    for waiting in scope.function.of(ast.GeneratorExp):
+        around = scope.parents.get(waiting)
+        used_up = isinstance(around, ast.Call) and scope.callee(around) in _USE_UP
+        if waiting.lineno <= end and not used_up and _loads(name, [waiting]):
+            return True
+    return False
+
+
+_USE_UP = frozenset({"all", "any", "dict", "list", "max", "min", "set", "sorted", "sum", "tuple"})
 
 
 def _read_behind(name: str, node: ast.stmt, scope: Scope) -> bool:

@@ -125,7 +125,7 @@ class SizeDecision(Rule):
                 code, boundary = _late(node, raised, scope, template), True
             except Refused as refusal:
                 reason = str(refusal)
-        elif isinstance(node, ast.If) and not node.orelse:
+        elif isinstance(node, ast.If) and not node.orelse and not _is_elif(node, scope):
             tensor = _nonempty(node.test, scope)
             if tensor is not None:
                 code = without_size_guard(node, tensor, scope, template)
@@ -149,7 +149,7 @@ class SizeDecision(Rule):
         on = switched_on(SHAPES, scope)
         template = Template()
         template.refuse([_FLAGS])
-        test = _tensor_code(node.test, template, scope, unknown_size)
+        test = None if _is_elif(node, scope) else _tensor_code(node.test, template, scope, unknown_size)
         code = None if test is None else selected_value(node, test, scope, template)
         if code is not None and template.broken is None:
             edit = scope.edit(node, code, **template.parts)
@@ -186,6 +186,12 @@ def fixed_before(test: ast.expr, scope: Scope) -> bool:
         )
         for finding in other_fixes(scope)
     )
+
+
+def _is_elif(node: ast.If, scope: Scope) -> bool:
+    """Whether an `if` is an `elif`, in the place of which no other statement can stand."""
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.If) and parent.orelse == [node] and parent.col_offset == node.col_offset
 
 
 def _kept_in_graph(node: ast.Assert) -> bool:
