@@ -284,6 +284,15 @@ def _starts_as_tensor(name: str, scope: Scope) -> bool:
     return False
 
 
+def _runs_code(name: str, scope: Scope) -> bool:
+    """Whether to assign an attribute runs the setter of a property, or a `__setattr__`, which may count or tell."""
+    cls = scope.function.cls
+    ancestors = scope.legality.inference.project.ancestors(cls) if cls is not None else ()
+    return any(
+        isinstance(base, Class) and not base.methods.keys().isdisjoint((name, "__setattr__")) for base in ancestors
+    )
+
+
 def _bind_attribute(
     target: ast.Attribute, attribute: str, value: ast.expr, branch: Branch, scope: Scope, template: Template
 ) -> str | None:
@@ -291,6 +300,8 @@ def _bind_attribute(
     name = ast.unparse(target)
     if not scope.value(value).may_be(Kind.TENSOR) or not _starts_as_tensor(attribute, scope):
         return f"`{name}` is not proved to be a tensor"
+    if target.attr == attribute and _runs_code(attribute, scope):
+        return f"`{name} = ...` runs code of the project"
     template.refuse(
         [Obstacle(f"`{name}` is a new tensor after every run, and who holds the old one keeps that", "no-aliasing")]
     )
