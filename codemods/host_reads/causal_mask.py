@@ -23,9 +23,10 @@ Where the mask surely is the causal one, `is_causal=True` lets attention use a f
 ## Fix safety
 `is_causal=False` applies the mask that is given. For a mask that is not causal the module computes the same as before;
 a causal one was taken by another kernel, whose sums are in another order (`summation-order`), and got no gradient:
-where the mask may require one, the fix needs `no-gradient`. The module never asked where a causal mask is; one that is
-applied has to be on its device (`same-shape-dtype` for a mask that is made without a device: measured on an H200, where
-a mask on the CPU worked before and raised afterwards).
+where the mask may require one, the fix needs `no-gradient`. The module never asked where a causal mask is and of which
+dtype; one that is applied has to be on its device and boolean, float32 or of the dtype of the rest (`same-shape-dtype`
+for a mask that is made without a device, or of unknown dtype: measured on an H200, where a mask on the CPU worked
+before and raised afterwards, as one in double precision did on a CPU).
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -103,6 +104,7 @@ class CausalMask(Rule):
             template.refuse([Obstacle(reason, "summation-order")])
             template.refuse(_trained(unsaid, scope))
             template.refuse(_elsewhere(unsaid, scope))
+            template.refuse(_of_another_dtype(unsaid, scope))
             parts = [
                 *(template.use(argument) for argument in node.args),
                 *(f"{k.arg}={template.use(k.value)}" for k in node.keywords),
@@ -127,6 +129,15 @@ def _elsewhere(masks: Iterable[ast.expr], scope: Scope) -> Iterator[Obstacle]:
     for mask in masks:
         if on_default_device(mask, scope):
             reason = f"`{snippet(mask)}` is made on the default device, and has to be on that of the module"
+            yield Obstacle(reason, "same-shape-dtype")
+
+
+def _of_another_dtype(masks: Iterable[ast.expr], scope: Scope) -> Iterator[Obstacle]:
+    """Whether attention may refuse the dtype of a mask: one that was found to be causal was not applied."""
+    for mask in masks:
+        value = scope.value(mask)
+        if value.dtype != "bool" and value.dtype_id != "float32":
+            reason = f"`{snippet(mask)}` is not proved to be boolean or float32, and has to have the dtype of the rest"
             yield Obstacle(reason, "same-shape-dtype")
 
 
