@@ -62,8 +62,11 @@ def _imported(scope: Scope) -> set[str]:
 
 def _undefined(name: str, scope: Scope) -> bool:
     """Whether a name is one of the module that nothing in it gives a value: a mistake that no run has met."""
+    module = scope.function.module
+    if any(name in known for known in (module.imports, module.functions, module.classes, module.assigns)):
+        return False  # what is found here in most cases costs nothing
     try:
-        return name in unbound_names(scope.function.module.file.text)
+        return name in unbound_names(module.file.text)
     except SyntaxError:
         return False
 
