@@ -69,8 +69,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "from its being None."
     ),
     "no-recompute": (
-        "Compiled, the backward pass does not compute again what is read from memory that is written later (PyTorch "
-        "2.13 may, and takes what was written)."
+        "Compiled, the backward pass does not compute again what is read from memory that the graph writes into "
+        "(PyTorch 2.13 may, and takes what was written)."
     ),
     "gradient-text": (
         "The text of a tensor, printed or in an exception, need not show that it is a parameter or requires a gradient."

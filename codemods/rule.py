@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from compilefix.analysis.infer import FunctionFacts
-from compilefix.analysis.legality import Legality
+from compilefix.analysis.legality import Legality, Obstacle
 from compilefix.analysis.regions import NEVER_COMPILED, CompiledFunction, effects_at_the_boundary, live_nodes
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
@@ -74,6 +74,10 @@ class Scope:
             for node, callee in self.legality.inference.facts(caller).calls.items()
             if callee in leading
         )
+
+    def recomputed(self, read: ast.expr, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
+        """Whether the backward pass may compute what is read here again; `own` are writes that do not count."""
+        yield from self.legality.recomputed(read, self.facts, lambda: self.calls_here, own)
 
     @property
     def file(self) -> SourceFile:

@@ -401,7 +401,7 @@ def judge_selection(
     constants = numbers(values)
     if constants is not None or any(value.leaves for value in values):
         for test in (node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)):
-            template.refuse(scope.legality.recomputed(test, scope.facts, _own_writes(uses, scope)))
+            template.refuse(scope.recomputed(test, _own_writes(uses, scope)))
     if constants is not None:
         if any(value.const is None for value in values):
             steps = [step for side in sides if side is not None for step in side.steps]

@@ -185,7 +185,7 @@ def block_obstacles(found: Blocks, scope: Scope) -> Iterator[Obstacle]:
             yield Obstacle(f"`{name}` is not proved to be a tensor", "branches-total")
         if may_share(filled.storage, value.storage):
             yield Obstacle(f"`{name}` may share memory with what is written")
-        yield from scope.legality.recomputed(bound, scope.facts)
+        yield from scope.recomputed(bound)
         if value.dtype != "int" or value.rank != 1 or len(texts) > 1:
             yield Obstacle(f"`{name}` is not proved to hold one integer for each turn, and one more", "rows-match")
         if not Sizes(scope).never_negative(bound):

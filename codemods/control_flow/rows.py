@@ -123,7 +123,7 @@ def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
     if scope.value(part.tensor).rank is None:
         reason = f"`{snippet(part.tensor)}` is not proved to have two dimensions, and else raises with another text"
         yield Obstacle(reason, "enough-dimensions")
-    yield from scope.legality.recomputed(part.lengths, scope.facts)
+    yield from scope.recomputed(part.lengths)
     if lengths.dtype != "int":
         yield Obstacle(f"`{snippet(part.lengths)}` is not proved to hold integers", "rows-match")
     sizes = Sizes(scope)

@@ -235,7 +235,7 @@ class ImplicitRead(Rule):
         """What looks like a tensor begins a slice of fixed length: the index of its places takes a number, too."""
         template = Template()
         template.refuse(window.obstacles(scope))
-        template.refuse(scope.legality.recomputed(node, scope.facts))
+        template.refuse(scope.recomputed(node))
         if scope.value(node).rank != 0:
             reason = f"`{snippet(node)}` is not proved to have one element, and with more another error is raised"
             template.refuse([Obstacle(reason, "condition-one-element")])

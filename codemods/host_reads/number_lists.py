@@ -33,7 +33,7 @@ def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
     _items(node, scope, flow)
     template = Template()
     template.refuse(flow.obstacles)
-    template.refuse(scope.legality.recomputed(source, scope.facts))
+    template.refuse(scope.recomputed(source))
     if read.rank is None:
         reason = f"`{snippet(source)}` is not proved to have one dimension: with more, an item is a list of numbers"
         template.refuse([Obstacle(reason, "enough-dimensions")])

@@ -27,7 +27,7 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     template = Template()
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
-    template.refuse(scope.legality.recomputed(source, scope.facts))
+    template.refuse(scope.recomputed(source))
     code = stands_for(source, cast, flow, scope, template)
     return template.broken or fix_of(node, code, flow, template, scope)
 

@@ -66,7 +66,7 @@ class CallWrites(ABC):
 
     def of_call(self, node: ast.Call, facts: FunctionFacts) -> Writes:
         """What a call does, but for what its arguments do by themselves."""
-        if is_noted(node, facts):
+        if is_noted(node, facts) or is_super(node):
             return NONE
         name = facts.callee(node) or ""
         callee = facts.calls.get(node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.leaves import are_same, leaf_of, settled
 from compilefix.analysis.presence import absences
+from compilefix.analysis.recomputed import Calls, Recomputed, atoms
 from compilefix.analysis.regions import (
     Checkpoints,
     CompileSite,
@@ -55,6 +56,7 @@ class Legality:
         self.effects = EffectAnalysis(inference)
         self.totality = Totality(inference)
         self.writes = WriteAnalysis(inference)
+        self._recomputed = Recomputed(inference, self.writes)
         self.shown: dict[Function, tuple[tuple[ast.Call, frozenset[str] | None], ...]] = {}
         self._stored: dict[str, bool] = {}
         self._called: dict[Function, tuple[Function, ...]] = {}
@@ -123,7 +125,7 @@ class Legality:
     def both_evaluated(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
         """Whether expressions that ran only on one side may be evaluated always."""
         for node in expressions:
-            for atom in _atoms(node):
+            for atom in atoms(node):
                 if isinstance(atom, ast.Name) and not facts.value(atom).certain:
                     yield Obstacle(f"`{atom.id}` may have no value, or is not proved to be a tensor", "branches-total")
             effects = self.effects.of(node, facts)
@@ -216,7 +218,7 @@ class Legality:
                 if side not in finite:
                     yield from self._finite_derivative(side, facts)
                 shared = {ast.unparse(a) for a in reached(other, facts)} if other is not None else kept
-                for atom in _atoms(side):
+                for atom in atoms(side):
                     value = facts.value(atom)
                     # The way from an argument to a value computed earlier gets a gradient of zero now, and none before.
                     if (
@@ -254,7 +256,7 @@ class Legality:
             or not sources
             or not all(
                 next(self.culprits(source, facts), None) is None
-                and all(self._passes_zero(atom, facts, {name}) for atom in _atoms(source))
+                and all(self._passes_zero(atom, facts, {name}) for atom in atoms(source))
                 for source in sources
             )
         ):
@@ -297,7 +299,7 @@ class Legality:
             and len(sources) == len(stores) > 0
             and all(
                 next(self.culprits(source, facts), None) is None
-                and all(self._passes_zero(a, facts, seen) for a in _atoms(source))
+                and all(self._passes_zero(a, facts, seen) for a in atoms(source))
                 for source in sources
             )
         )
@@ -429,7 +431,7 @@ class Legality:
         A side that was not taken kept nothing. Now it does, and a later write in place makes backward raise.
         """
         for side in sides:
-            for atom in _atoms(side):
+            for atom in atoms(side):
                 value = facts.value(atom)
                 if not value.may_be(Kind.TENSOR) or value.is_unknown:
                     continue
@@ -438,42 +440,19 @@ class Legality:
                     writes = f"`{snippet(writer)}` {says(writer, facts)} into `{ast.unparse(atom)}`"
                     yield Obstacle(f"{writes}, which the backward pass may need", "no-aliasing")
 
-    def recomputed(self, read: ast.expr, facts: FunctionFacts, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
-        """Whether what is read from memory that outlives the call is still there when the backward pass runs.
+    def recomputed(
+        self,
+        read: ast.expr,
+        facts: FunctionFacts,
+        calls: Callable[[], Calls],
+        own: Collection[ast.AST] = (),
+    ) -> Iterator[Obstacle]:
+        """Whether the backward pass may compute what is read again, from memory that the graph writes into.
 
-        PyTorch may compute such a value again in the backward pass of the graph, from its inputs, also from those that
-        the graph has written into by then (2.13 and earlier): gradients come out wrong, without an error. A number that
-        was read on the host had left the graph. Reductions are computed again too, of tensors of up to four elements.
-        `own` are writes that do not count.
+        `calls` gives the calls that lead to the function. `own` are writes that do not count.
         """
-        for atom in self._origins(read, facts, set()):
-            value = facts.value(atom)
-            outside = frozenset(t for t in value.storage if t.startswith(("param:", "self.", "global.")))
-            if not outside or not value.may_be(Kind.TENSOR):
-                continue
-            for writer in self.writers(outside, (), facts):
-                if writer not in own and last_line(writer, facts) >= atom.lineno:
-                    reason = (
-                        f"`{snippet(writer)}` {says(writer, facts)} into `{ast.unparse(atom)}` afterwards: "
-                        "compiled, the backward pass may compute what is read here again, from what was written"
-                    )
-                    yield Obstacle(reason, "no-recompute")
-                    return
-
-    def _origins(self, read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
-        """The names and attributes that a value is made of, also those behind local names."""
-        numbers = {n for k in ast.walk(read) if isinstance(k, ast.keyword) and k.arg in _NUMBERS for n in ast.walk(k)}
-        for atom in _atoms(read):
-            if atom in numbers:
-                continue
-            yield atom
-            if isinstance(atom, ast.Name) and atom.id not in seen:
-                seen.add(atom.id)
-                for node in live_nodes(facts):
-                    if isinstance(node, ast.Assign) and node.lineno <= atom.lineno:
-                        for target in node.targets:
-                            if any(isinstance(t, ast.Name) and t.id == atom.id for t in _targets(target)):
-                                yield from self._origins(node.value, facts, seen)
+        for reason in self._recomputed.reasons(read, facts, calls, own):
+            yield Obstacle(reason, "no-recompute")
 
     def aliasing(
         self, names: Iterable[str], kept: Sequence[Value], statement: ast.AST, facts: FunctionFacts
@@ -606,15 +585,6 @@ def reached(node: ast.AST, facts: FunctionFacts) -> Iterator[ast.expr]:
         yield from reached(child, facts)
 
 
-def _targets(node: ast.expr) -> Iterator[ast.expr]:
-    """The targets of an assignment, those in a tuple or list one by one."""
-    if isinstance(node, ast.Tuple | ast.List):
-        for item in node.elts:
-            yield from _targets(item)
-    else:
-        yield node.value if isinstance(node, ast.Starred) else node
-
-
 def _storage(value: Value) -> frozenset[str]:
     """The memory that a value or something in it may share."""
     parts = [*(value.elements or ()), *([value.element] if value.element is not None else [])]
@@ -625,27 +595,8 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _atoms(node: ast.expr) -> Iterator[ast.expr]:
-    """The names and attributes that an expression is made of."""
-    if isinstance(node, ast.Name | ast.Attribute) and not (
-        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call | ast.Subscript | ast.BinOp)
-    ):
-        yield node
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(node, ast.Call) and child is node.func:
-            if isinstance(child, ast.Attribute):
-                yield from _atoms(child.value)
-        elif isinstance(child, ast.expr):
-            yield from _atoms(child)
-        elif isinstance(child, ast.keyword):
-            yield from _atoms(child.value)
-
-
 _OTHERS = frozenset({Kind.CONTAINER, Kind.CALLABLE, Kind.OBJECT, Kind.NDARRAY})
 """With one of these among the kinds of a value, and no tensor, it is none in some runs."""
-_NUMBERS = frozenset({"p", "training", "inplace", "dim", "keepdim", "eps"})
-"""Keywords of torch that take Python numbers and flags, no tensors that a graph computes."""
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
 
 

@@ -38,3 +38,39 @@ def test_the_gradient_is_that_of_the_number_as_it_was(
         function(leaf * 3).sum().backward()
         gradients.append(leaf.grad)
     torch.testing.assert_close(*gradients)
+
+
+class Counting(torch.nn.Module):
+    """Selects by a buffer that the graph writes into, before it reads it, after it, or in a caller."""
+
+    def __init__(self, order: str) -> None:
+        super().__init__()
+        self.order = order
+        self.register_buffer("calls", torch.zeros(()))
+
+    def chosen(self, x: torch.Tensor, limit: float) -> torch.Tensor:
+        if self.order == "before":
+            self.calls.add_(1.0)
+        y = torch.where(self.calls > limit, x * 2, x * 3)
+        if self.order == "after":
+            self.calls.add_(1.0)
+        return y
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.chosen(torch.exp(x), 1.5 if self.order == "before" else 0.5)
+        if self.order == "caller":
+            self.calls.add_(1.0)
+        return torch.exp(y)
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.13."), reason="a fault of PyTorch that may be mended")
+@pytest.mark.parametrize("order", ["before", "after", "caller"])
+def test_a_buffer_that_is_written_gives_a_wrong_gradient(order: str) -> None:
+    """Why a written buffer needs `no-recompute`, wherever in the graph it is written."""
+    gradients = []
+    torch._dynamo.reset()
+    for module in (Counting(order), torch.compile(Counting(order), backend="aot_eager")):
+        leaf = torch.tensor([1.0, 0.5], requires_grad=True)
+        module(leaf).sum().backward()
+        gradients.append(leaf.grad)
+    assert not torch.allclose(*gradients)
