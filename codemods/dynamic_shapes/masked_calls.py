@@ -112,6 +112,7 @@ def _judged(found: MaskedCall, template: Template, scope: Scope) -> dict[ast.exp
     reason = f"`{snippet(call.func)}` would be given all rows, and not only those of the mask"
     template.refuse([Obstacle(reason, ROWS), Obstacle(reason, "finite-derivative")])
     template.refuse(boolean(mask.node, scope))
+    template.refuse(scope.recomputed(mask.node, set(ast.walk(found.replaced))))
     names = [t.value for t in found.targets]
     own = (_named_mask(mask), *names)
     if not all(isinstance(n, ast.Name | ast.Attribute) for n in own) or mask.leading or mask.last:

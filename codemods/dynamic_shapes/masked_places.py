@@ -103,6 +103,7 @@ def _obstacles(found: MaskedPlaces, scope: Scope) -> Iterator[Obstacle]:
     if overlaps(found.tensor, scope):
         yield Obstacle(f"elements of `{snippet(found.tensor)}` may share memory: `copy_` refuses to write them")
     yield from boolean(found.mask.node, scope)
+    yield from scope.recomputed(found.mask.node, set(ast.walk(found.statement)))
     does = scope.legality.effects.of(found.mask.node, scope.facts)
     for reason in (does.random, does.mutates, does.unknown):
         if reason is not None:

@@ -51,7 +51,8 @@ before anything is computed whose derivative is not finite for them. A class num
 `bincount` longer, and raises (`index-in-range`). A mask or tensor whose number of dimensions must be asked, and the
 mean that a variance needs, get a name before the statement; where no statement can stand there is no fix. The standard
 deviation of equal elements has a gradient of zero, its root has none (`finite-derivative`), and of fewer than two
-elements PyTorch warns (`mask-not-empty`).
+elements PyTorch warns (`mask-not-empty`). A mask of what the graph writes into may be computed again by the backward
+pass, from what was written (`no-recompute`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -91,6 +92,7 @@ class MaskedReduction(Rule):
         "boolean-mask",
         "index-in-range",
         "enough-dimensions",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -63,7 +63,8 @@ may have raised where the mask selects nothing (`mask-not-empty`). The gradient 
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
 than the tensor a mask is broadcast; where it does not fit the tensor, the index raises and the selection may not
 (`same-shape-dtype`). A parameter beside the elements (`x[mask] += self.token.weight`) is taken to fit one row, and not
-to have a row for each true value (`same-shape-dtype`).
+to have a row for each true value (`same-shape-dtype`). A mask of what the graph writes into may be computed again by
+the backward pass, from what was written (`no-recompute`).
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """
@@ -110,6 +111,7 @@ class MaskedWrite(Rule):
         "rows-match",
         "index-in-range",
         "enough-dimensions",
+        "no-recompute",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

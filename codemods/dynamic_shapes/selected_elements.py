@@ -425,6 +425,8 @@ class Elements:
 
     def once(self) -> None:
         """Note what the mask selects from where that must be evaluated no more than once: the code may do so again."""
+        if any(self.scope.value(atom).leaves for atom in self.atoms.values()):
+            self.obstacles.extend(self.scope.recomputed(self.mask.node, set(ast.walk(self.at))))
         legality, facts = self.scope.legality, self.scope.facts
         for text in self.bases:
             does = legality.effects.of(self.atoms[text], facts)
