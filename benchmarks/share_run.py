@@ -142,8 +142,6 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
     files: set[str] = set()
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for mode in share_models.MODES:
-            if arm == "written" and mode.endswith("varied"):
-                continue  # as written only breaks are counted
             share_models.current = (name, mode)
             if not mode.endswith("varied"):  # the same code with other values
                 torch._dynamo.reset()
