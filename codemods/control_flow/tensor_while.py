@@ -43,9 +43,15 @@ it returns. What is said under flags (`if self.verbose: print(...)`) stays, at t
 the loop ends as it did, and breaks the graph. The flags must be such that the loop leaves them as they are.
 Where a `while` loop begins with an infinite `error`, and the tolerance is a float argument that is infinite too in a
 later call, torch 2.13 finds one greater than the other under `torch.compile`, and one turn is computed.
-A turn that draws random numbers draws them always (`rng-stream`). For a `while` loop without a counter, and for one
-whose counter is read later, there is no fix: the number of turns that is enough is not in the code, or the end is.
-`torch._higher_order_ops.while_loop` gives a wrong gradient for zero turns in torch 2.13.
+A turn that draws random numbers draws them always (`rng-stream`).
+
+A `while` loop without a counter becomes `torch.while_loop` where Dynamo traces, and stays as it is elsewhere: it ends
+where it ended, also on a GPU without a look at the tensor from Python. That is so where no gradient flows through what
+the turns change (masks, counts, comparisons): the gradient of `torch.while_loop` is wrong for zero turns in torch 2.13.
+A turn must only give tensors new values, by operations that stay in the graph for certain, since what cannot be traced
+in there is an error. Shapes and dtypes that a turn changes are one, too (`same-shape-dtype`). Tried with torch 2.6 and
+2.13. For other loops without a counter, and for one whose counter is read later, there is no fix: the number of turns
+that is enough is not in the code, or the end is.
 
 Graph breaks: GB0170, GB7000. torch: all supported versions.
 """
@@ -56,6 +62,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.conditions import tensor_tests, tensor_words
+from compilefix.codemods.control_flow.graph_loop import graph_loop
 from compilefix.codemods.control_flow.loop_ends import Loop, end_of
 from compilefix.codemods.control_flow.masked_loop import masked_loop
 from compilefix.codemods.finding import Finding, Fix
@@ -106,6 +113,14 @@ class TensorWhile(Rule):
     def _judged(self, loop: Loop, node: ast.AST, message: str, scope: Scope) -> Finding:
         template = Template()
         code = masked_loop(loop, scope, template)
+        if (code is None or template.broken is not None) and isinstance(loop, ast.While):
+            unbounded = Template()
+            in_graph = graph_loop(loop, scope, unbounded)
+            if in_graph is not None and unbounded.broken is None:
+                code, template = in_graph, unbounded
+            elif template.broken is not None and unbounded.broken is not None:
+                reason = f"{template.broken}; as `torch.while_loop`: {unbounded.broken}"
+                return self.declined(scope, node, message, reason)
         if code is None or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the turns cannot be masked")
         edit = scope.edit(loop, code, **template.parts)
