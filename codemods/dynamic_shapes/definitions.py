@@ -88,7 +88,7 @@ def _blocks_around(at: ast.stmt, scope: Scope) -> Iterator[tuple[list[ast.stmt],
             return
 
 
-def _between(definitions: Sequence[ast.Assign], at: ast.stmt, scope: Scope) -> list[ast.AST]:
+def between_definitions(definitions: Sequence[ast.Assign], at: ast.stmt, scope: Scope) -> list[ast.AST]:
     """What runs between the first of the definitions and `at`."""
     definitions = wholes_of(definitions)
     first = min(d.lineno for d in definitions)
@@ -222,7 +222,7 @@ def unused_then(
         for use in reads or ():
             if use not in inside:
                 yield Obstacle(f"`{name}` is used on line {use.lineno} too")
-    for part in _between(definitions, at, scope):
+    for part in between_definitions(definitions, at, scope):
         effects = scope.legality.effects.of(part, scope.facts)
         mentioned = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
         stored = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -17,7 +17,7 @@ from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.control_flow.finite_tests import finite_where
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
-from compilefix.codemods.dynamic_shapes.definitions import definition_of, wholes_of
+from compilefix.codemods.dynamic_shapes.definitions import between_definitions, definition_of, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
 from compilefix.codemods.dynamic_shapes.masks import (
@@ -531,14 +531,27 @@ class Elements:
     def edits(self, node: ast.AST, lines: Sequence[str], template: Template) -> tuple[Edit, ...]:
         """The replacement of a statement or expression, of which only the last line must stay where it is.
 
-        The definitions go. Where lines come first they take the place of the first definition, and keep its comments.
+        The definitions go. Where lines come first they take the place of the first definition, and keep its comments,
+        unless they read what is given its value behind it.
         """
         definitions = wholes_of(self.definitions)
         edits = [self.scope.edit(definition, "") for definition in definitions]
-        if definitions and len(lines) > 1:
+        if definitions and len(lines) > 1 and not self._given_later(lines[:-1], template):
             edits[0] = self.scope.edit(definitions[0], "\n".join(lines[:-1]), **template.parts)
             lines = lines[-1:]
         return (*edits, self.scope.edit(node, "\n".join(lines), **template.parts))
+
+    def _given_later(self, lines: Sequence[str], template: Template) -> bool:
+        """Whether lines read a name that gets a value between the definitions and the statement that uses them."""
+        read = set(re.findall(r"[^\W\d]\w*", "\n".join(lines)))
+        for token in read & set(template.parts):
+            read |= {n.id for n in ast.walk(template.parts[token]) if isinstance(n, ast.Name)}
+        between = between_definitions(self.definitions, self.at, self.scope)
+        return any(
+            isinstance(n, ast.Name) and n.id in read and not isinstance(n.ctx, ast.Load)
+            for part in between
+            for n in ast.walk(part)
+        )
 
     def steps(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> tuple[list[str], str]:
         """Statements for the definitions that the tree uses several times, under their names, and its code then."""
