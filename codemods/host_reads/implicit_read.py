@@ -27,8 +27,9 @@ and is detached now (`number-to-tensor`). One that only looks like a tensor goes
 becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in `y` would overflow:
 `same-shape-dtype`). A row that is picked with an index tensor is a copy
 and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
-kernel instead of raising IndexError (`number-to-tensor`). What only seems to be one number, as an item of what is read
-as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An item of a
+kernel instead of raising IndexError (`number-to-tensor`). What is written at an index (`x[b, i] = v`, `x[i] += v`) is
+written at an index tensor, which takes no other dtype unless `v` is a number (`same-shape-dtype`). What only seems to
+be one number, as an item of what is read as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An item of a
 list of tensors is picked from their stack: they must be of one shape and dtype (`same-shape-dtype`), and those not
 picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length that is
 read or written (`cache[:, n : n + k] = new`), beside fixed numbers or slices, becomes an index of its places, which
@@ -64,12 +65,12 @@ from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import Fill, fill_of, in_log, index_of, rolled_by, scaled_by
+from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.host_reads.tensor_range import listed
-from compilefix.codemods.host_reads.vector_items import seems_one_number
+from compilefix.codemods.host_reads.vector_items import numbers_in_turn, seems_one_number
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
@@ -275,9 +276,17 @@ class ImplicitRead(Rule):
     def _write(self, node: ast.expr, target: ast.Subscript, scope: Scope) -> Iterator[Finding]:
         """`x[i] = v`: an integer without dimensions says on the host where is written. One that is bool is a mask."""
         value, base = scope.value(node), scope.value(target.value)
-        if base.is_tensor and value.is_scalar_tensor and value.dtype == "int" and not reads_static(node, scope):
+        if not base.is_tensor or reads_static(node, scope):
+            return
+        picked = index_of(node, scope)
+        if value.is_scalar_tensor and value.dtype == "int":
+            if picked is not None:
+                yield self._place(node, scope)
+                return
             reason = f"`{snippet(node)}.reshape(1)` keeps it on the device, where what is written fits that"
             yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
+        elif picked is not None and value.certain and value.rank is None and value.dtype == "int":
+            yield from [self._item(node, scope)] if _seems_one_place(node, picked, scope) else ()
 
     def _item(self, node: ast.expr, scope: Scope) -> Finding:
         if scope.value(node).dtype_id == "int64":
@@ -312,6 +321,10 @@ def _written_at(node: ast.expr, scope: Scope) -> ast.Subscript | None:
         node, parent = parent, scope.parents.get(parent)
     written = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Store)
     return parent if written and isinstance(parent, ast.Subscript) else None
+
+
+def _seems_one_place(node: ast.expr, picked: Picked, scope: Scope) -> bool:
+    return seems_one_number(node, scope) or numbers_in_turn(node, picked.put, scope)
 
 
 def _factor(node: ast.expr, scope: Scope) -> str | None:

@@ -33,6 +33,7 @@ from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
+from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, read_of, torch_name
@@ -616,16 +617,18 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     item = picked.item
     _as_index(node, item, scope, flow)
     if picked.put is not None:
-        _put_at(picked.put, item, scope, flow)
+        _put_at(node, picked, scope, flow)
     flow.refuse(
         f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
         "number-to-tensor",
     )
     if picked.listed:
         _pick_listed(item, scope, flow)
-    elif scope.value(node).is_tensor and scope.value(node).rank != 0:
+    elif scope.value(node).is_tensor and scope.value(node).rank != 0 and not _put_number(picked, scope):
         reason = f"`{snippet(node)}` is not proved to be without dimensions: with one, `{snippet(item)}` keeps that"
         flow.refuse(reason, "enough-dimensions")
+    if picked.put is not None:
+        return
     dim = picked.dim
     torch = torch_name(scope)
 
@@ -635,21 +638,40 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         before = ":, " * dim
         after = item.slice.elts[dim + 1 :] if isinstance(item.slice, ast.Tuple) else []
         rest = "".join(f", {_slice(part, render)}" for part in after if isinstance(part, ast.Slice))
-        taken = "" if picked.put is not None else f".squeeze({dim})"
-        return f"{whole}[{before}{render(node)}.reshape(1){rest}]{taken}"
+        return f"{whole}[{before}{render(node)}.reshape(1){rest}].squeeze({dim})"
 
     if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
         flow.refuse(f"`{snippet(item)}` slices another dimension first")
     flow.rewrites.append((item, build))
 
 
-def _put_at(put: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
-    """Note what an index tensor asks of what is written: an item of the whole takes a tensor of another dtype, and
-    one that is a part of the whole."""
+def _put_at(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
+    """Write at an index tensor, and note what that asks of what is written: an item of the whole takes a tensor of
+    another dtype, and one that is a part of the whole."""
+    item, put = picked.item, picked.put
+    assert put is not None
+    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+
+    def build(render: Renderer) -> str:
+        at = f"{render(node)}.reshape(1)"
+        codes = [
+            at if p is node else _slice(p, render) if isinstance(p, ast.Slice) else render.template.use(p)
+            for p in parts
+        ]
+        return f"{render.template.use(item.value, operand=True)}[{', '.join(codes)}]"
+
+    flow.rewrites.append((item, build))
     value, whole = scope.value(put), scope.value(item.value)
-    if value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float"):
+    if overlaps(item.value, scope):
+        flow.refuse(
+            f"elements of `{snippet(item.value)}` may share memory, and are not written at an index tensor then"
+        )
+    if _put_number(picked, scope):
         return
-    if may_share(value.storage, whole.storage):
+    if any(isinstance(part, ast.Slice) for part in parts[: picked.dim]):
+        flow.refuse(f"`{snippet(put)}` has no dimension for the index tensor behind the others")
+    added = isinstance(scope.parents.get(item), ast.AugAssign)
+    if may_share(value.storage, whole.storage) and not added:
         reason = f"`{snippet(put)}` may share memory with `{snippet(item.value)}`"
         known = value.is_tensor and not value.storage.isdisjoint(whole.storage)
         flow.refuse(f"{reason}: it is not written at an index tensor then", None if known else "no-aliasing")
@@ -658,6 +680,12 @@ def _put_at(put: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> Non
         "another text",
         "same-shape-dtype",
     )
+
+
+def _put_number(picked: Picked, scope: Scope) -> bool:
+    """Whether a number of Python is written: it fits one place, whatever the dimensions of the index."""
+    value = None if picked.put is None else scope.value(picked.put)
+    return value is not None and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")
 
 
 def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> None:

@@ -175,7 +175,10 @@ def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
 
 @dataclass(frozen=True)
 class Picked:
-    """What an index picks: from a tensor along a dimension, or from a list of tensors. put: what is written there."""
+    """What an index picks: from a tensor along a dimension, or from a list of tensors.
+
+    put: what is written there, or changes what is there; other integers may stand beside the index then.
+    """
 
     item: ast.Subscript
     dim: int
@@ -190,23 +193,34 @@ def index_of(node: ast.expr, scope: Scope) -> Picked | None:
     if isinstance(parent, ast.Tuple):
         dim = parent.elts.index(node)
         others = [e for e in parent.elts if e is not node]
+        above = scope.parents.get(parent)
+        if isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load):
+            others = [e for e in others if not _is_integer(e, scope)]
         if not all(isinstance(e, ast.Slice) for e in others):
             return None
-        node, parent = parent, scope.parents.get(parent)
+        node, parent = parent, above
     if not isinstance(parent, ast.Subscript) or parent.slice is not node:
         return None
     base = scope.value(parent.value)
     if not isinstance(parent.ctx, ast.Load):
         statement = scope.parents.get(parent)
-        if not isinstance(statement, ast.Assign) or statement.targets != [parent] or isinstance(node, ast.Tuple):
+        alone = isinstance(statement, ast.Assign) and statement.targets == [parent]
+        if not alone and not (isinstance(statement, ast.AugAssign) and statement.target is parent):
             return None
-        return Picked(parent, 0, listed=False, put=statement.value) if base.is_tensor and base.certain else None
+        put = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
+        return Picked(parent, dim, listed=False, put=put) if base.is_tensor and base.certain else None
     if base.is_tensor and base.certain:
         return Picked(parent, dim, listed=False)
     items = base.elements or ()
     if base.is_(Kind.CONTAINER) and base.ref != "dict" and items and all(i.is_tensor and i.certain for i in items):
         return Picked(parent, dim, listed=True)
     return None
+
+
+def _is_integer(node: ast.expr, scope: Scope) -> bool:
+    """Whether an index is an integer of Python, which takes a dimension away."""
+    value = scope.value(node)
+    return value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int" and not isinstance(node, ast.Slice)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,13 @@ def seems_one_number(node: ast.expr, scope: Scope) -> bool:
     return isinstance(base, ast.Name) and (_is_sorted(base, scope) or base.id in _vectors(scope))
 
 
+def numbers_in_turn(node: ast.expr, put: ast.expr | None, scope: Scope) -> bool:
+    """Whether each turn of a loop writes its own number at one place: `order[index[i]] = i`."""
+    if not isinstance(put, ast.Name) or not _is_counter(put, scope):
+        return False
+    return isinstance(node, ast.Subscript) and ast.unparse(node.slice) == put.id
+
+
 def _is_position(index: ast.expr, scope: Scope) -> bool:
     value = scope.value(index)
     if isinstance(index, ast.Slice | ast.Tuple):
