@@ -3,7 +3,8 @@
 ## What it does
 Finds loops that write each row of a tensor up to a length from another tensor: `mask[i, :lengths[i]] = value`, from a
 length on (`lengths[i]:`), and copies of a row (`out[i, :n] = x[i, :n]`). The loop may run over `range`, `enumerate` or
-`zip`, over the lengths or their `tolist()`, and may read the length first (`n = lengths[i].item()`). All rows are
+`zip`, over the lengths or their `tolist()`, and may read the length first (`n = lengths[i].item() + 1`) and compare it
+with a number (`if n < out.shape[1]:`). All rows are
 written at once, where a range of positions is below the lengths. And loops that write one number between consecutive
 items of a tensor, in one dimension or in blocks of two: `mask[..., cu[i - 1] : cu[i], cu[i - 1] : cu[i]] = True`.
 
@@ -47,9 +48,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Value, may_share
+from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.control_flow.block_loop import Blocks, block_code, block_obstacles, blocks_of
 from compilefix.codemods.control_flow.liveness import live_after
+from compilefix.codemods.control_flow.row_guards import Guard, guard_of, guard_stays
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Finding, Fix
@@ -64,12 +66,14 @@ from compilefix.source.snippets import snippet
 class _RowFill:
     """`filled[i, :lengths[i]] = value` in a loop.
 
-    source: the tensor of which the value is the same part of its row, `source[i, :lengths[i]]`.
+    source: the tensor of which the value is the same part of its row, `source[i, :lengths[i]]`. guard: the test of the
+    length that decides whether the row is written.
     """
 
     part: Part
     value: ast.expr
     source: ast.expr | None
+    guard: Guard | None = None
 
 
 class RowLoop(Rule):
@@ -101,7 +105,7 @@ class RowLoop(Rule):
             writes = node.body
             if (read := with_read(rows, node.body[0], scope)) is not None and len(writes) > 1:
                 rows, writes = read, writes[1:]
-            fills = [_row_fill(statement, rows, scope) for statement in writes]
+            fills = [fill for statement in writes for fill in _row_fills(statement, rows, scope)]
             found = [fill for fill in fills if fill is not None]
             if len(found) == len(fills):
                 yield self._judge(node, writes[0], rows, found, scope)
@@ -134,7 +138,15 @@ class RowLoop(Rule):
         return self.fixed(scope, at, message, fix)
 
 
-def _row_fill(statement: ast.stmt, rows: Rows, scope: Scope) -> _RowFill | None:
+def _row_fills(statement: ast.stmt, rows: Rows, scope: Scope) -> list[_RowFill | None]:
+    """What a statement fills, or all of those that a test of the row's length leads to."""
+    if not isinstance(statement, ast.If):
+        return [_row_fill(statement, rows, scope)]
+    guard = guard_of(statement, rows, scope)
+    return [_row_fill(inner, rows, scope, guard) for inner in statement.body] if guard is not None else [None]
+
+
+def _row_fill(statement: ast.stmt, rows: Rows, scope: Scope, guard: Guard | None = None) -> _RowFill | None:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     part = part_of_row(statement.targets[0], rows, scope)
@@ -142,7 +154,7 @@ def _row_fill(statement: ast.stmt, rows: Rows, scope: Scope) -> _RowFill | None:
         return None
     copied = part_of_row(statement.value, rows, scope)
     same = copied is not None and ast.dump(copied.bounds) == ast.dump(part.bounds)
-    return _RowFill(part, statement.value, copied.tensor if copied is not None and same else None)
+    return _RowFill(part, statement.value, copied.tensor if copied is not None and same else None, guard)
 
 
 def _left_over(node: ast.For, scope: Scope) -> Iterator[Obstacle]:
@@ -158,6 +170,8 @@ def _obstacles(
     filled, lengths = scope.value(fill.part.tensor), scope.value(fill.part.lengths)
     shown = snippet(fill.part.tensor)
     yield from rows_match(rows, fill.part, scope)
+    if fill.guard is not None:
+        yield from guard_stays(fill.guard, fill.part, node, scope)
     yield from (
         _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill.part.tensor, fill.value, scope)
     )
@@ -183,7 +197,9 @@ def _fits(tensor: ast.expr, number: ast.expr, scope: Scope) -> Iterator[Obstacle
     filled, value = scope.value(tensor), scope.value(number)
     ranks = {"bool": 0, "int": 1, "float": 2}
     reason = f"`{snippet(number)}` is not proved to be a number that fits the dtype of the rows"
-    if value.const is None or value.dtype not in ranks:
+    if value.const is None and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in (*ranks, None):
+        yield Obstacle(reason, "same-shape-dtype")
+    elif value.const is None or value.dtype not in ranks:
         yield Obstacle(reason)
     elif filled.dtype in ranks:
         if ranks[value.dtype] > ranks[filled.dtype]:
@@ -221,7 +237,7 @@ def _before(node: ast.expr, loop: ast.For, scope: Scope) -> Value:
 def _code(fills: Sequence[_RowFill], scope: Scope, template: Template) -> str:
     lines: list[str] = []
     taken: list[str] = []
-    compared: dict[tuple[str, str], tuple[str, str]] = {}
+    compared: dict[tuple[str, str, int], tuple[str, str]] = {}
     computed = next((f.part.lengths for f in fills if not isinstance(f.part.lengths, ast.Name | ast.Attribute)), None)
     given = None
     if computed is not None and len(fills) > 1:
@@ -230,7 +246,7 @@ def _code(fills: Sequence[_RowFill], scope: Scope, template: Template) -> str:
         taken.append(given)
         lines.append(f"{given} = {template.use(computed)}")
     for fill in fills:
-        key = ast.dump(fill.part.tensor), ast.dump(fill.part.lengths)
+        key = ast.dump(fill.part.tensor), ast.dump(fill.part.lengths), fill.part.offset
         if key not in compared:
             positions, ends = free_name("positions", scope, taken), free_name("ends", scope, taken)
             taken += [positions, ends]
@@ -249,10 +265,12 @@ def _compared(
     torch, sizes = torch_name(scope), Sizes(scope)
     filled = template.use(fill.part.tensor)
     lines = [f"{positions} = {torch}.arange({filled}.shape[1], device={filled}.device)"]
+    if fill.part.offset:
+        lengths = f"({lengths} {'-' if fill.part.offset < 0 else '+'} {abs(fill.part.offset)})"
     code = f"{lengths}.to({filled}.device).unsqueeze(1)"
     if sizes.same_device(fill.part.tensor, fill.part.lengths):
         code = f"{lengths}.unsqueeze(1)"
-    if sizes.never_negative(fill.part.lengths):
+    if sizes.never_negative(fill.part.lengths) and fill.part.offset >= 0:
         return lines, (positions, code)
     wide = scope.value(fill.part.lengths).dtype_id in ("int32", "int64")
     lines.append(f"{ends} = {code}{'' if wide else '.long()'}")
@@ -266,6 +284,10 @@ def _written(
     positions, ends = compared
     filled = template.use(fill.part.tensor)
     selected = f"{positions} {'<' if fill.part.below else '>='} {ends}"
+    if fill.guard is not None:
+        lengths = template.use(fill.part.lengths, operand=True)
+        asked = fill.guard.code(lengths, template)
+        selected = f"({selected}) & ({asked}).to({filled}.device).unsqueeze(1)"
     if fill.source is None:
         yield f"{filled}[{selected}] = {template.use(fill.value)}"
         return

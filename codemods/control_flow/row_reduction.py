@@ -221,7 +221,7 @@ def _reduction(node: ast.expr, taken: str, rows: Rows, scope: Scope) -> _Reduced
     part = part_of_row(operands[0], rows, scope) if operands else None
     given = operands[1:]
     dims = [*given, *(k.value for k in node.keywords if k.arg in ("dim", "axis"))]
-    if part is None or not scope.value(part.tensor).is_tensor or len(dims) > 1:
+    if part is None or part.offset or not scope.value(part.tensor).is_tensor or len(dims) > 1:
         return None
     if any(k.arg not in ("dim", "axis") for k in node.keywords):
         return None

@@ -18,7 +18,7 @@ class Rows:
     """What a loop over rows gives names: the number of a row or the row itself, and its length.
 
     turns: what says how often it runs. tensor: the one whose rows `zip` gives. lengths: the tensor that the head of the
-    loop, or a read at the start of its body, takes `length` from.
+    loop, or a read at the start of its body, takes `length` from. offset: what that adds to it.
     """
 
     counter: str
@@ -26,15 +26,20 @@ class Rows:
     tensor: ast.expr | None = None
     length: str | None = None
     lengths: ast.expr | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a row, up to its length or from there on: `x[i, :lengths[i]]`, `x[i][n:]`, `row[:n]`."""
+    """A part of a row, up to its length or from there on: `x[i, :lengths[i]]`, `x[i][n:]`, `row[: n + 1]`.
+
+    offset: what is added to the length.
+    """
 
     tensor: ast.expr
     lengths: ast.expr
     bounds: ast.Slice
+    offset: int = 0
 
     @property
     def below(self) -> bool:
@@ -70,14 +75,28 @@ def with_read(rows: Rows, first: ast.stmt, scope: Scope) -> Rows | None:
     """The rows where a statement reads the row's length: `n = lengths[i].item()`; None where it does not."""
     if not isinstance(first, ast.Assign) or len(first.targets) != 1 or not isinstance(first.targets[0], ast.Name):
         return None
-    lengths, name = _item(read_of(first.value, scope) or first.value, rows), first.targets[0].id
-    if (
-        lengths is None
-        or name == rows.counter
-        or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(lengths))
-    ):
+    end, name = end_of(first.value, rows, scope), first.targets[0].id
+    if end is None or name == rows.counter or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(end[0])):
         return None  # the next read would be of another thing
-    return replace(rows, length=name, lengths=lengths)
+    return replace(rows, length=name, lengths=end[0], offset=end[1])
+
+
+def end_of(node: ast.expr, rows: Rows, scope: Scope) -> tuple[ast.expr, int] | None:
+    """The lengths in `lengths[i]`, `lengths[i].item() + 1` or a name for the row's length, and what is added."""
+    inner = read_of(node, scope) or node
+    if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Add | ast.Sub):
+        added = scope.value(inner.right).const
+        end = end_of(inner.left, rows, scope)
+        if end is None or added is None or type(added.value) is not int:
+            return None
+        # What an integer of few bits adds up to goes round.
+        if scope.value(end[0]).dtype not in ("int", None) or scope.value(end[0]).dtype_id in ("uint8", "int8", "int16"):
+            return None
+        return end[0], end[1] + (added.value if isinstance(inner.op, ast.Add) else -added.value)
+    if rows.length is not None and isinstance(inner, ast.Name) and inner.id == rows.length:
+        return None if rows.lengths is None else (rows.lengths, rows.offset)
+    lengths = _item(inner, rows)
+    return None if lengths is None else (lengths, 0)
 
 
 def _item(node: ast.expr, rows: Rows) -> ast.expr | None:
@@ -105,10 +124,8 @@ def part_of_row(node: ast.expr, rows: Rows, scope: Scope) -> Part | None:
     end = bounds.upper or bounds.lower
     if end is None or bounds.step is not None or (bounds.lower is not None and bounds.upper is not None):
         return None
-    inner = read_of(end, scope) or end
-    named = rows.length is not None and isinstance(inner, ast.Name) and inner.id == rows.length
-    lengths = rows.lengths if named else _item(inner, rows)
-    return None if lengths is None or not scope.value(lengths).is_tensor else Part(owner, lengths, bounds)
+    found = end_of(end, rows, scope)
+    return None if found is None or not scope.value(found[0]).is_tensor else Part(owner, found[0], bounds, found[1])
 
 
 def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
@@ -124,7 +141,7 @@ def rows_match(rows: Rows, part: Part, scope: Scope) -> Iterator[Obstacle]:
         reason = f"`{snippet(part.tensor)}` is not proved to have two dimensions, and else raises with another text"
         yield Obstacle(reason, "enough-dimensions")
     yield from scope.recomputed(part.lengths)
-    if lengths.dtype != "int":
+    if lengths.dtype != "int" or (part.offset and lengths.dtype_id not in ("int32", "int64")):
         yield Obstacle(f"`{snippet(part.lengths)}` is not proved to hold integers", "rows-match")
     sizes = Sizes(scope)
     turns = sizes.rows(rows.turns) if scope.value(rows.turns).is_tensor else sizes.size(rows.turns)

@@ -29,14 +29,14 @@ becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in 
 and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
 kernel instead of raising IndexError (`number-to-tensor`). What is written at an index (`x[b, i] = v`, `x[i] += v`) is
 written at an index tensor, which takes no other dtype unless `v` is a number (`same-shape-dtype`). What only seems to
-be one number, as an item of what is read as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An item of a
-list of tensors is picked from their stack: they must be of one shape and dtype (`same-shape-dtype`), and those not
-picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length that is
-read or written (`cache[:, n : n + k] = new`), beside fixed numbers or slices, becomes an index of its places, which
-goes round where the slice is cut off or counts from the end (`index-in-range`), and refuses to be written with another
-dtype (`same-shape-dtype`); one that is read before it is written needs `no-recompute`; two of them stand side by side
-(`x[..., i : i + h, j : j + w]`). A length of which nothing
-is known is taken for a Python integer (`static-shape-values`).
+be one number, as an item of what is read as a vector elsewhere in the function, is taken for one
+(`condition-one-element`, `enough-dimensions`). An item of a list of tensors is picked from their stack: they must be
+of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
+(`gradient-zeros`, `finite-derivative`). A slice of fixed length that is read or written (`cache[:, n : n + k] = new`),
+beside fixed numbers or slices, becomes an index of its places, which goes round where the slice is cut off or counts
+from the end (`index-in-range`), and refuses to be written with another dtype (`same-shape-dtype`); one that is read
+before it is written needs `no-recompute`; two of them stand side by side (`x[..., i : i + h, j : j + w]`). A length of
+which nothing is known is taken for a Python integer (`static-shape-values`).
 `torch.arange(n, n + length)` with a known length becomes `n +
 torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
 dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
