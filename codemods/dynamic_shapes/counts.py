@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.computed_truths import computed_with
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+
+_PAIR = 2
+_WIDE = frozenset({"float", "float32", "float64", "double", "long", "int64"})
 
 
 def indices_of(node: ast.expr, scope: Scope) -> ast.expr | None:
@@ -26,10 +30,10 @@ def indices_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     return call[0] if is_mask(call[0], scope) and scope.value(call[0]).rank != 0 else None
 
 
-def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False) -> Iterator[Obstacle]:
+def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False, made: bool = False) -> Iterator[Obstacle]:
     """Whether a count may be a tensor where it is used: in arithmetic and comparisons.
 
-    `raised` says that `raised_instead` writes the asserts.
+    `raised` says that `raised_instead` writes the asserts, `made` that it writes the tensors that are made of a count.
     """
     parent = scope.parents.get(node)
     if (
@@ -40,14 +44,14 @@ def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False) -> Iterato
     ):
         name = parent.targets[0].id
         for use in scope.names(name):
-            yield from _count_use(use, scope, raised)
+            yield from _count_use(use, scope, raised, made)
         if len(scope.names(name, stores=True)) != 1:
             yield Obstacle(f"`{name}` has other values too")
         return
-    yield from _count_use(node, scope, raised)
+    yield from _count_use(node, scope, raised, made)
 
 
-def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]:
+def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterator[Obstacle]:
     parent = scope.parents.get(node)
     while isinstance(parent, ast.Tuple) and isinstance(scope.statement(node), ast.Return):
         parent = scope.parents.get(parent)
@@ -65,7 +69,16 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
         if not partner.is_tensor:
             yield from _beside_number(parent, node, scope)
-            yield from _count_use(parent, scope, raised)
+            yield from _count_use(parent, scope, raised, made)
+        return
+    if made and (anew := made_of_count(node, scope)) is not None:
+        yield from anew.obstacles
+        return
+    if isinstance(parent, ast.Call) and (bound := _bounded(node, parent, scope)) is not None:
+        yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
+        if scope.value(bound).dtype != "int":
+            yield Obstacle(f"`{snippet(parent)}` is computed in float32 then", "float32-rounding")
+        yield from count_uses(parent, scope, raised=raised, made=made)
         return
     if plain_assert(node, scope) is not None and not raised:
         yield Obstacle("with a tensor the assert would stand in the graph, and raise RuntimeError")
@@ -84,6 +97,46 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool) -> Iterator[Obstacle]
         return  # a tensor without dimensions is shown as the number, but not by `str` and `repr`
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")
+
+
+def _bounded(node: ast.expr, call: ast.Call, scope: Scope) -> ast.expr | None:
+    """The number in `max(count, 1)` or `min(count, 4)`, which Dynamo computes of a tensor too."""
+    others = [argument for argument in call.args if argument is not node]
+    if scope.callee(call) not in ("max", "min") or len(call.args) != _PAIR or len(others) != 1 or call.keywords:
+        return None
+    value = scope.value(others[0])
+    return others[0] if value.is_(Kind.STATIC) and value.dtype in ("int", "float") else None
+
+
+@dataclass(frozen=True)
+class MadeOfCount:
+    """A tensor made of a count: `torch.tensor(len(rows), dtype=torch.float)`. converted: what makes a tensor that."""
+
+    call: ast.Call
+    converted: str
+    obstacles: tuple[Obstacle, ...]
+
+
+def made_of_count(node: ast.expr, scope: Scope) -> MadeOfCount | None:
+    """The call that makes a tensor of a count, where the count may be converted as a tensor."""
+    call = scope.parents.get(node)
+    if not isinstance(call, ast.Call) or call.args != [node]:
+        return None
+    name, options = scope.callee(call) or "", {k.arg: ast.unparse(k.value) for k in call.keywords}
+    other = Obstacle("a count that the dtype does not hold raises, and as a tensor it does not", "same-shape-dtype")
+    if name == "Tensor.new_tensor" and not options and isinstance(call.func, ast.Attribute):
+        base = call.func.value
+        found = () if scope.value(base).dtype_id in ("float32", "float64", "int64") else (other,)
+        return MadeOfCount(call, f".to({ast.unparse(base)})", found) if isinstance(base, ast.Name) else None
+    if name not in ("torch.tensor", "torch.as_tensor") or not set(options) <= {"dtype", "device"}:
+        return None
+    if any(mark in text for text in options.values() for mark in "{}("):
+        return None
+    found = () if options.get("dtype", "int64").rpartition(".")[2] in _WIDE else (other,)
+    if "device" not in options:
+        found = (*found, Obstacle("the tensor was made on the default device", "number-to-tensor"))
+    given = ", ".join(f"{name}={text}" for name, text in options.items())
+    return MadeOfCount(call, f".to({given})" if given else "", found)
 
 
 def _beside_number(node: ast.BinOp, count: ast.expr, scope: Scope) -> Iterator[Obstacle]:
@@ -115,12 +168,17 @@ def plain_assert(node: ast.expr, scope: Scope) -> ast.Assert | None:
 
 
 def raised_instead(asked: Mapping[ast.expr, str], scope: Scope) -> list[Edit]:
-    """Other code for expressions; an assert on one becomes an `if` that raises, which keeps the exception."""
+    """Other code for expressions; an assert on one becomes an `if` that raises, which keeps the exception.
+
+    A tensor that is made of one is one that is converted.
+    """
     edits: list[Edit] = []
     written: set[ast.Assert] = set()
     for node, code in asked.items():
         statement = plain_assert(node, scope)
-        if statement is None:
+        if (anew := made_of_count(node, scope)) is not None:
+            edits.append(scope.edit(anew.call, f"{code or ast.unparse(node)}{anew.converted}"))
+        elif statement is None:
             edits += [scope.edit(node, code)] if code else []
         elif statement not in written:
             written.add(statement)

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, raised_instead
-from compilefix.codemods.dynamic_shapes.definitions import reads_of
+from compilefix.codemods.dynamic_shapes.definitions import parts_of, reads_of
+from compilefix.codemods.dynamic_shapes.losses import LOSSES
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
-_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "mse_loss", "l1_loss", "cross_entropy"})
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all"}) | LOSSES
 _MAX_NAMES = 3
 
 
@@ -107,7 +108,7 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
     for use in uses:
         asked, place = _asked(use, scope), place_of(use, scope)
         if asked is not None:
-            template.refuse(count_uses(asked, scope, raised=True))
+            template.refuse(count_uses(asked, scope, raised=True, made=True))
             each = not found.flat and scope.value(found.mask).rank != 1 and _all_numbers(asked)
             counts[asked] = f"({name}.sum() * {name}.dim())" if each else f"{name}.sum()"
             counts |= dict.fromkeys(names_of(asked, scope), "")
@@ -173,11 +174,13 @@ def _is_reduced(node: ast.expr, scope: Scope, depth: int) -> bool:
         if isinstance(around, ast.Call) and (scope.callee(around) or "").rpartition(".")[2] in _REDUCTIONS:
             return True
         if isinstance(around, ast.stmt):
-            if not isinstance(around, ast.Assign) or len(around.targets) != 1 or depth > _MAX_NAMES:
+            parts = [part for part in parts_of(around) if any(n is node for n in ast.walk(part.value))]
+            given = parts[0] if parts else around
+            if not isinstance(given, ast.Assign) or len(given.targets) != 1 or depth > _MAX_NAMES:
                 return False
-            if not isinstance(around.targets[0], ast.Name):
+            if not isinstance(given.targets[0], ast.Name):
                 return False
-            uses = reads_of(around, scope)
+            uses = reads_of(given, scope)
             return bool(uses) and all(
                 _asked(use, scope) is not None or _is_reduced(use, scope, depth + 1) for use in uses or ()
             )

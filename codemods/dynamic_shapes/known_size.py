@@ -5,7 +5,8 @@ Finds `torch.bincount(index, minlength=n)`; one-hot vectors with as many places 
 only the first `k` are kept; and `torch.unique(x)` of which the code only asks whether any or all of the values pass a
 test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
-`x[torch.where(mask)]`) that the code writes to, reduces or counts; the rows that a one-hot mask selects, of which
+`x[torch.where(mask)]`) that the code writes to, reduces, gives to a loss or counts (`max(len(rows), 1)`,
+`torch.tensor(len(rows), dtype=torch.float)`); the rows that a one-hot mask selects, of which
 there is one for each index; the columns of the ones in one-hot rows; the elements of a square matrix on or off its
 diagonal, which a mask made of `torch.eye` selects; and `repeat_interleave` with a tensor of repeats, whose result is
 combined with a tensor that has as many rows.

@@ -28,6 +28,8 @@ _OPTIONS = {
     **dict.fromkeys(_HARMLESS, frozenset({"reduction"})),
     **dict.fromkeys(_CLASSES, frozenset({"reduction", "ignore_index", "label_smoothing", "weight"})),
 }
+LOSSES = frozenset(_OPTIONS)
+"""The losses of masked elements that are written for all elements, by their names in `torch.nn.functional`."""
 _MODULES = {
     "torch.nn.MSELoss": "mse_loss",
     "torch.nn.L1Loss": "l1_loss",
