@@ -255,7 +255,8 @@ def torch_result(call: TorchCall) -> Value:
             result = replace(result, rank=shape.rank, shape_id=shape.shape_id, has_dims=shape.dimensioned)
     made = shaped(returns, result)
     if made.elements is not None:
-        return replace(made, elements=with_indices(bare, made.elements, result.rank))
+        parts = with_indices(bare, made.elements, result.rank, call.place)
+        return replace(made, elements=parts, storage=made.storage.union(*(part.storage for part in parts)))
     return made
 
 
