@@ -17,10 +17,11 @@ from dataclasses import replace
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
-from compilefix.codemods.control_flow.exits import Exit, elements_of, exit_of
+from compilefix.codemods.control_flow.exits import Exit, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where
+from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.finding import Edit
@@ -54,7 +55,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
         return ()
     fixed, found = _fixed_ways_out(found, scope, template)
-    values = [e for v in found.returned for e in (v.elts if isinstance(v, ast.Tuple) else [v])]
+    values = [value for returned in found.returned for value in values_of(returned, scope)]
     empty = tuple(empty_masks_where(found.tests[0], scope)) if len(found.tests) == 1 else ()
     way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty)
     reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
@@ -118,11 +119,11 @@ def _edits(
     scope: Scope,
     template: Template,
 ) -> tuple[Edit, ...]:
-    ends = [elements_of(returned) for returned in found.ends]
-    if any(elements is None for elements in ends):
-        template.refuse([Obstacle("the returned tuples differ in length")])
+    ends = [end for ways in found.ends if (end := returned_of(ways, scope)) is not None]
+    if len(ends) != len(found.ends):
+        template.refuse([Obstacle("what is returned differs in its length or form")])
         return ()
-    elements = next(e for e in ends if e is not None)
+    elements = ends[0].elements
     lines = scope.function.module.lines
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     finite = finite_sides([side for sides in elements for side in sides], scope)
@@ -157,7 +158,7 @@ def _edits(
     if found.behind or not named:
         body = Template(dict(heads.parts))
         way_on = [body.use(statement) for statement in found.between]
-        line = _line(elements, names, early, node, found.lasts[-1], scope, body, template)
+        line = _line(ends[0], names, early, node, found.lasts[-1], scope, body, template)
         whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
         gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
         return (whole, *(scope.edit(statement, "") for statement in gone))
@@ -166,16 +167,16 @@ def _edits(
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
         if any(last in ast.walk(statement) for statement in found.outer):
-            line = _guarded_line(sides or [], names, early, found, last, scope, body, template)
+            line = _guarded_line(sides, names, early, found, last, scope, body, template)
         else:
-            line = _line(sides or [], names, early, node, last, scope, body, template)
+            line = _line(sides, names, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
 
 
 def _are_one(sides: Sequence[ast.expr]) -> bool:
-    """Whether the same name is returned on every way."""
-    return all(isinstance(side, ast.Name) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
+    """Whether the same name, or constant, is returned on every way."""
+    return all(isinstance(side, ast.Name | ast.Constant) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
 
 
 def _never_fails(tests: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
@@ -187,7 +188,7 @@ def _never_fails(tests: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
 
 
 def _guarded_line(
-    elements: Sequence[tuple[ast.expr, ...]],
+    returned: Returned,
     tests: Sequence[str],
     early: Mapping[ast.expr, str],
     found: Exit,
@@ -199,8 +200,11 @@ def _guarded_line(
     """The lines that return the selected values where the guards hold, and else what was returned before."""
     names: list[str] = []
     lines: list[str] = []
-    for sides in elements:
+    for sides in returned.elements:
         value = sides[-1]
+        if _are_one(sides) and isinstance(value, ast.Constant):
+            names.append(body.use(value))
+            continue
         if isinstance(value, ast.Name) and value.id not in names and scope.names(value.id, stores=True):
             names.append(value.id)
             continue
@@ -211,13 +215,14 @@ def _guarded_line(
         body.use(test, operand=isinstance(test, _LOOSE)) if holds else f"not {body.use(test, operand=True)}"
         for test, holds in found.guards
     ]
-    selected = _selections(elements, tests, early, found.ifs[0], last, scope, body, template, names)
-    lines += [f"if {' and '.join(parts)}:", *(f"    {n} = {code}" for n, code in zip(names, selected, strict=True))]
-    return "\n".join([*lines, f"return {', '.join(names)}"])
+    selected = _selections(returned.elements, tests, early, found.ifs[0], last, scope, body, template, names)
+    given = [f"    {name} = {code}" for name, code in zip(names, selected, strict=True) if name != code]
+    lines += [f"if {' and '.join(parts)}:", *given] if given else []
+    return "\n".join([*lines, f"return {returned.code(names)}"])
 
 
 def _line(
-    elements: Sequence[tuple[ast.expr, ...]],
+    returned: Returned,
     tests: Sequence[str],
     early: Mapping[ast.expr, str],
     node: ast.If,
@@ -227,7 +232,8 @@ def _line(
     template: Template,
 ) -> str:
     """The `return` of the selected values; what stands in the way is noted in `template`."""
-    return f"return {', '.join(_selections(elements, tests, early, node, last, scope, body, template))}"
+    selected = _selections(returned.elements, tests, early, node, last, scope, body, template)
+    return f"return {returned.code(selected)}"
 
 
 def _selections(

@@ -138,15 +138,3 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
     """Whether a block ends in a return, on each way through its `if`s."""
     last = body[-1] if body else None
     return isinstance(last, ast.Return) or (isinstance(last, ast.If) and _ends(last.body) and _ends(last.orelse))
-
-
-def elements_of(returned: Sequence[ast.expr]) -> list[tuple[ast.expr, ...]] | None:
-    """What is returned, element by element where it is a tuple."""
-    if not any(isinstance(value, ast.Tuple) for value in returned):
-        return [tuple(returned)]
-    tuples = [value.elts for value in returned if isinstance(value, ast.Tuple)]
-    if len(tuples) != len(returned) or len({len(t) for t in tuples}) != 1 or not tuples[0]:
-        return None
-    if any(isinstance(e, ast.Starred) for t in tuples for e in t):
-        return None
-    return list(zip(*tuples, strict=True))

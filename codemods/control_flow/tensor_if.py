@@ -8,7 +8,8 @@ flag has as many items as turns that ran: with that flag set the `continue` stay
 that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays
 inside. `if mask.any():` around statements that change only what the mask selects goes away. What a branch prints, logs,
 warns of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch
-that gives values too. Early returns become one return, where what stands behind them may run always; behind `if t:
+that gives values too. Early returns become one return, where what stands behind them may run always; of tuples,
+lists and dictionaries with the same keys, value by value; behind `if t:
 return` in a function that returns nothing, what it writes is selected. Branches that take several steps run under names
 of their own (`x_then`, `x_else`) before their results are selected. `if mask.all(): mask = None` only saves work, and
 goes away (`mask-for-none`); a padding mask that is None until something is padded is always made. A name that is `fixed

@@ -335,13 +335,16 @@ def test_the_table_of_expressions_would_show_a_wrong_claim() -> None:
 
 
 def test_values_and_their_indices_are_tensors_of_their_own() -> None:
-    text = HEAD + """
+    text = (
+        HEAD
+        + """
 def f(x: torch.Tensor):
     values, places = x.max(1, keepdim=True)
     values.squeeze_(1)
     kept = places
     result = values
 """
+    )
     known = {name: value for (_, _, name), value in claims(text).items()}
     assert known["kept"].dtype_id == "int64"
     assert known["result"].dtype_id is None
