@@ -5,7 +5,8 @@
     y = x * 0.5                           return torch.where(condition, torch.zeros_like(x), y + 1)
     return y + 1
 
-What the way on computes runs always then. A name that it gives another value is read before, as `early`.
+What the way on computes runs always then; where it divides by what the condition finds to be zero, it divides by one.
+A name that it gives another value is read before, as `early`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
+from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.finding import Edit
@@ -155,15 +157,17 @@ def _edits(
     head += [*noted, *(heads.use(step) for step in found.steps)]
     head += [f"{name} = {heads.use(value)}" for value, name in early.items()]
     template.refuse(heads.obstacles)
+    divisors = [] if same or not named or not one or found.guards else zero_divisors(found.tests[0], found, scope)
     if found.behind or not named:
         body = Template(dict(heads.parts))
-        way_on = [body.use(statement) for statement in found.between]
+        way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
         line = _line(ends[0], names, early, node, found.lasts[-1], scope, body, template)
         whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
         gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
         return (whole, *(scope.edit(statement, "") for statement in gone))
     edits = [scope.edit(node, "\n".join(head), **heads.parts)]
     edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
+    edits += [scope.edit(d, f"{where(scope)}({names[0]}, 1, {{divisor}})", divisor=d) for d in divisors]
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
         if any(last in ast.walk(statement) for statement in found.outer):

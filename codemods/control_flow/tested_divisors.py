@@ -1,0 +1,65 @@
+"""What the way on divides by, where an early return asks whether that is zero.
+
+    if number == 0:                       condition = number == 0
+        return x.sum() * 0                loss = x.sum() / torch.where(condition, 1, number)
+    loss = x.sum() / number               return torch.where(condition, x.sum() * 0, loss)
+    return loss
+
+The quotient is not taken where the condition holds, and its derivative would be NaN there for sure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from compilefix.codemods.control_flow.exits import Exit
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template, read_of, where
+
+_DIVISOR = "compilefix_divisor"
+
+
+def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
+    """The divisors on the way on that a test finds to be zero."""
+    tested = _found_zero(test, scope)
+    if tested is None or not scope.value(tested).is_tensor:
+        return []
+    wanted = ast.dump(tested)
+    return [d for statement in found.between for d in _divisors(statement, scope) if ast.dump(d) == wanted]
+
+
+def with_divisors(
+    statement: ast.stmt, divisors: Sequence[ast.expr], condition: str, body: Template, scope: Scope
+) -> str:
+    """A statement with a divisor of one where the condition holds."""
+    inside = set(ast.walk(statement))
+    own = [divisor for divisor in divisors if divisor in inside]
+    plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    if not own or not plain or not isinstance(statement, ast.Assign):
+        return body.use(statement)
+    given = Given(statement.value, tuple((d, Given(ast.Name(_DIVISOR, ast.Load()), built=True)) for d in own))
+    safe = f"{where(scope)}({condition}, 1, {body.use(own[0])})"
+    return f"{body.use(statement.targets[0])} = {body.code(given).replace(_DIVISOR, safe)}"
+
+
+def _divisors(statement: ast.stmt, scope: Scope) -> list[ast.expr]:
+    return [
+        node.right
+        for node in ast.walk(statement)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and node in scope.parents
+    ]
+
+
+def _found_zero(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """What is zero only where a test holds: `n == 0`, `n <= 0`, `n < 1`, `not n`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return read_of(test.operand, scope) or test.operand
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    sides, limit = (test.left, test.comparators[0]), scope.value(test.comparators[0]).const
+    number = limit.value if limit is not None and isinstance(limit.value, int | float) else None
+    if number is None:
+        return None
+    holds = {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False)  # type: ignore[call-overload]
+    return (read_of(sides[0], scope) or sides[0]) if holds else None
