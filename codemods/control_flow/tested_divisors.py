@@ -61,5 +61,5 @@ def _found_zero(test: ast.expr, scope: Scope) -> ast.expr | None:
     number = limit.value if limit is not None and isinstance(limit.value, int | float) else None
     if number is None:
         return None
-    holds = {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False)  # type: ignore[call-overload]
+    holds = {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False)
     return (read_of(sides[0], scope) or sides[0]) if holds else None
