@@ -7,7 +7,8 @@ Finds an `if` that compares a size of a tensor with something by `<`, `<=`, `>`,
 ## Why is this bad
 It does not break the graph: Dynamo evaluates the test while it traces and guards on the outcome. Each side is
 compiled when it is first needed, and what was compiled for all sizes is compiled for one side of the test only. Tests
-for a rank, for None or for one exact size, and validations that only raise, are not reported.
+for a rank, for None or for one exact size, validations that only raise, and comparisons of the number of a turn with
+the bounds of its loop, which is unrolled anyway, are not reported.
 
 ## Example
 ```python
@@ -190,7 +191,7 @@ def _on_size(test: ast.expr, scope: Scope) -> bool:
         ):
             return False
         if isinstance(test.ops[0], _ORDER):
-            return not _is_settled(test, scope)
+            return not _is_settled(test, scope) and not _is_counted(test, scope)
         return isinstance(test.ops[0], ast.Eq | ast.NotEq) and any(_is_remainder(s, scope) for s in sides)
     return _is_remainder(test, scope)
 
@@ -205,6 +206,24 @@ def _is_settled(test: ast.Compare, scope: Scope) -> bool:
     if not isinstance(limit, int) or _is_remainder(left, scope):
         return False
     return limit <= 2 if isinstance(test.ops[0], ast.Lt | ast.GtE) else limit <= 1
+
+
+def _is_counted(test: ast.Compare, scope: Scope) -> bool:
+    """Whether the test compares the number of a turn with the sizes that bound the loop, which binds the graph to them.
+
+    That is reported where the loop begins (CF605).
+    """
+    loops = [
+        loop
+        for loop in scope.ancestors(test)
+        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and scope.callee(loop.iter) == "range"
+    ]
+    turns = {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}
+    if not any(isinstance(part, ast.Name) and part.id in turns for part in ast.walk(test)):
+        return False
+    bounds = {ast.unparse(part) for loop in loops for part in ast.walk(loop.iter)}
+    atoms = (part for part in ast.walk(test) if isinstance(part, ast.Name | ast.Subscript | ast.Call))
+    return all(ast.unparse(part) in bounds for part in atoms if is_size(part, scope))
 
 
 def _is_remainder(node: ast.expr, scope: Scope) -> bool:

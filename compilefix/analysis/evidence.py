@@ -18,6 +18,8 @@ _COMPUTES = frozenset(
     {"sum", "mean", "max", "min", "any", "all", "abs", "std", "var", "prod", "argmax", "argmin", "item", "norm", "amax"}
     | {"nonzero", "cumsum", "cumprod", "argsort", "reshape", "flatten", "squeeze", "clip"}
 )
+_ALSO = frozenset({"astype", "batch_size", "copy", "items", "keys", "names", "share_memory"})
+"""What the table of tensors does not know, and what arrays and dictionaries of tensors have."""
 _WITH_ARGUMENTS = frozenset({"chunk", "unbind"})
 """Methods of tensors whose names are attributes of configurations too, which nobody calls with a number."""
 
@@ -42,7 +44,7 @@ class Evidence:
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
                     self._note(attribute.value, given, proof=attribute in self._always)
-                elif attribute.attr in ("shape", "size", "device", "dtype"):
+                elif attribute.attr in ("shape", "size", "device", "dtype") and self._may_hold_size(attribute):
                     self._note(attribute.value, given, proof=False)
         for node in function.of(ast.Call):
             func = node.func
@@ -69,6 +71,26 @@ class Evidence:
         if method and function.node.name == "forward":
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+
+    def _may_hold_size(self, attribute: ast.Attribute) -> bool:
+        """Whether what has a shape or a device is no image, whose size is not called, and no other kind of object."""
+        if attribute.attr == "size" and attribute not in self._called:
+            return False
+        return isinstance(attribute.value, ast.Name) and attribute.value.id not in self._objects
+
+    @cached_property
+    def _called(self) -> frozenset[ast.expr]:
+        return frozenset(node.func for node in self._function.of(ast.Call))
+
+    @cached_property
+    def _objects(self) -> frozenset[str]:
+        """The parameters of which something is read that no tensor has: `args.epochs`, beside `args.device`."""
+        reads = (node for node in self._function.of(ast.Attribute) if isinstance(node.ctx, ast.Load))
+        return frozenset(
+            node.value.id
+            for node in reads
+            if isinstance(node.value, ast.Name) and not node.attr.startswith("_") and _is_no_tensors(node.attr)
+        )
 
     @cached_property
     def _always(self) -> frozenset[ast.AST]:
@@ -133,6 +155,11 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _is_no_tensors(attribute: str) -> bool:
+    """Whether neither tensors nor arrays have an attribute, nor dictionaries of tensors."""
+    return torch_api.method(attribute) is None and attribute not in _ALSO
 
 
 def _own(called: str) -> bool:

@@ -8,30 +8,40 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from compilefix.source.index import Class, Function, Module, Project
-from compilefix.source.tree import children
+from compilefix.source.tree import children, walk
 
 _DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.")
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
-_DATA_NAMES = frozenset({"LightningDataModule", "Callback", "TrainerCallback", "TestCase", "JitTestCase"})
-_SHOWS_OR_KEEPS = (
-    "plot",
-    "visuali",
-    "imshow",
-    "collate",
-    "save_",
-    "export_",
-    "print_",
-    "log_image",
-    "upgrade_state_dict",
+_DATA_NAMES = re.compile(
+    r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
+    r"|Plotter|Callback|TestCase)(Base|Interface|Mixin)?$"
 )
-"""What begins the names of functions that show or keep something; `draw` and `load` mean other things as well."""
-_BESIDE = frozenset({"tests", "datasets"})
-"""Folders of a package that hold no model."""
-_FEEDS = re.compile(r"loader$|dataset$|^(trainer|writer|summary_writer)$")
-"""What the parameters are called that hand out the data of a whole run, or take its results."""
+"""What ends the names of classes, and of their bases, whose objects do the same."""
+_SHOWS_OR_KEEPS = re.compile(
+    r"plot|visuali|imshow|collate|save_|export_|print_|log_(image|video|audio|figure|histogram|metric|record)"
+    r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
+)
+"""How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
+_ASSERTS_OR_CONVERTS = re.compile(r"assert_|to_(json|yaml|csv|pandas|dataframe)|as_?dict$|.*state_dict")
+"""How functions are called that test, or make texts, tables and other states of what they are given."""
+_FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
+"""How functions are called that may fill the parameters of a new layer."""
+_HOOK = re.compile(
+    r"on_(train|validation|test|predict|fit|sanity_check|exception|save|load|before|after|epoch|step|batch)(_|$)"
+)
+"""How the methods are called that a trainer runs round the steps of a model."""
+_BESIDE = frozenset(
+    {"test", "tests", "unittests", "unit_tests", "dataset", "datasets", "dataparsers", "export", "exporter"}
+    | {"exporters", "visualization", "visualisation"}
+)
+"""Folders and files of a package that hold no model."""
+_FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
+"""What the parameters are called that hand out the data of a whole run, take its results, or make numbers of text."""
+_ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
+"""What a test asks of results."""
 _OUTSIDE_PACKAGES = frozenset(
     {"matplotlib", "seaborn", "plotly", "bokeh", "imgui", "glfw", "pygame", "tkinter", "gradio", "streamlit", "visdom"}
     | {"wandb", "tensorboard", "tensorboardX", "mlflow", "comet_ml", "clearml", "neptune", "swanlab", "aim"}
@@ -47,11 +57,15 @@ _HANDLES = frozenset(
     | {"torch.distributed.init_process_group", "os.makedirs", "os.mkdir", "os.listdir"}
     | {"os.remove", "os.unlink", "os.rename", "os.system", "torch.utils.tensorboard.SummaryWriter"}
 )
+_TRACES = frozenset({"torch.jit.trace", "torch.jit.script"})
 _HANDLES_BELOW = ("torch.onnx.", "torch.hub.", "torch.multiprocessing.")
 _HANDLING_METHODS = frozenset({"eval", "state_dict", "read_text", "mkdir"})
 """Methods that are called without an argument by code outside a model, on the model or on files."""
 _DRIVES = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
+_PREPARES = frozenset(
+    {*_COMPILE, "torch.export.export", "torch.fx.symbolic_trace", "torch.fx.experimental.proxy_tensor.make_fx"}
+)
 _CLOSED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -65,39 +79,96 @@ def is_host_code(function: Function, project: Project) -> bool:
     return _is_so_itself(function, project) or _serves(function, project)
 
 
+def shows_or_keeps(function: Function, project: Project) -> bool:
+    """Whether the function shows something, or brings it to or from a file: so does what calls it."""
+    if function.cls is not None and project.is_module_class(function.cls) and function.node.name == "forward":
+        return False
+    name = function.node.name.lstrip("_")
+    named = _SHOWS_OR_KEEPS.match(name) is not None and not name.startswith("collate")  # models collate results too
+    return named or _reaches_outside(function, project) or _calls_one_of(function, _HANDLES - _TRACES)
+
+
 def _is_so_itself(function: Function, project: Project) -> bool:
     return (
-        function.node.name.lstrip("_").startswith(_SHOWS_OR_KEEPS)
+        _is_called_so(function)
         or any(map(_feeds, function.parameters))
         or _is_beside_the_model(function.module)
         or drives(function)
+        or prepares(function)
         or _handles_models(function)
         or _reaches_outside(function, project)
         or _suspends(function, project)
+        or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
 
 
+def _is_called_so(function: Function) -> bool:
+    """Whether the name of a function says that it shows, keeps or tests something, or fills new parameters."""
+    name = function.node.name.lstrip("_")
+    if _SHOWS_OR_KEEPS.match(name) is not None or _ASSERTS_OR_CONVERTS.match(name) is not None:
+        return True
+    if function.cls is not None:
+        return _HOOK.match(name) is not None
+    return _FILLS.match(name) is not None and any(
+        ast.unparse(node.func).endswith("_") for node in function.of(ast.Call)
+    )
+
+
 def _feeds(parameter: ast.arg) -> bool:
-    """Whether a parameter, by its name, hands out the data of a whole run, or takes its results."""
-    says = parameter.annotation is not None and "Tensor" in ast.unparse(parameter.annotation)
-    return not says and _FEEDS.search(parameter.arg) is not None
+    """Whether a parameter hands out the data of a whole run or takes its results, by its name, or is a path."""
+    declared = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+    if "Path" in declared:
+        return True
+    return "Tensor" not in declared and _FEEDS.search(parameter.arg) is not None
 
 
 def _serves(function: Function, project: Project) -> bool:
-    """Whether a function of its file alone, as its name says, is used there by code round the model only."""
+    """Whether a function is used in its file by code round the model only.
+
+    Of one that others may use as well, as its name says, these are to show, keep or feed: what is compiled is often
+    called by a training loop alone.
+    """
     name = function.node.name
-    if not name.startswith("_") or function.cls is not None or function.parent is not None:
+    if function.cls is not None or function.parent is not None:
         return False
     others = (other for other in function.module.all_functions if other is not function)
     callers = [other for other in others if any(read.id == name for read in other.of(ast.Name))]
-    return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
+    if name.startswith("_"):
+        return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
+    return bool(callers) and all(_shows_or_feeds(caller, project) for caller in callers)
+
+
+def _shows_or_feeds(function: Function, project: Project) -> bool:
+    return shows_or_keeps(function, project) or (function.cls is not None and feeds_or_tests(function.cls, project))
+
+
+def _is_test(function: Function) -> bool:
+    """Whether a function asserts that results are close that it makes itself: it is given no tensor to check."""
+    calls = [n for n in function.of(ast.Call) if isinstance(n.func, ast.Attribute) and n.func.attr in _ASKS]
+    if not calls or any("Tensor" in ast.unparse(p.annotation) for p in function.parameters if p.annotation):
+        return False
+    given = {p.arg for p in function.parameters[int(function.cls is not None and not function.is_static) :]}
+    asserted = {part for node in function.of(ast.Assert) for part in walk(node.test)}
+    for call in calls:
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if not (name.startswith("assert_") or (call in asserted and (name != "all" or _draws(function)))):
+            continue
+        names = {part.id for argument in call.args for part in walk(argument) if isinstance(part, ast.Name)}
+        if given.isdisjoint(names):
+            return True
+    return False
+
+
+def _draws(function: Function) -> bool:
+    """Whether a function makes a random tensor."""
+    return _calls_one_of(function, ("torch.rand", "torch.randn", "torch.randint"))
 
 
 def _is_beside_the_model(module: Module) -> bool:
-    """Whether a file holds tests, or stands in a folder of tests or data sets."""
+    """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
     *packages, last = module.name.split(".")
-    beside = not _BESIDE.isdisjoint(packages)
+    beside = not _BESIDE.isdisjoint(packages) or (bool(packages) and (last in _BESIDE or last.endswith("_dataset")))
     return beside or last.startswith("test_") or last.endswith("_test") or last == "conftest"
 
 
@@ -105,24 +176,35 @@ def _is_host_class(cls: Class, project: Project) -> bool:
     """Whether objects of a class hand out data, test, or show or keep results."""
     if feeds_or_tests(cls, project):
         return True
-    # A module may have a method that exports it, and an optimiser one that loads it.
-    bases = (base for base in project.ancestors(cls) if isinstance(base, str))
-    if project.is_module_class(cls) or any(base.startswith("torch.") for base in bases):
+    # A module may have a method that exports it, an optimiser one that loads it, and a metric one that loads a model.
+    bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
+    if project.is_module_class(cls) or any(base.startswith("torch.") or base.endswith(".Metric") for base in bases):
         return False
-    return any(_reaches_outside(method, project) for method in cls.methods.values())
+    if any(_reaches_outside(method, project) for method in cls.methods.values()):
+        return True
+    classes = [cls, *(base for base in project.ancestors(cls) if not isinstance(base, str))]
+    methods = [method for one in classes for method in one.methods.values()]
+    return any(map(_handles_files, methods)) and any(map(_runs_a_model, methods))
+
+
+def _runs_a_model(function: Function) -> bool:
+    """Whether a function switches a model to evaluation, or makes an optimiser."""
+    return _switches(function) or _calls_one_of(function, (), ("torch.optim.",))
 
 
 def feeds_or_tests(cls: Class, project: Project) -> bool:
-    """Whether objects of a class hand out data, test, log, or run beside the model, by what the class inherits."""
-    bases = (base for base in project.ancestors(cls) if isinstance(base, str))
-    return any(base.startswith(_DATA_BASES) or base.rpartition(".")[2] in _DATA_NAMES for base in bases)
+    """Whether objects of a class hand out data, test, log, or run beside the model, by its name or its bases."""
+    names = [base if isinstance(base, str) else base.node.name for base in project.ancestors(cls)]
+    if any(name.startswith(_DATA_BASES) for name in names):
+        return True
+    return any(_DATA_NAMES.search(name) for name in (cls.node.name, *names)) and not project.is_module_class(cls)
 
 
 def _suspends(function: Function, project: Project) -> bool:
-    """Whether a call makes a generator or coroutine. Those of a module may be run by its `forward`: `__iter__`."""
+    """Whether a call makes a generator or coroutine. `__iter__` of a module may be run by its `forward`."""
     if isinstance(function.node, ast.AsyncFunctionDef):
         return True
-    if function.cls is not None and project.is_module_class(function.cls):
+    if function.node.name == "__iter__" and function.cls is not None and project.is_module_class(function.cls):
         return False
     if not function.of(ast.Yield) and not function.of(ast.YieldFrom):
         return False
@@ -148,8 +230,7 @@ def drives(function: Function) -> bool:
         # A model of its own may have a method `backward`, as that of a hidden Markov model.
         if node.attr in ("_dynamo", "backward", "zero_grad") and not _is_instance(node.value, function):
             return True
-    names = (_called(node, module) for node in function.of(ast.Call))
-    return any(name in _DRIVES or name.startswith("torch.optim.") for name in names)
+    return _calls_one_of(function, _DRIVES, ("torch.optim.",))
 
 
 def _is_instance(node: ast.expr, function: Function) -> bool:
@@ -158,19 +239,33 @@ def _is_instance(node: ast.expr, function: Function) -> bool:
     return isinstance(node, ast.Name) and node.id == own
 
 
+def prepares(function: Function) -> bool:
+    """Whether the function compiles, exports or traces a model: what it is given is code, and it runs as Python."""
+    module = function.module
+    if not module.mentions("compile") and not module.mentions("fx") and not module.mentions("export"):
+        return False
+    return _calls_one_of(function, _PREPARES, ("torch._dynamo.",))
+
+
 def _handles_models(function: Function) -> bool:
     """Whether the function loads, saves or exports a model, or switches one to evaluation."""
-    for node in function.of(ast.Call):
-        func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in _HANDLING_METHODS and not node.args:
-            # A model may switch itself to evaluation: `self.eval()` stands in `generate` methods.
-            if not _is_instance(func.value, function):
-                return True
-        else:
-            name = _called(node, function.module)
-            if name in _HANDLES or name.startswith(_HANDLES_BELOW):
-                return True
-    return False
+    return _handles_files(function) or _switches(function)
+
+
+def _switches(function: Function) -> bool:
+    # A model may switch itself to evaluation: `self.eval()` stands in `generate` methods.
+    methods = (node.func for node in function.of(ast.Call) if isinstance(node.func, ast.Attribute) and not node.args)
+    return any(func.attr in _HANDLING_METHODS and not _is_instance(func.value, function) for func in methods)
+
+
+def _handles_files(function: Function) -> bool:
+    """Whether the function loads, saves or exports a model or a tensor, or handles files in another way."""
+    return _calls_one_of(function, _HANDLES, _HANDLES_BELOW)
+
+
+def _calls_one_of(function: Function, names: Collection[str], beginnings: tuple[str, ...] = ()) -> bool:
+    called = [_called(node, function.module) for node in function.of(ast.Call)]
+    return any(name in names or name.startswith(beginnings) for name in called)
 
 
 def _called(node: ast.Call, module: Module) -> str:

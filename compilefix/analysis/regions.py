@@ -17,7 +17,7 @@ from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
-from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code, opens_files
+from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code, opens_files, prepares, shows_or_keeps
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
@@ -81,8 +81,11 @@ _CHECKPOINT_WORDS = ("torch.utils.checkpoint", "torch.utils import")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
-# How methods are called that make or fill the parameters of a module, or bring them to and from a file.
-_SETS_UP = ("init", "reset", "load", "save", "set_", "register", "build", "make_", "export", "resize", "tie_", "to_")
+# How methods are called that make, fill or compare the parameters of a module, or bring them to and from a file.
+_SETS_UP = (
+    *("init", "reset", "load", "save", "set_", "register", "build", "make_", "export", "resize", "tie_", "to_"),
+    *("populate", "eq__"),
+)
 _MAKES_TENSOR = frozenset(
     {"randn", "rand", "randint", "normal", "zeros", "ones", "full", "empty", "arange", "linspace"}
 )
@@ -249,7 +252,7 @@ def _reach(
             reached[function] = CompiledFunction(function, facts, root, callers)
             if not is_end(function):
                 way = (*callers, function)
-                pending.extend((callee, root, way) for callee in _callees(facts, inference))
+                pending.extend((c, root, way) for c in _callees(facts, inference) if not prepares(c))
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
@@ -530,10 +533,20 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     if is_host_code(function, inference.project):
         return True
     facts = inference.facts(function)
+    project = inference.project
     classes = {made.cls for made in facts.constructed.values()}
-    return any(map(drives, set(facts.calls.values()))) or any(
-        cls is not None and feeds_or_tests(cls, inference.project) for cls in classes
+    called = _calls(facts)
+    if any(map(drives, called)) or any(shows_or_keeps(callee, project) for callee in called):
+        return True
+    around = (callee for callee in called if is_host_code(callee, project))
+    further = {callee for one in around for callee in _calls(inference.facts(one))} - called
+    return any(shows_or_keeps(callee, project) for callee in further) or any(
+        cls is not None and feeds_or_tests(cls, project) for cls in classes
     )
+
+
+def _calls(facts: FunctionFacts) -> set[Function]:
+    return {callee for callee in facts.calls.values() if callee.node.name != "__init__"}
 
 
 def _is_returned(function: Function) -> bool:

@@ -670,7 +670,7 @@ class Project:
     def is_module_class(self, cls: Class) -> bool:
         """Whether the class is an `nn.Module`: by its bases, or, where these are unknown, by having `forward`."""
         chain = self.ancestors(cls)
-        if any(isinstance(c, str) and (c in _MODULE_BASES or c.startswith("torch.nn.")) for c in chain):
+        if any(isinstance(c, str) and (c.endswith(_MODULE_BASES) or c.startswith("torch.nn.")) for c in chain):
             return True
         unknown = any(isinstance(c, str) and c.partition(".")[0] not in _PLAIN_BASES for c in chain)
         return unknown and "forward" in cls.methods
@@ -685,7 +685,8 @@ class Project:
         return any(c in names for c in self.ancestors(cls))
 
 
-_MODULE_BASES = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
+_MODULE_BASES = (".LightningModule",)
+"""Bases of other packages that are modules."""
 _PLAIN_BASES = frozenset({"object", "abc", "enum", "typing", "Exception", "collections", "dataclasses"})
 
 

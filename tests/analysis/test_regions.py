@@ -713,6 +713,129 @@ AROUND_THE_MODEL = {
             DECIDES
             return x
         """,
+    "a data set by its name": """
+        class SoundDataset:
+            def cropped(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what only a data set calls": """
+        class SoundDataset:
+            def __getitem__(self, i):
+                return mixed(torch.ones(2) * i)
+        def mixed(x: torch.Tensor):
+            DECIDES
+            return x
+        """,
+    "an object that logs": """
+        class StdoutLogger:
+            def log(self, x: torch.Tensor):
+                DECIDES
+                print(x)
+        """,
+    "what a trainer calls after a step": """
+        class Search:
+            def on_train_batch_end(self, x: torch.Tensor):
+                DECIDES
+        """,
+    "what calls a plot": """
+        from matplotlib import pyplot as plt
+        def drawn(x):
+            plt.hist(x)
+        def render(x: torch.Tensor):
+            DECIDES
+            return drawn(x)
+        """,
+    "what is given a tokenizer": """
+        def answers(model, tokenizer, x: torch.Tensor):
+            DECIDES
+            return tokenizer.decode(model(x))
+        """,
+    "what is given a path": """
+        from pathlib import Path
+        def cloned(voice: Path, x: torch.Tensor):
+            DECIDES
+            return x
+        """,
+    "a test of a module in its class": """
+        class Layer(nn.Module):
+            def forward(self, x):
+                return x
+            def check_equivariance(self, atol=1e-6):
+                x = torch.randn(2)
+                for angle in (1, 2):
+                    out1, out2 = self(x * angle), self(x) * angle
+                    assert torch.allclose(out1, out2, atol=atol)  # NOT
+                DECIDES
+        """,
+    "a test that asks by a comparison": """
+        class Layer(nn.Module):
+            def forward(self, x):
+                return x
+            def check(self, atol=1e-6):
+                x = torch.randn(2)
+                DECIDES
+                worst = atol * x
+                assert torch.all(self(x) - x < worst)
+        """,
+    "what asserts": """
+        def assert_normalized(x: torch.Tensor):
+            DECIDES
+        """,
+    "what fills parameters": """
+        def trunc_normal_(x: torch.Tensor, std=1.0):
+            DECIDES
+            return x.normal_(0, std)
+        """,
+    "what makes text of tensors": """
+        def to_json(x: torch.Tensor):
+            DECIDES
+            return {"x": x}
+        """,
+    "what renames the tensors of a file": """
+        def rename_state_dict(x: torch.Tensor):
+            DECIDES
+            return x
+        """,
+    "what trains, keeps and loads a model": """
+        class Base:
+            def __init__(self, net):
+                self.optimizer = torch.optim.SGD(net.parameters())
+            def save(self, state):
+                torch.save(state, "state.pt")
+        class Restoration(Base):
+            def feed(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "a size of an image": """
+        def ratio(img, most):
+            w, h = img.size
+            if w > torch.rand(1):  # NOT
+                w = most
+            return w
+        """,
+    "a configuration with a device": """
+        def started(args):
+            device = args.device
+            if args.epochs > 2 and args:  # NOT
+                print("many")  # NOT
+            return torch.device(device)
+        """,
+    "what traces a model": """
+        from torch.fx.experimental.proxy_tensor import make_fx
+        def graph(f, x: torch.Tensor):
+            DECIDES
+            return make_fx(f)(x)
+        """,
+    "a generator of a module that nothing calls": """
+        class Basis(nn.Module):
+            def forward(self, x):
+                return x
+            def attributes(self, x: torch.Tensor):
+                DECIDES
+                yield x
+        """,
     "code on arrays": """
         import numpy as np
         def crop(image):
@@ -760,6 +883,46 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             return _scaled(x)
         def both(x: torch.Tensor):
             return _scaled(x)
+        class Accuracy(torchmetrics.Metric):
+            def _load(self):
+                torch.load("net.pt").eval()
+            def update(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        class Posterior:
+            def sample(self, x: torch.Tensor):
+                self.estimator.eval()
+                return self.shifted(x)
+            def shifted(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        def is_rotation(r: torch.Tensor):
+            assert torch.allclose(r @ r.T, torch.eye(2))
+            {DECIDES}  # BREAK
+            return r
+        def close(first, second):
+            assert torch.allclose(first.detach(), second)
+            x = first.detach()
+            {DECIDES}  # BREAK
+            return x
+        def log_prob(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def load_balancing_loss(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def cholesky_init(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x + 1
+        def step(td):
+            x = torch.zeros(td.batch_size, device=td.device) + td
+            {DECIDES}  # BREAK
+            return x
+        def gathered(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return collate_rows(x)
+        def collate_rows(x):
+            return x
         class Chain:
             def backward(self, x: torch.Tensor):
                 return x + 1
@@ -778,6 +941,36 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
     other = tmp_path / "other.py"
     other.write_text("", encoding="utf-8")
     assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+@pytest.mark.parametrize(
+    "name", ["datasets.mix", "dataset.mix", "sound_dataset", "utils.test", "exporter", "unittests.run"]
+)
+def test_files_beside_the_model_hold_no_roots(name: str) -> None:
+    text = program(f"def mixed(x: torch.Tensor):\n    {DECIDES}  # NOT\n    return x\n")
+    names = ("pkg.model", f"pkg.{name}")
+    files = [SourceFile(Path("/nowhere", f"{n.replace('.', '/')}.py"), n, text) for n in names]
+    outcome = run(files, Config(root=Path("/nowhere")), rules=list(registry.load().values()), rewrite=False)
+    assert {Path(f.path).name for f in outcome.findings} == {"model.py"}
+
+
+def test_what_forward_calls_to_compile_something_is_not_traced(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                return self.made()(self.scaled(x))
+            def made(self):
+                print("compiles")  # NOT
+                return torch.export.export(self.inner, (torch.ones(2),)).module()
+            def scaled(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    assert {f.span.line for f in found([path])} == marked(text, "BREAK")
 
 
 def test_a_file_by_itself_may_hold_just_what_somebody_compiles(tmp_path: Path) -> None:

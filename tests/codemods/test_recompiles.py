@@ -140,6 +140,37 @@ def test_a_branch_on_a_size_is_reported_where_it_costs_a_compilation(test: str, 
     assert _reported(ShapeBranch, text) == reported
 
 
+@pytest.mark.parametrize(
+    ("bounds", "test", "reported"),
+    [
+        ("n - 1, -1, -1", "i < n - 1", 0),
+        ("n", "i + 1 < n", 0),
+        ("x.shape[1]", "i < x.shape[1] - 1", 0),
+        ("3", "i < n - 1", 1),
+        ("n", "i < m", 1),
+        ("n", "m > 4", 1),
+    ],
+)
+def test_a_comparison_with_the_bounds_of_its_loop_costs_no_compilation(bounds: str, test: str, reported: int) -> None:
+    text = f"""
+import torch
+def f(x: torch.Tensor):
+    m, n = x.shape
+    out = x.sum()
+    for i in range({bounds}):
+        out = out + x[:, i].sum()
+        if {test}:
+            out = out * 2
+    return out
+"""
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    exec(compile(text.replace(test, "True").replace("def f", "def always"), "<program>", "exec"), space)
+    inputs = [torch.ones(m, n) for m, n in ((7, 3), (7, 4), (7, 5), (6, 3), (2, 3), (3, 5), (2, 5), (3, 7))]
+    assert (_graphs(space["f"], inputs) > _graphs(space["always"], inputs)) is bool(reported)
+    assert _reported(ShapeBranch, text) == reported
+
+
 def test_a_validation_is_not_reported() -> None:
     text = _branch("x.shape[0] % 8").replace("x = x * 2", 'raise ValueError("size")')
     assert _reported(ShapeBranch, text) == 0
