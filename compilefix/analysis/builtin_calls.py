@@ -83,6 +83,11 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
         if tensors:
             if name in ("min", "max") and len(args) > 1:
                 return _one_of(args, place)
+            if name in ("sum", "min", "max") and Kind.CONTAINER in first.kinds:  # a list in some calls
+                as_list = _over_items(name, [replace(first, kinds=frozenset({Kind.CONTAINER})), *args[1:]], place)
+                as_tensor = replace(first, kinds=first.kinds - {Kind.CONTAINER})
+                made = elementwise([as_tensor, *args[1:]], place, "promote")
+                return replace(join_all([made, as_list]), declared=first.declared)
             made = elementwise(args, place, "same" if name == "abs" else "promote")
             if name != "abs" or is_real(args[0]):
                 return made

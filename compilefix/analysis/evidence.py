@@ -40,6 +40,7 @@ class Evidence:
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
         forward = function.node.name == "forward"
+        constant = _with_constant(function) if forward else ()
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
@@ -66,7 +67,7 @@ class Evidence:
                 api = torch_api.function(called)
                 if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
                     self._note(first, given, proof=first is node.args[0] or node in self._always)
-                elif forward and first is node.args[0] and _own(called) and first.id not in _with_constant(function):
+                elif forward and first is node.args[0] and _is_layer(called, function) and first.id not in constant:
                     self._note(first, given, proof=False)
         if method and function.node.name == "forward":
             self._hint |= self.computes
@@ -162,9 +163,10 @@ def _is_no_tensors(attribute: str) -> bool:
     return torch_api.method(attribute) is None and attribute not in _ALSO
 
 
-def _own(called: str) -> bool:
-    """Whether what is called is an attribute of the object itself: `self.layer`."""
-    return called.startswith("self.") and called.count(".") == 1
+def _is_layer(called: str, function: Function) -> bool:
+    """Whether what is called is an attribute of the object itself, `self.layer`, and no method of its class."""
+    owner, _, name = called.rpartition(".")
+    return owner == "self" and (function.cls is None or name not in function.cls.methods)
 
 
 def _with_constant(function: Function) -> frozenset[str]:

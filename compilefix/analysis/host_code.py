@@ -25,7 +25,9 @@ _SHOWS_OR_KEEPS = re.compile(
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
-_ASSERTS_OR_CONVERTS = re.compile(r"assert_|to_(json|yaml|csv|pandas|dataframe)|as_?dict$|.*state_dict")
+_ASSERTS_OR_CONVERTS = re.compile(
+    r"assert_|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
+)
 """How functions are called that test, or make texts, tables and other states of what they are given."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
 """How functions are called that may fill the parameters of a new layer."""
@@ -40,6 +42,8 @@ _BESIDE = frozenset(
 """Folders and files of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
 """What the parameters are called that hand out the data of a whole run, take its results, or make numbers of text."""
+_TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
+"""Annotations of what tells the names of numbers: results become texts."""
 _ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
 """What a test asks of results."""
 _OUTSIDE_PACKAGES = frozenset(
@@ -116,9 +120,9 @@ def _is_called_so(function: Function) -> bool:
 
 
 def _feeds(parameter: ast.arg) -> bool:
-    """Whether a parameter hands out the data of a whole run or takes its results, by its name, or is a path."""
+    """Whether a parameter hands out the data of a whole run or takes its results, or is a path, names or a state."""
     declared = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
-    if "Path" in declared:
+    if "Path" in declared or _TEXTS.search(declared) or parameter.arg.endswith("state_dict"):
         return True
     return "Tensor" not in declared and _FEEDS.search(parameter.arg) is not None
 

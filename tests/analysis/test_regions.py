@@ -757,6 +757,22 @@ AROUND_THE_MODEL = {
             DECIDES
             return x
         """,
+    "what is given a state": """
+        def interpolated(state_dict: dict[str, torch.Tensor], x: torch.Tensor):
+            DECIDES
+            return state_dict["x"] + x
+        """,
+    "what is given the names of classes": """
+        def spans(x: torch.Tensor, names: dict[int, str]):
+            DECIDES
+            return [names[i] for i in range(len(x))]
+        """,
+    "what makes results for people": """
+        class Parser(nn.Module):
+            def make_output_human_readable(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
     "a test of a module in its class": """
         class Layer(nn.Module):
             def forward(self, x):

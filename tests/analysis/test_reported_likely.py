@@ -20,6 +20,42 @@ from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 
 CASES: Mapping[str, Mapping[str, str]] = {
+    "what forward gives to a layer, and what it gives to a method of its own": {
+        "pkg/blocks.py": """
+            class Block(nn.Module):
+                def __init__(self, resolution):
+                    super().__init__()
+                    self.resolution = resolution
+                def mask_of(self, size):
+                    h, w = size
+                    return torch.zeros(1, h, w, 1)
+                def forward(self, x, size):
+                    if self.resolution == size:
+                        x = x * 2
+                    return x * self.mask_of(size)
+            class Scaled(nn.Module):
+                def __init__(self, layer):
+                    super().__init__()
+                    self.layer = layer
+                def forward(self, x, noise):
+                    if (noise > 0).any():  # BREAK
+                        x = x * 2
+                    return x + self.layer(noise)
+        """,
+    },
+    "the largest of a tensor or a list": {
+        "pkg/labels.py": """
+            from typing import List, Union
+            def largest(x: Tensor, labels: Union[List[int], Tensor]):
+                if max(labels) < 255:
+                    return x + 1
+                return x
+            def largest_of_all(x: Tensor, labels: Tensor):
+                if max(labels) < 255:  # BREAK
+                    return x + 1
+                return x
+        """,
+    },
     "the type of something, asked for exactly": {
         "pkg/rows.py": """
             def rows(x: Tensor, item):
@@ -269,6 +305,17 @@ CASES: Mapping[str, Mapping[str, str]] = {
 def test_breaks_are_reported_where_they_are(name: str) -> None:
     found, expected = reported(CASES[name])
     assert found == expected
+
+
+def test_the_largest_of_a_list_is_not_selected() -> None:
+    """A list has a Python number as its largest: `max(labels) < 255` is no tensor then, and has no `reshape`."""
+    text = HEAD + (
+        "def f(x: Tensor, labels: list[int] | Tensor):\n    if max(labels) < 255:\n        x = x + 1\n    return x\n"
+        "def g(x: Tensor):\n    return f(x, [1, 2]) + f(x, x)\n"
+    )
+    files = [SourceFile(Path("/pkg/labels.py"), "pkg.labels", text)]
+    findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
+    assert [f for f in findings if f.fix is not None] == []
 
 
 def test_what_arrays_have_too_gets_no_fix() -> None:
