@@ -46,8 +46,11 @@ def _read(node: ast.expr, scope: Scope) -> bool:
 
 
 def tensor_words(test: ast.expr, scope: Scope) -> str:
-    """How a message says of a part of a condition that it is a tensor."""
-    return "is a tensor in some calls" if scope.value(test).sometimes_tensor else "is a tensor"
+    """How a message says of a part of a condition that it is a tensor, or a number read from one."""
+    value = scope.value(test)
+    if value.is_(Kind.NUMBER) and not is_builtin_truth(test, scope):
+        return "is read from a tensor"
+    return "is a tensor in some calls" if value.sometimes_tensor else "is a tensor"
 
 
 def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:

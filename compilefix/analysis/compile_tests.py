@@ -23,6 +23,8 @@ _NOT_COMPILED = frozenset(
         "torch.jit.is_tracing",
         "torch.onnx.is_in_onnx_export",
         "torch.compiler.is_exporting",
+        "torch._C._get_tracing_state",
+        "torchvision._is_tracing",
         "typing.TYPE_CHECKING",
     }
 )

@@ -164,9 +164,19 @@ def _is_no_tensors(attribute: str) -> bool:
 
 
 def _is_layer(called: str, function: Function) -> bool:
-    """Whether what is called is an attribute of the object itself, `self.layer`, and no method of its class."""
+    """Whether what is called is an attribute of the object itself, `self.layer`.
+
+    A method of its class that takes what it is given apart (`height, width = size`) is given a size.
+    """
     owner, _, name = called.rpartition(".")
-    return owner == "self" and (function.cls is None or name not in function.cls.methods)
+    method = function.cls.methods.get(name) if function.cls is not None else None
+    if owner != "self" or method is None or len(method.parameters) < 2:
+        return owner == "self"
+    given = method.parameters[int(not method.is_static)].arg
+    return not any(
+        isinstance(node.value, ast.Name) and node.value.id == given and isinstance(node.targets[0], ast.Tuple)
+        for node in method.of(ast.Assign)
+    )
 
 
 def _with_constant(function: Function) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.tree import children, walk
 
-_DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.")
+_DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.", "ase.")
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
@@ -37,11 +37,14 @@ _HOOK = re.compile(
 """How the methods are called that a trainer runs round the steps of a model."""
 _BESIDE = frozenset(
     {"test", "tests", "unittests", "unit_tests", "dataset", "datasets", "dataparsers", "export", "exporter"}
-    | {"exporters", "visualization", "visualisation"}
+    | {"exporters", "visualization", "visualisation", "benchmark", "benchmarks"}
 )
 """Folders and files of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
 """What the parameters are called that hand out the data of a whole run, take its results, or make numbers of text."""
+_GIVEN = ("pathlib.", "PIL.", "pandas.", "ase.", "pymatgen.", "rdkit.", "networkx.")
+"""What begins the types of arguments that stand for files, pictures, tables, molecules or graphs of the host."""
+_IMAGES = ("cv2.", "PIL.")
 _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
 _ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
@@ -95,13 +98,14 @@ def shows_or_keeps(function: Function, project: Project) -> bool:
 def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         _is_called_so(function)
-        or any(map(_feeds, function.parameters))
+        or any(_feeds(parameter, function.module) for parameter in function.parameters)
         or _is_beside_the_model(function.module)
         or drives(function)
         or prepares(function)
         or _handles_models(function)
         or _reaches_outside(function, project)
         or _suspends(function, project)
+        or _draws_pictures(function)
         or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
@@ -119,10 +123,18 @@ def _is_called_so(function: Function) -> bool:
     )
 
 
-def _feeds(parameter: ast.arg) -> bool:
+def _feeds(parameter: ast.arg, module: Module) -> bool:
     """Whether a parameter hands out the data of a whole run or takes its results, or is a path, names or a state."""
-    declared = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
-    if "Path" in declared or _TEXTS.search(declared) or parameter.arg.endswith("state_dict"):
+    if parameter.arg.endswith("state_dict"):
+        return True
+    if parameter.annotation is None:
+        return _FEEDS.search(parameter.arg) is not None
+    declared = ast.unparse(parameter.annotation)
+    if (
+        "Path" in declared
+        or _TEXTS.search(declared)
+        or (module.qualified(parameter.annotation) or "").startswith(_GIVEN)
+    ):
         return True
     return "Tensor" not in declared and _FEEDS.search(parameter.arg) is not None
 
@@ -282,6 +294,11 @@ def opens_files(function: Function) -> bool:
     """Whether the function opens files. A file by itself may still hold just what somebody compiles."""
     opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
     return opens and "." in function.module.name
+
+
+def _draws_pictures(function: Function) -> bool:
+    """Whether the function changes or makes pictures on the host."""
+    return not function.module.packages.isdisjoint({"cv2", "PIL"}) and _calls_one_of(function, (), _IMAGES)
 
 
 def _reaches_outside(function: Function, project: Project) -> bool:

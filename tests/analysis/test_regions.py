@@ -762,6 +762,25 @@ AROUND_THE_MODEL = {
             DECIDES
             return state_dict["x"] + x
         """,
+    "what is given a table": """
+        import pandas as pd
+        def scores(table: pd.DataFrame, x: torch.Tensor):
+            DECIDES
+            return x
+        """,
+    "what works on pictures": """
+        import cv2
+        def squares(x: torch.Tensor):
+            DECIDES
+            return cv2.resize(x.numpy(), (2, 2))
+        """,
+    "a calculator of another package": """
+        from ase.calculators.calculator import Calculator
+        class Potential(Calculator):
+            def calculate(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
     "what is given the names of classes": """
         def spans(x: torch.Tensor, names: dict[int, str]):
             DECIDES

@@ -33,6 +33,13 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     if self.resolution == size:
                         x = x * 2
                     return x * self.mask_of(size)
+            class Guided(nn.Module):
+                def masks(self, lengths):
+                    return torch.stack([torch.ones(n) for n in lengths])  # BREAK
+                def forward(self, x, lengths):
+                    if lengths[0] > 2:  # BREAK
+                        x = x * 2
+                    return x * self.masks(lengths)
             class Scaled(nn.Module):
                 def __init__(self, layer):
                     super().__init__()
