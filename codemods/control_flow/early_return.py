@@ -157,7 +157,9 @@ def _edits(
     head += [*noted, *(heads.use(step) for step in found.steps)]
     head += [f"{name} = {heads.use(value)}" for value, name in early.items()]
     template.refuse(heads.obstacles)
-    divisors = [] if same or not named or not one or found.guards else zero_divisors(found.tests[0], found, scope)
+    divisors = (
+        [] if same or not named or len(tests) > 1 or found.guards else zero_divisors(found.tests[0], found, scope)
+    )
     if found.behind or not named:
         body = Template(dict(heads.parts))
         way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
