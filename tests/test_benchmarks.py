@@ -44,3 +44,21 @@ def test_a_shipped_workload_is_compared_with_its_hand_fixed_version() -> None:
         assert option == "--compare-with"
         assert Path(spec.rpartition(":")[0]).is_file()
     assert workloads._compare_with("benchmarks/public_models.py:bart") == []
+
+
+def test_tests_of_a_project_that_a_fix_breaks_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text(
+        "import torch\n\n\ndef mean(x: torch.Tensor) -> float:\n    return x.float().mean().item()\n"
+    )
+    (tmp_path / "test_package.py").write_text(
+        "import torch, package\n\n\ndef test_type():\n    assert isinstance(package.mean(torch.ones(2)), float)\n\n\n"
+        "def test_value():\n    assert package.mean(torch.ones(2)) == 1\n\n\ndef test_wrong():\n    assert 0\n"
+    )
+    assert load("upstream_tests").main([str(tmp_path), "--package", "package", "test_package.py"]) == 1
+    out = capsys.readouterr().out
+    assert "3 tests ended in both copies" in out
+    assert "test_package.py::test_type: passed -> failed" in out
+    assert "test_value:" not in out
+    assert "test_wrong:" not in out
