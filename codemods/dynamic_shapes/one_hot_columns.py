@@ -15,6 +15,9 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
+_GROUPS = frozenset({"reshape", "view", "unflatten", "unfold", "chunk", "split"})
+"""What takes columns as pairs or runs (the beginnings and ends of segments): there are several of a row."""
+
 
 @dataclass(frozen=True)
 class OneHotColumns:
@@ -37,7 +40,7 @@ def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
     if call is None:
         return None
     rows, tuples = call
-    if not _is_one(rows, scope) or not isinstance(rows, ast.Compare):
+    if not _is_one(rows, scope) or not isinstance(rows, ast.Compare) or _has_more_dimensions(rows, scope):
         return None
     if isinstance(parent, ast.Assign) and tuples:
         columns = _unpacked(parent, scope)
@@ -46,6 +49,9 @@ def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
         return None
     index = ast.unparse(parent.slice).strip("()")
     if index not in (("1", "-1") if tuples else (":, 1", ":, -1", "..., 1", "..., -1")):
+        return None
+    used = scope.parents.get(parent)
+    if isinstance(used, ast.Attribute) and used.attr in _GROUPS:
         return None
     return OneHotColumns(parent, node, rows)
 
@@ -57,6 +63,17 @@ def _is_one(rows: ast.expr, scope: Scope) -> bool:
     consts = [scope.value(side).const for side in (rows.left, rows.comparators[0])]
     ones = [const.value for const in consts if const is not None and not isinstance(const.value, str)]
     return ones == [1] and scope.value(rows).rank in (None, 2)
+
+
+def _has_more_dimensions(rows: ast.Compare, scope: Scope) -> bool:
+    """Whether the function reads or writes what is compared with three places at once: it is no matrix."""
+    sides = {ast.unparse(rows.left), ast.unparse(rows.comparators[0])}
+    return any(
+        isinstance(one.slice, ast.Tuple)
+        and sum(not (isinstance(n, ast.Constant) and n.value in (None, ...)) for n in one.slice.elts) > 2
+        and ast.unparse(one.value) in sides
+        for one in scope.of(ast.Subscript)
+    )
 
 
 def _unpacked(statement: ast.Assign, scope: Scope) -> str | None:
