@@ -16,6 +16,7 @@ from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.added_in_place import added_after
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
+from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.other_objects import is_other_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
@@ -428,6 +429,17 @@ def judge_selection(
     return ""
 
 
+def _picks_from(end: ast.expr, other: str, at: ast.AST, scope: Scope) -> bool:
+    """Whether a side is rows of the other: `x[rows]` beside `x` where the test asks `rows`, or values list them."""
+    if not isinstance(end, ast.Subscript) or ast.unparse(end.value) != other or not isinstance(end.slice, ast.Name):
+        return False
+    rows = end.slice
+    asked = isinstance(at, ast.If | ast.IfExp) and any(
+        isinstance(n, ast.Name) and n.id == rows.id for n in ast.walk(at.test)
+    )
+    return scope.value(rows).may_be(Kind.TENSOR) and (asked or selection_of(rows, scope) is not None)
+
+
 def _is_truth(values: Sequence[Value], names: Sequence[str], at: ast.AST) -> bool:
     """Whether an `if` selects a truth, for a name or to return it."""
     return are_truths(values) and (bool(names) or isinstance(at, ast.If))
@@ -513,7 +525,7 @@ def _selected(
                 yield Obstacle(f"the sides differ in shape: `{snippet(end)}` has no elements")
             if is_other_object(end, scope):
                 yield Obstacle(f"`{snippet(end)}` is not a tensor")
-            if is_ragged(end, scope):
+            if is_ragged(end, scope) or _picks_from(end, other, at, scope):
                 yield Obstacle(f"the size of `{snippet(end)}` depends on values, and is not that of the other side")
         calls = [end.func for end in ends if isinstance(end, ast.Call)]
         if any(isinstance(func, ast.Attribute) and func.attr == "contiguous" for func in calls):
