@@ -45,6 +45,9 @@ def unbound_in(parts: Iterable[ast.AST], statement: ast.stmt, scope: Scope) -> I
     """The same for each name that is read in code of a branch which runs always."""
     names = [n for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)]
     own = {n.id for n in names if isinstance(n.ctx, ast.Store)}  # those of a comprehension
+    # What the test gives a name (`assert (n := ...) > 0, n`) is there: the whole test runs always.
+    tested = ast.walk(statement.test) if isinstance(statement, ast.Assert | ast.If) else ()
+    own |= {n.target.id for n in tested if isinstance(n, ast.NamedExpr)}
     for name in sorted({n.id for n in names} - own):
         yield from unbound_before(name, statement, scope)
     for part in parts:
