@@ -155,7 +155,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "constant-result": (
         "A function of a library that is given numbers and texts, and no tensor, gives the same result for the same "
-        "arguments, and nobody writes into that: it is computed while Dynamo traces, and stays in the graph."
+        "arguments, and nobody writes into that: it is computed while Dynamo traces, and stays in the graph. An object "
+        "that it is given is one that this torch takes as a constant: 2.13 does, 2.11 raises an error where it traces."
     ),
     "static-shape-values": (
         "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "

@@ -33,7 +33,8 @@ def forward(self, x):
 Outside of graphs the same function is called with the same arguments. While Dynamo traces it is called once, and the
 result is a constant of the graph, which counts for these arguments: `operator.index` makes a size a number that the
 graph is bound to, so that each new size is compiled anew. The function must give the same result each time, no
-argument may be a tensor where that is not proved, and nobody may write into the result (`constant-result`).
+argument may be a tensor where that is not proved, and nobody may write into the result (`constant-result`). Where the
+length of an object is asked, that object may be an argument: PyTorch 2.13 takes it, 2.11 raises while it traces.
 Declined where an argument is an array or computed from a tensor, and where what it gives is written into or kept.
 
 Graph breaks: GB0007, GB0156, GB6012. torch: all supported versions.
