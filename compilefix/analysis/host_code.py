@@ -280,14 +280,8 @@ def _handles_files(function: Function) -> bool:
 
 
 def _calls_one_of(function: Function, names: Collection[str], beginnings: tuple[str, ...] = ()) -> bool:
-    called = [_called(node, function.module) for node in function.of(ast.Call)]
-    return any(name in names or name.startswith(beginnings) for name in called)
-
-
-def _called(node: ast.Call, module: Module) -> str:
-    """The dotted name of what is called, empty where it has none."""
-    func = node.func
-    return (module.imports.get(func.id) if isinstance(func, ast.Name) else module.qualified(func)) or ""
+    called = function.called_names
+    return not called.isdisjoint(names) or (bool(beginnings) and any(name.startswith(beginnings) for name in called))
 
 
 def opens_files(function: Function) -> bool:

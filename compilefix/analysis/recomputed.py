@@ -12,7 +12,7 @@ counts.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
@@ -37,6 +37,7 @@ class Recomputed:
     def __init__(self, inference: Inference, writes: WriteAnalysis) -> None:
         self._inference = inference
         self._writes = writes
+        self._made: dict[Function, Mapping[str, list[ast.Assign | ast.AugAssign]]] = {}
 
     def reasons(
         self, read: ast.expr, facts: FunctionFacts, calls: Callable[[], Calls], own: Collection[ast.AST] = ()
@@ -45,7 +46,7 @@ class Recomputed:
 
         `calls` gives the calls that lead to the function. `own` are writes that do not count.
         """
-        atoms = list(_from_outside(read, facts))
+        atoms = list(self._from_outside(read, facts))
         for atom, outside in atoms:
             for writer in self._writes.writers(outside, facts):
                 if writer not in own:
@@ -73,7 +74,7 @@ class Recomputed:
                 continue
             memory = frozenset[str]()
             for argument in _arguments(node, function, given, there):
-                for atom, held in _from_outside(argument, there):
+                for atom, held in self._from_outside(argument, there):
                     writer = next((w for w in self._writes.writers(held, there) if w is not node), None)
                     if writer is not None:
                         yield f"{_reason(writer, atom, there)} (`{caller.qualname}`)"
@@ -85,6 +86,39 @@ class Recomputed:
                 if found:
                     yield found[0]
                     return
+
+    def _from_outside(self, read: ast.expr, facts: FunctionFacts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
+        """The tensors that a value is made of and that others hold, with their memory."""
+        for atom in self._origins(read, facts, set()):
+            value = facts.value(atom)
+            outside = _outside(value)
+            if outside and value.may_be(Kind.TENSOR):
+                yield atom, outside
+
+    def _origins(self, read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
+        """The names and attributes that a value is made of, also those behind local names."""
+        numbers = {n for k in ast.walk(read) if isinstance(k, ast.keyword) and k.arg in _NUMBERS for n in ast.walk(k)}
+        for atom in atoms(read):
+            if atom in numbers:
+                continue
+            yield atom
+            if isinstance(atom, ast.Name) and atom.id not in seen:
+                seen.add(atom.id)
+                for made in self._assignments(facts).get(atom.id, ()):
+                    if made.lineno <= atom.lineno:
+                        yield from self._origins(made.value, facts, seen)
+
+    def _assignments(self, facts: FunctionFacts) -> Mapping[str, list[ast.Assign | ast.AugAssign]]:
+        """The assignments that run compiled, by the names that they give a value."""
+        if facts.function not in self._made:
+            found: dict[str, list[ast.Assign | ast.AugAssign]] = {}
+            for node in live_nodes(facts):
+                if isinstance(node, ast.Assign | ast.AugAssign):
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        for name in dict.fromkeys(t.id for t in _targets(target) if isinstance(t, ast.Name)):
+                            found.setdefault(name, []).append(node)
+            self._made[facts.function] = found
+        return self._made[facts.function]
 
     def _methods(self, function: Function) -> Iterator[Function]:
         if function.cls is None or function.parent is not None:
@@ -126,33 +160,8 @@ def _arguments(node: ast.Call, callee: Function, names: frozenset[str], facts: F
             yield argument
 
 
-def _from_outside(read: ast.expr, facts: FunctionFacts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """The tensors that a value is made of and that others hold, with their memory."""
-    for atom in _origins(read, facts, set()):
-        value = facts.value(atom)
-        outside = _outside(value)
-        if outside and value.may_be(Kind.TENSOR):
-            yield atom, outside
-
-
 def _outside(value: Value) -> frozenset[str]:
     return frozenset(t for t in value.storage if t.startswith(_OUTSIDE))
-
-
-def _origins(read: ast.expr, facts: FunctionFacts, seen: set[str]) -> Iterator[ast.expr]:
-    """The names and attributes that a value is made of, also those behind local names."""
-    numbers = {n for k in ast.walk(read) if isinstance(k, ast.keyword) and k.arg in _NUMBERS for n in ast.walk(k)}
-    for atom in atoms(read):
-        if atom in numbers:
-            continue
-        yield atom
-        if isinstance(atom, ast.Name) and atom.id not in seen:
-            seen.add(atom.id)
-            for node in live_nodes(facts):
-                if isinstance(node, ast.Assign | ast.AugAssign) and node.lineno <= atom.lineno:
-                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                        if any(isinstance(t, ast.Name) and t.id == atom.id for t in _targets(target)):
-                            yield from _origins(node.value, facts, seen)
 
 
 def _targets(node: ast.expr) -> Iterator[ast.expr]:

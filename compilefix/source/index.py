@@ -95,6 +95,14 @@ class Function:
         return found
 
     @cached_property
+    def called_names(self) -> frozenset[str]:
+        """The dotted names of what the function calls, of imported names and attributes: `torch.save`."""
+        functions = [node.func for node in self.of(ast.Call)]
+        plain = {self.module.imports.get(func.id) for func in functions if isinstance(func, ast.Name)}
+        dotted = {self.module.qualified(func) for func in functions if not isinstance(func, ast.Name)}
+        return frozenset(name for name in plain | dotted if name)
+
+    @cached_property
     def bound(self) -> frozenset[str]:
         """The names that are parameters or get a value in the function, or in one nested in it."""
         return frozenset((*self.stores, *(a.arg for a in self.of(ast.arg))))
