@@ -24,6 +24,8 @@ from compilefix.source.tree import children, walk
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")
 _USED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?=([.(]))")
 _TEXT = re.compile(r"(^|\.)(script|script_method|script_if_tracing|njit|jit)$|^torch\.jit\.export$|^numba\.|^triton\.")
+_SAYS_SCRIPTED = ("torch.jit._overload", "torch.jit.export")
+"""Decorators of code that is written for TorchScript."""
 _SCRIPTED = re.compile(r"\bscript\(\s*(\w+)\s*[,()]")
 # A statement begins a line, or stands behind another one.
 _GLOBAL = re.compile(r"(?:^|[;:])[ \t\f]*global\b", re.MULTILINE)
@@ -148,8 +150,8 @@ class Surroundings:
 
     @cached_property
     def _scripted(self) -> set[ast.AST]:
-        """The functions of the file that TorchScript compiles: those that it is given, and what they name in turn."""
-        if "script" not in self._module.file.text:
+        """The functions of the file that TorchScript compiles, or that say so, and what they name in turn."""
+        if not any(word in self._module.file.text for word in ("script", *_SAYS_SCRIPTED)):
             return set()
         defined: dict[str, list[ast.FunctionDef | ast.ClassDef]] = {}
         for node in walk(self._module.tree):
@@ -157,7 +159,8 @@ class Surroundings:
                 defined.setdefault(node.name, []).append(node)
         given = _SCRIPTED.findall(self._module.file.text)
         pending = [node for name in given for node in defined.get(name, ())]
-        pending += [node for nodes in defined.values() for node in nodes if self._is_scripted(node)]
+        # Of an overloaded function the last definition is the one that runs.
+        pending += [node for nodes in defined.values() if any(map(self._is_scripted, nodes)) for node in nodes]
         found: set[ast.AST] = set()
         while pending:
             node = pending.pop()
@@ -172,8 +175,14 @@ class Surroundings:
         return found
 
     def _is_scripted(self, node: ast.FunctionDef | ast.ClassDef) -> bool:
-        names = (self._module.qualified(one) for one in node.decorator_list)
-        return any(name is not None and name.startswith("torch.jit.script") for name in names)
+        """Whether a decorator says so, or a function asks whether it is scripted: another file scripts it then."""
+        names = {self._module.qualified(one) or "" for one in node.decorator_list}
+        if any(name.startswith(("torch.jit.script", *_SAYS_SCRIPTED)) for name in names):
+            return True
+        if not isinstance(node, ast.FunctionDef) or "is_scripting" not in self._module.file.text:
+            return False
+        calls = (part.func for part in walk(node) if isinstance(part, ast.Call))
+        return any(self._module.qualified(func) == "torch.jit.is_scripting" for func in calls)
 
     def _crowded(self, fix: Fix) -> str | None:
         """A line whose statements are about the same as the fix: which of them comes first is not looked at."""
