@@ -448,8 +448,8 @@ def _callers_elsewhere(scope: Scope) -> Iterator[Function]:
     """Functions of other files of the project that call this one, which they name, and do not drive it from outside."""
     inference, name = scope.legality.inference, scope.function.node.name
     modules = inference.project.modules
-    if name == "forward":
-        return  # modules call it, and those that hold its object are asked as callers on the way
+    if name == "forward" or name.startswith("__"):
+        return  # nobody calls it by this name, or modules do, which are asked as callers on the way
     called = re.compile(rf"(?<!def )\b{name}\s*\(")
     for module in modules.mentioning(name):
         if not called.search(modules.files[module].text) or modules[module] is scope.function.module:
