@@ -151,7 +151,7 @@ class Surroundings:
     @cached_property
     def _scripted(self) -> set[ast.AST]:
         """The functions of the file that TorchScript compiles, or that say so, and what they name in turn."""
-        if not any(word in self._module.file.text for word in ("script", *_SAYS_SCRIPTED)):
+        if not any(word in self._module.file.text for word in ("script", "_overload", "export")):
             return set()
         defined: dict[str, list[ast.FunctionDef | ast.ClassDef]] = {}
         for node in walk(self._module.tree):
