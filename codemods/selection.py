@@ -431,9 +431,11 @@ def judge_selection(
 
 def _picks_from(end: ast.expr, other: str, at: ast.AST, scope: Scope) -> bool:
     """Whether a side is rows of the other: `x[rows]` beside `x` where the test asks `rows`, or values list them."""
-    if not isinstance(end, ast.Subscript) or ast.unparse(end.value) != other or not isinstance(end.slice, ast.Name):
+    if not isinstance(end, ast.Subscript) or ast.unparse(end.value) != other:
         return False
-    rows = end.slice
+    rows = end.slice.elts[0] if isinstance(end.slice, ast.Tuple) and end.slice.elts else end.slice
+    if not isinstance(rows, ast.Name):
+        return False
     asked = isinstance(at, ast.If | ast.IfExp) and any(
         isinstance(n, ast.Name) and n.id == rows.id for n in ast.walk(at.test)
     )

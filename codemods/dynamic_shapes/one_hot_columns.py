@@ -6,6 +6,7 @@ So is `kinds` in `_, kinds = torch.where(attributes == 1)`, where nobody reads t
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -44,14 +45,18 @@ def one_hot_columns(node: ast.Call, scope: Scope) -> OneHotColumns | None:
         return None
     if isinstance(parent, ast.Assign) and tuples:
         columns = _unpacked(parent, scope)
-        return OneHotColumns(parent, node, rows, columns) if columns is not None else None
+        if columns is None or _go_on_in_groups(scope.names(columns), scope):
+            return None
+        return OneHotColumns(parent, node, rows, columns)
     if not isinstance(parent, ast.Subscript) or parent.value is not node or not isinstance(parent.ctx, ast.Load):
         return None
     index = ast.unparse(parent.slice).strip("()")
     if index not in (("1", "-1") if tuples else (":, 1", ":, -1", "..., 1", "..., -1")):
         return None
-    used = scope.parents.get(parent)
-    if isinstance(used, ast.Attribute) and used.attr in _GROUPS:
+    given = scope.parents.get(parent)
+    targets = given.targets if isinstance(given, ast.Assign) else []
+    uses = [use for target in targets if isinstance(target, ast.Name) for use in scope.names(target.id)]
+    if _go_on_in_groups([parent, *uses], scope):
         return None
     return OneHotColumns(parent, node, rows)
 
@@ -63,6 +68,11 @@ def _is_one(rows: ast.expr, scope: Scope) -> bool:
     consts = [scope.value(side).const for side in (rows.left, rows.comparators[0])]
     ones = [const.value for const in consts if const is not None and not isinstance(const.value, str)]
     return ones == [1] and scope.value(rows).rank in (None, 2)
+
+
+def _go_on_in_groups(uses: Iterable[ast.expr], scope: Scope) -> bool:
+    around = (scope.parents.get(use) for use in uses)
+    return any(isinstance(part, ast.Attribute) and part.attr in _GROUPS for part in around)
 
 
 def _has_more_dimensions(rows: ast.Compare, scope: Scope) -> bool:
