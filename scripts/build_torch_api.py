@@ -146,6 +146,8 @@ RANDOM = frozenset(
     "fractional_max_pool3d_with_indices pca_lowrank svd_lowrank normal normal_ "
     "manual_seed seed set_rng_state".split()
 )
+# What these give is whatever the memory held: comparing results of two calls says nothing.
+UNINITIALIZED = frozenset("empty_like new_empty new_empty_strided".split())
 # Random with a non-zero dropout probability only.
 RANDOM_WITH_DROPOUT = frozenset(("scaled_dot_product_attention",))
 
@@ -1003,7 +1005,8 @@ def describe(
         several = [call for call in calls if call.tensors > 1]
         if not is_random:
             same_place = entry["rank"] in ("same", "broadcast")
-            if same_place and ("pointwise" in tags or elementwise(calls)) and not entry.get("host"):
+            measurable = plain_name not in UNINITIALIZED and not entry.get("host")
+            if same_place and measurable and ("pointwise" in tags or elementwise(calls)):
                 entry["pointwise"] = True
             derivative = constant_derivative(calls)
             if derivative:
