@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -74,6 +75,21 @@ class Scope:
             for node, callee in self.legality.inference.facts(caller).calls.items()
             if callee in leading
         )
+
+    def named_calls(self, among: Callable[[Function], Iterable[ast.AST]]) -> Iterator[tuple[Function, ast.AST]]:
+        """The calls by the name of the function, in the files of the project that call something of that name.
+
+        `among` says which nodes of another function count.
+        """
+        inference, name = self.legality.inference, self.function.node.name
+        modules = inference.project.modules
+        written = re.compile(rf"(?<!def )\b{name}\s*\(")
+        for module in modules.mentioning(name):
+            for function in modules[module].all_functions if written.search(modules.files[module].text) else ():
+                named = [node for node in among(function) if _called(node) == name]
+                if named and function is not self.function:
+                    calls = inference.facts(function).calls
+                    yield from ((function, node) for node in named if calls.get(node) is self.function)
 
     def recomputed(self, read: ast.expr, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
         """Whether the backward pass may compute what is read here again; `own` are writes that do not count."""
@@ -186,6 +202,12 @@ class Scope:
         start = self.span(node)
         place = Span(start.line, start.column, start.line, start.column)
         return Edit(place, template, tuple((name, self.span(part)) for name, part in parts.items()), True)
+
+
+def _called(node: ast.AST) -> str | None:
+    """The last name of what a call calls."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
 
 
 def span_of(node: ast.AST, lines: Sequence[str]) -> Span:

@@ -107,21 +107,14 @@ def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) ->
 
 def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     """The calls of the function in a `try`, anywhere in the project."""
-    inference = scope.legality.inference
-    modules = inference.project.modules
-    name = scope.function.node.name
     known = scope.compiled.root != scope.function.qualname
-    if known or (name == "forward" and scope.function.cls is not None):
+    if known or (scope.function.node.name == "forward" and scope.function.cls is not None):
         return  # what compiles it and how it is reached is known, or modules call it that hold its object
-    called = re.compile(rf"(?<!def )\b{name}\s*\(")
-    for module in modules.mentioning(name):
-        text = modules.files[module].text
-        for function in modules[module].all_functions if "try:" in text and called.search(text) else ():
-            tried = [part for outer in function.of(ast.Try) for each in outer.body for part in ast.walk(each)]
-            if function is scope.function or not any(_called(part) == name for part in tried):
-                continue
-            calls = inference.facts(function).calls
-            yield from ((function, part) for part in tried if calls.get(part) is scope.function)
+    yield from scope.named_calls(_tried)
+
+
+def _tried(function: Function) -> Iterator[ast.AST]:
+    return (part for outer in function.of(ast.Try) for each in outer.body for part in ast.walk(each))
 
 
 def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
@@ -147,12 +140,6 @@ def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
             if function in leading:
                 calls = inference.facts(function).calls
                 yield from ((function, node) for node, callee in calls.items() if callee in leading)
-
-
-def _called(node: ast.AST) -> str | None:
-    """The last name of what a call calls."""
-    function = node.func if isinstance(node, ast.Call) else None
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
 
 
 def _kinds(node: ast.Try) -> list[ast.expr | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -446,20 +445,11 @@ def callers(scope: Scope) -> Iterator[Function]:
 
 def _callers_elsewhere(scope: Scope) -> Iterator[Function]:
     """Functions of other files of the project that call this one, which they name, and do not drive it from outside."""
-    inference, name = scope.legality.inference, scope.function.node.name
-    modules = inference.project.modules
+    name = scope.function.node.name
     if name == "forward" or name.startswith("__"):
         return  # nobody calls it by this name, or modules do, which are asked as callers on the way
-    called = re.compile(rf"(?<!def )\b{name}\s*\(")
-    for module in modules.mentioning(name):
-        if not called.search(modules.files[module].text) or modules[module] is scope.function.module:
-            continue
-        for function in modules[module].all_functions:
-            calls = (c.func for c in function.of(ast.Call))
-            if not any(name in (getattr(f, "attr", None), getattr(f, "id", None)) for f in calls):
-                continue
-            if scope.function in inference.facts(function).calls.values() and not _drives(function):
-                yield function
+    found = dict.fromkeys(function for function, _ in scope.named_calls(lambda function: function.of(ast.Call)))
+    yield from (f for f in found if f.module is not scope.function.module and not _drives(f))
 
 
 def _drives(function: Function) -> bool:
