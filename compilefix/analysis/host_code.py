@@ -17,9 +17,12 @@ _DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threa
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
-    r"|Plotter|Callback|TestCase)(Base|Interface|Mixin)?$"
+    r"|Plotter|Callback|TestCase|Collator|Pipeline|PipelineBlock|PipelineBlocks)(Base|Interface|Mixin)?$"
 )
-"""What ends the names of classes, and of their bases, whose objects do the same."""
+"""What ends the names of classes, and of their bases, whose objects do the same, or take a model from text to picture.
+
+Of a pipeline users compile the models that it holds, which get their tensors from it.
+"""
 _SHOWS_OR_KEEPS = re.compile(
     r"plot|visuali|imshow|collate|save_|export_|print_|log_(image|video|audio|figure|histogram|metric|record)"
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
@@ -44,6 +47,8 @@ _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_write
 """What the parameters are called that hand out the data of a whole run, take its results, or make numbers of text."""
 _GIVEN = ("pathlib.", "PIL.", "pandas.", "ase.", "pymatgen.", "rdkit.", "networkx.")
 """What begins the types of arguments that stand for files, pictures, tables, molecules or graphs of the host."""
+_TOKENIZES = frozenset({"batch_decode", "apply_chat_template", "convert_tokens_to_ids", "convert_ids_to_tokens"})
+"""Methods of what makes numbers of text, or text of numbers."""
 _IMAGES = ("cv2.", "PIL.")
 _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
@@ -106,6 +111,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _reaches_outside(function, project)
         or _suspends(function, project)
         or _draws_pictures(function)
+        or _tokenizes(function)
         or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
@@ -293,6 +299,16 @@ def opens_files(function: Function) -> bool:
 def _draws_pictures(function: Function) -> bool:
     """Whether the function changes or makes pictures on the host."""
     return not function.module.packages.isdisjoint({"cv2", "PIL"}) and _calls_one_of(function, (), _IMAGES)
+
+
+def _tokenizes(function: Function) -> bool:
+    """Whether the function makes numbers of text or text of numbers, which no graph does."""
+    for node in function.of(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TOKENIZES:
+            return True
+        if any(keyword.arg == "return_tensors" for keyword in node.keywords):
+            return True
+    return False
 
 
 def _reaches_outside(function: Function, project: Project) -> bool:

@@ -746,6 +746,38 @@ AROUND_THE_MODEL = {
             DECIDES
             return drawn(x)
         """,
+    "a pipeline": """
+        class PictureOfTextPipeline:
+            def __call__(self, latents: torch.Tensor):
+                return self.prepared(latents)
+            def prepared(self, x: torch.Tensor):
+                DECIDES
+                return self.decoder(x)
+        """,
+    "a block of a pipeline": """
+        from other import ModularPipelineBlocks
+        class DenoiseStep(ModularPipelineBlocks):
+            def __call__(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what collates a batch": """
+        class RowCollator:
+            def __call__(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what makes numbers of text": """
+        def embedded(x: torch.Tensor, prompts, tokens, encoder):
+            ids = tokens(prompts, padding=True, return_tensors="pt").input_ids
+            DECIDES
+            return encoder(ids) + x
+        """,
+    "what makes text of numbers": """
+        def answers(x: torch.Tensor, processor):
+            DECIDES
+            return processor.batch_decode(x)
+        """,
     "what is given a tokenizer": """
         def answers(model, tokenizer, x: torch.Tensor):
             DECIDES
@@ -904,6 +936,18 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
                 for i, block in enumerate(super().__iter__()):
                     if x[i] > self.p:  # BREAK
                         yield block
+        class FlowPipeline(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return self.decoded(x)
+            def decoded(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        class Encoder(nn.Module):
+            def forward(self, x: torch.Tensor, texts, tokens):
+                ids = tokens(texts, return_tensors="pt")
+                {DECIDES}  # BREAK
+                return self.layer(ids) + x
         class Sampler(nn.Module):
             def sample(self, x: torch.Tensor):
                 self.eval()
