@@ -24,7 +24,7 @@ _DATA_NAMES = re.compile(
 Of a pipeline users compile the models that it holds, which get their tensors from it.
 """
 _SHOWS_OR_KEEPS = re.compile(
-    r"plot|visuali|imshow|collate|save_|export_|print_|log_(image|video|audio|figure|histogram|metric|record)"
+    r"plot|visuali|imshow|show(_|$)|collate|save_|export_|print_|load_from_|log_(image|video|audio|figure|histogram|metric|record)"
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
@@ -71,8 +71,13 @@ _HANDLES = frozenset(
 )
 _TRACES = frozenset({"torch.jit.trace", "torch.jit.script"})
 _HANDLES_BELOW = ("torch.onnx.", "torch.hub.", "torch.multiprocessing.")
-_HANDLING_METHODS = frozenset({"eval", "state_dict", "read_text", "mkdir"})
+_HANDLING_METHODS = frozenset(
+    {"eval", "state_dict", "named_parameters", "named_modules", "named_buffers", "named_children"}
+    | {"read_text", "mkdir"}
+)
 """Methods that are called without an argument by code outside a model, on the model or on files."""
+_REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
+_MAKES = frozenset({"__init__", "__post_init__", "__new__", "reset_parameters"})
 _DRIVES = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 _PREPARES = frozenset(
@@ -112,6 +117,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _suspends(function, project)
         or _draws_pictures(function)
         or _tokenizes(function)
+        or _sets_up(function, project)
         or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
@@ -309,6 +315,36 @@ def _tokenizes(function: Function) -> bool:
         if any(keyword.arg == "return_tensors" for keyword in node.keywords):
             return True
     return False
+
+
+def _sets_up(function: Function, project: Project) -> bool:
+    """Whether a method gives a module its parameters and buffers, or its `__init__` is all that calls it."""
+    cls = function.cls
+    if cls is None or not function.parameters or not project.is_module_class(cls):
+        return False
+    if any(_registers(node, function) for node in function.of(ast.Call)) or any(
+        _makes_parameter(node, function) for node in function.of(ast.Assign)
+    ):
+        return True
+    name = function.node.name
+    readers = {
+        method.node.name
+        for method in cls.methods.values()
+        if method is not function and any(node.attr == name for node in method.of(ast.Attribute))
+    }
+    return name.startswith("_") and bool(readers) and readers <= _MAKES
+
+
+def _registers(node: ast.Call, function: Function) -> bool:
+    func = node.func
+    return isinstance(func, ast.Attribute) and func.attr in _REGISTERS and _is_instance(func.value, function)
+
+
+def _makes_parameter(node: ast.Assign, function: Function) -> bool:
+    made = isinstance(node.value, ast.Call) and function.module.qualified(node.value.func)
+    return made in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and any(
+        isinstance(target, ast.Attribute) and _is_instance(target.value, function) for target in node.targets
+    )
 
 
 def _reaches_outside(function: Function, project: Project) -> bool:

@@ -767,6 +767,48 @@ AROUND_THE_MODEL = {
                 DECIDES
                 return x
         """,
+    "what is called show": """
+        def show(x: torch.Tensor):
+            DECIDES
+        """,
+    "what loads from a loader": """
+        class Primer:
+            def _load_from_rows(self, x: torch.Tensor):
+                DECIDES
+        """,
+    "what gives a module its parameters": """
+        class Adapter(nn.Module):
+            def update_layer(self, x: torch.Tensor):
+                DECIDES
+                self.weight = nn.Parameter(x)
+        """,
+    "what gives a module its buffers": """
+        class Table(nn.Module):
+            def extend(self, x: torch.Tensor):
+                DECIDES
+                self.register_buffer("table", x)
+        """,
+    "what only a module that is made calls": """
+        class Table(nn.Module):
+            def __init__(self, x):
+                super().__init__()
+                self.table = self._sorted(x)
+            def _sorted(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what goes through the parts of a model": """
+        def frozen(model, x: torch.Tensor):
+            for name, child in model.named_children():
+                DECIDES
+        """,
+    "a layer of another framework": """
+        import mxnet as mx
+        class Digitize(mx.operator.CustomOp):
+            def forward(self, x):
+                if (torch.ones(2) * x).sum() > 0:  # NOT
+                    print()
+        """,
     "what makes numbers of text": """
         def embedded(x: torch.Tensor, prompts, tokens, encoder):
             ids = tokens(prompts, padding=True, return_tensors="pt").input_ids
@@ -936,6 +978,25 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
                 for i, block in enumerate(super().__iter__()):
                     if x[i] > self.p:  # BREAK
                         yield block
+        class Lazy(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = self._sorted(torch.ones(2))
+            def forward(self, x: torch.Tensor):
+                return self._sorted(x) * self._grown(x)
+            def _sorted(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            def _grown(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                self.register_buffer("table", x)
+                return x
+        class Decayed(nn.Module):
+            def penalty(self, x: torch.Tensor):
+                for name, weight in self.named_parameters():
+                    x = x + weight
+                {DECIDES}  # BREAK
+                return x
         class FlowPipeline(nn.Module):
             def forward(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
