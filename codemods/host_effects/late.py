@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check, check_text, is_global, may_change
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
@@ -95,11 +97,12 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
 def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> str:
     """A value in the lambda: computed before, or there where it may fail and is wanted under a condition only.
 
-    `x[x < 0][0]` in the text of what is raised for negative numbers exists only where there are some.
+    `x[x < 0][0]` in the text of what is raised for negative numbers exists only where there are some. `x[x < 0]` alone
+    always does, and breaks the graph, since its shape depends on values: it is computed there too.
     """
     scope = plan.scope
     doubts = _doubts(node, plan) if plan.conditional else []
-    if not doubts:
+    if not doubts and not _has_unknown_size(node, scope):
         return capture(node, plan, checked=checked, raw=raw)
     does = scope.legality.effects.of(node, scope.facts)
     if does.random or does.mutates or does.host or does.unknown or _is_path(node):
@@ -109,6 +112,22 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
         check(node, scope.value(node), plan, raw=raw)
     text = whole(node, plan)
     return text if isinstance(node, ATOMS) else f"({text})"
+
+
+def _has_unknown_size(node: ast.expr, scope: Scope) -> bool:
+    """Whether the shape of a part of an expression depends on values."""
+    for part in ast.walk(node):
+        if part not in scope.parents:
+            continue
+        if isinstance(part, ast.Subscript) and mask_of(part, scope) is not None:
+            return True
+        if isinstance(part, ast.Call):
+            name = scope.callee(part) or ""
+            method = name.removeprefix("Tensor.")
+            api = torch_api.function(name) if method == name else torch_api.method(method)
+            if api is not None and (api.dynamic or (api.dynamic_form == "one_argument" and len(part.args) == 1)):
+                return True
+    return False
 
 
 def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:

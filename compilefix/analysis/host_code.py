@@ -13,15 +13,25 @@ from collections.abc import Collection, Iterator
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.tree import children, walk
 
-_DATA_BASES = ("torch.utils.data.", "unittest.", "argparse.", "logging.", "threading.", "torchvision.datasets.", "ase.")
+_DATA_BASES = (
+    "torch.utils.data.",
+    "unittest.",
+    "argparse.",
+    "logging.",
+    "threading.",
+    "torchvision.datasets.",
+    "ase.",
+    "sklearn.",
+)
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
-    r"|Plotter|Callback|TestCase|Collator|Pipeline|PipelineBlock|PipelineBlocks)(Base|Interface|Mixin)?$"
+    r"|Plotter|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"
+    r"(Base|Interface|Mixin)?$"
 )
-"""What ends the names of classes, and of their bases, whose objects do the same, or take a model from text to picture.
+"""What ends the names of classes, and of their bases, whose objects do the same, or hold models and drive them.
 
-Of a pipeline users compile the models that it holds, which get their tensors from it.
+Of a pipeline or trainer users compile the models that it holds, which get their tensors from it.
 """
 _SHOWS_OR_KEEPS = re.compile(
     r"plot|visuali|imshow|show(_|$)|collate|save_|export_|print_|load_from_|log_(image|video|audio|figure|histogram|metric|record)"
@@ -29,7 +39,7 @@ _SHOWS_OR_KEEPS = re.compile(
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
 _ASSERTS_OR_CONVERTS = re.compile(
-    r"assert_|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
+    r"assert(_|[A-Z])|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
 )
 """How functions are called that test, or make texts, tables and other states of what they are given."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
@@ -39,8 +49,9 @@ _HOOK = re.compile(
 )
 """How the methods are called that a trainer runs round the steps of a model."""
 _BESIDE = frozenset(
-    {"test", "tests", "unittests", "unit_tests", "dataset", "datasets", "dataparsers", "export", "exporter"}
-    | {"exporters", "visualization", "visualisation", "benchmark", "benchmarks"}
+    {"test", "tests", "unittests", "unit_tests", "testing", "_testing", "testing_utils", "benchmark", "benchmarks"}
+    | {"dataset", "datasets", "dataparsers", "export", "exporter", "exporters", "visualization", "visualisation"}
+    | {"cli", "commands"}
 )
 """Folders and files of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
@@ -318,21 +329,29 @@ def _tokenizes(function: Function) -> bool:
 
 
 def _sets_up(function: Function, project: Project) -> bool:
-    """Whether a method gives a module its parameters and buffers, or its `__init__` is all that calls it."""
-    cls = function.cls
-    if cls is None or not function.parameters or not project.is_module_class(cls):
+    """Whether a method sets an object up: gives it parameters or settings, or is called only by what does."""
+    cls, name = function.cls, function.node.name
+    if cls is None or not function.parameters:
         return False
-    if any(_registers(node, function) for node in function.of(ast.Call)) or any(
-        _makes_parameter(node, function) for node in function.of(ast.Assign)
+    if _sets(name) and any(
+        isinstance(node.ctx, ast.Store) and _is_instance(node.value, function) for node in function.of(ast.Attribute)
     ):
         return True
-    name = function.node.name
+    if project.is_module_class(cls) and (
+        any(_registers(node, function) for node in function.of(ast.Call))
+        or any(_makes_parameter(node, function) for node in function.of(ast.Assign))
+    ):
+        return True
     readers = {
         method.node.name
         for method in cls.methods.values()
         if method is not function and any(node.attr == name for node in method.of(ast.Attribute))
     }
-    return name.startswith("_") and bool(readers) and readers <= _MAKES
+    return name.startswith("_") and not name.startswith("__") and bool(readers) and all(map(_sets, readers))
+
+
+def _sets(name: str) -> bool:
+    return name in _MAKES or name.startswith("set_")
 
 
 def _registers(node: ast.Call, function: Function) -> bool:

@@ -767,6 +767,15 @@ AROUND_THE_MODEL = {
                 DECIDES
                 return x
         """,
+    "what sets a schedule": """
+        class Schedule:
+            def set_timesteps(self, sigmas: torch.Tensor):
+                DECIDES
+                self.sigmas = self._spread(sigmas)
+            def _spread(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
     "what is called show": """
         def show(x: torch.Tensor):
             DECIDES
@@ -808,6 +817,24 @@ AROUND_THE_MODEL = {
             def forward(self, x):
                 if (torch.ones(2) * x).sum() > 0:  # NOT
                     print()
+        """,
+    "what trains, by its name": """
+        from other import BaseTrainer
+        class Distillation(BaseTrainer):
+            def mixed(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "an estimator of scikit-learn": """
+        from sklearn.base import ClassifierMixin
+        class Tabular(ClassifierMixin):
+            def logits(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "an assertion in camel case": """
+        def assertTensorsAlike(x: torch.Tensor):
+            DECIDES
         """,
     "what makes numbers of text": """
         def embedded(x: torch.Tensor, prompts, tokens, encoder):
@@ -995,6 +1022,19 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             def penalty(self, x: torch.Tensor):
                 for name, weight in self.named_parameters():
                     x = x + weight
+                {DECIDES}  # BREAK
+                return x
+        class Schedule:
+            def set_apart(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return self._spread(x)
+            def step(self, x: torch.Tensor):
+                return self._spread(x)
+            def _spread(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        class VideoPredictor(nn.Module):
+            def decoded(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
                 return x
         class FlowPipeline(nn.Module):
