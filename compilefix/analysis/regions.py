@@ -519,7 +519,7 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
         and not name.startswith("test")
         # What drives a model is no root, but says which arguments of other functions are tensors: it is walked first.
         and _on_tensors(function, inference, inference.facts)
-        and (_is_called_like_a_module(function) or not _is_around_the_model(function, inference))
+        and (_is_called_like_a_module(function, inference.project) or not _is_around_the_model(function, inference))
     )
 
 
@@ -564,8 +564,10 @@ def _makes_distribution(function: Function, project: Project) -> bool:
     return any(isinstance(a, str) and a.startswith("torch.distributions.") for a in project.ancestors(function.cls))
 
 
-def _is_called_like_a_module(function: Function) -> bool:
-    return function.cls is not None and function.parent is None and function.node.name == "forward"
+def _is_called_like_a_module(function: Function, project: Project) -> bool:
+    if function.cls is None or function.parent is not None or function.node.name != "forward":
+        return False
+    return not feeds_or_tests(function.cls, project)
 
 
 def _on_tensors(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:

@@ -697,7 +697,7 @@ _MODULE_BASES = (".LightningModule",)
 """Bases of other packages that are modules."""
 _PLAIN_BASES = frozenset(
     {"object", "abc", "enum", "typing", "Exception", "collections", "dataclasses"}
-    | {"mxnet", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "paddle", "mindspore", "chainer"}
+    | {"sklearn", "mxnet", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "paddle", "mindspore", "chainer"}
 )
 """What begins the names of bases whose classes are no modules of torch, whatever `forward` they have."""
 

@@ -832,6 +832,18 @@ AROUND_THE_MODEL = {
                 DECIDES
                 return x
         """,
+    "an estimator with a forward": """
+        from sklearn.base import BaseEstimator
+        class Net(BaseEstimator):
+            def forward(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what fits something": """
+        class Posterior:
+            def fit(self, x: torch.Tensor):
+                DECIDES
+        """,
     "an assertion in camel case": """
         def assertTensorsAlike(x: torch.Tensor):
             DECIDES
