@@ -28,6 +28,13 @@ ASSUMPTIONS: Mapping[str, str] = {
         "its `.grad`, a result need not require a gradient because of it, and a copy or a flag that torch refuses "
         "it raises no error."
     ),
+    "gradient-function": (
+        "What a gradient is asked of may run as a function under `torch.func.vjp`: what it calls writes into no tensor "
+        "that it is given or that was there before (as BatchNorm does in training), neither keeps nor shows what it "
+        "computes, does not ask whether that requires a gradient, and uses no NumPy, no checkpoint and no "
+        "`autograd.Function` without `setup_context`. Where the gradient could not be asked for, or its graph is gone, "
+        "no error is raised as before."
+    ),
     "no-aliasing": (
         "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "
         "needs what was in memory before a write that is always made now (it would raise). What is written into a "

@@ -23,10 +23,26 @@ def forward(self, positions):
 ```
 In a training step, compile what computes the loss, and call `backward()` outside.
 
+Where a function makes a tensor, asks for its gradient and computes something of it, the fix is this:
+```python
+x = x.clone().requires_grad_()                 # x = x.clone()
+y = self.f(x)                                  # y, backward = torch.func.vjp(lambda x: self.f(x), x)
+g = torch.autograd.grad(y, x, weight)[0]       # with torch.no_grad():
+                                               #     gradient = backward(weight)
+                                               # g = gradient[0]
+```
+
 ## Fix safety
-This rule has no fix: the function to differentiate is spread over the code before the call. Newer versions of torch
-have `torch._dynamo.config.trace_autograd_ops = True`, which traces the call where the tensor required a gradient before
-the compiled code began.
+The fix needs `gradient-function`, since what is called runs under `torch.func.vjp` then, and `no-gradient`, since the
+tensor requires no gradient any more, nor what is computed of it alone. The gradient has a graph of its own only where
+`create_graph` asks for one.
+
+Declined for a tensor that comes from outside (an argument whose gradient is asked: that it requires one is decided
+elsewhere), for a gradient of several tensors or one that may be None (`allow_unused`), and where the function asks for
+another gradient. Declined where the code between writes in place or into an attribute, binds a name that has a value
+before, or leaves one behind that is not proved to be a tensor. Newer versions of torch have
+`torch._dynamo.config.trace_autograd_ops = True`, which traces the call where the tensor required a gradient before the
+compiled code began.
 
 Graph breaks: GB0008, GB0123, GB9186. torch: all supported versions.
 """
@@ -36,8 +52,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.unsupported.local_gradient import local_gradient
 from compilefix.source.snippets import snippet
 
 _ADVICE = {
@@ -60,6 +77,7 @@ class GradientInGraph(Rule):
     summary = "torch.autograd.grad or backward() in compiled code"
     gb = ("GB0008", "GB0123", "GB9186")
     hints = ("autograd", "backward", "optim", "zero_grad", "grad(")
+    assumptions = ("no-gradient", "gradient-function")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that start a backward pass, make an optimiser or reset the gradients."""
@@ -74,7 +92,13 @@ class GradientInGraph(Rule):
             if name in _ADVICE:
                 does = {"torch.optim": "makes an optimiser", "zero_grad": "resets gradients"}
                 message = f"`{snippet(node)}` {does.get(name, 'starts a backward pass')}: the graph breaks"
-                yield self.declined(scope, node, message, _ADVICE[name], gb=(_IDS.get(name, "GB0123"),))
+                ids = (_IDS.get(name, "GB0123"),)
+                fix = local_gradient(node, scope) if name == "torch.autograd.grad" else None
+                if isinstance(fix, Fix):
+                    yield self.fixed(scope, node, message, fix, gb=ids)
+                else:
+                    reason = f"{fix}; {_ADVICE[name]}" if fix else _ADVICE[name]
+                    yield self.declined(scope, node, message, reason, gb=ids)
 
 
 def _is_backward(node: ast.Call, scope: Scope) -> bool:
