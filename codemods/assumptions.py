@@ -24,9 +24,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "selected may require a gradient because of it."
     ),
     "no-gradient": (
-        "A tensor that the function copies or makes, or an attention mask, needs no gradient of its own: nobody reads "
-        "its `.grad`, a result need not require a gradient because of it, and a copy or a flag that torch refuses "
-        "it raises no error."
+        "A tensor that the function copies or makes, a buffer that losses are added to, or an attention mask, needs no "
+        "gradient of its own: nobody reads its `.grad`, a result need not require a gradient because of it, and a copy "
+        "or a flag that torch refuses it raises no error."
     ),
     "gradient-function": (
         "What a gradient is asked of may run as a function under `torch.func.vjp`: what it calls writes into no tensor "

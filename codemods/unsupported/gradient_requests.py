@@ -50,13 +50,37 @@ def _leads_to(statement: ast.Assign, owner: ast.Name, scope: Scope) -> bool:
     return any(around in block for around in scope.ancestors(owner))
 
 
-def kept_by(owner: ast.expr, scope: Scope) -> str | None:
-    """A use of a local tensor that keeps it for later, or tells whether it requires a gradient."""
+def of_buffer(owner: ast.expr, scope: Scope) -> bool:
+    """Whether a local name was given a buffer of the object by its last assignment (`loss = self.zero`)."""
+    if not isinstance(owner, ast.Name) or scope.function.cls is None:
+        return False
+    stores = [store for store in scope.names(owner.id, stores=True) if store.lineno < owner.lineno]
+    last = scope.parents.get(stores[-1]) if stores else None
+    if not isinstance(last, ast.Assign) or last.targets != [stores[-1]] or not _leads_to(last, owner, scope):
+        return False
+    value = last.value
+    if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name) or value.value.id != "self":
+        return False
+    return value.attr in {_registered(node) for node in ast.walk(scope.function.cls.node)}
+
+
+def _registered(node: ast.AST) -> str | None:
+    """The name under which a call registers a buffer."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return None
+    name = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+    return name if node.func.attr == "register_buffer" and isinstance(name, str) else None
+
+
+def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | None:
+    """A use of a local tensor that keeps it for later, or tells whether it requires a gradient; `behind` it only."""
     if not isinstance(owner, ast.Name):
         return f"`{snippet(owner)}` is no local name"
     used = False
     for use in scope.function.of(ast.Name):
         if use.id != owner.id or use is owner or not isinstance(use.ctx, ast.Load):
+            continue
+        if behind and use.lineno < owner.lineno:
             continue
         parent = scope.parents.get(use)
         if parent is None:

@@ -30,7 +30,8 @@ Declined where the function asks for gradients itself (`torch.autograd.grad`, `.
 `torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
 before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
 `requires_grad=True` may be returned too where the function computes with it. A tensor of the function's own that a
-statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too. A new
+statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too, and so may
+a buffer that was given a local name (`loss = self.zero`, to which losses are added). A new
 tensor that is returned as it is (`return torch.zeros_like(x).requires_grad_()`) is one too, where all calls of the
 function give it to a name with which the caller only computes.
 
@@ -47,7 +48,13 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
-from compilefix.codemods.unsupported.gradient_requests import kept_by, made_here, returned_to_compute, without_guard
+from compilefix.codemods.unsupported.gradient_requests import (
+    kept_by,
+    made_here,
+    of_buffer,
+    returned_to_compute,
+    without_guard,
+)
 from compilefix.source.snippets import snippet
 
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
@@ -132,13 +139,16 @@ class ParameterInForward(Rule):
         ids = ("GB8985",) if inside else ("GB0125",)
         message = f"`{snippet(node)}` breaks the graph"
         statement = scope.parents.get(node)
-        reason = _asks(scope)
-        if reason is None and not inside:
+        reason = _asks(scope, node)
+        buffer = isinstance(statement, ast.Expr) and not inside and of_buffer(owner, scope)
+        if reason is None and not inside and not buffer:
             reason = f"`{snippet(owner)}` comes from outside and would not be changed any more: do it before compiling"
         if reason is None and _wants(node.args[:1], node) is None:
             reason = "whether a gradient is asked for is decided at run time"
         if reason is None:
-            reason = _other_use(node, scope) if not isinstance(statement, ast.Expr) else kept_by(owner, scope)
+            reason = (
+                _other_use(node, scope) if not isinstance(statement, ast.Expr) else kept_by(owner, scope, behind=buffer)
+            )
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=ids)
         template = Template()
@@ -207,9 +217,12 @@ def _wants(positional: list[ast.expr], node: ast.Call) -> bool | None:
     return bool(given[0].value) if isinstance(given[0], ast.Constant) else None
 
 
-def _asks(scope: Scope) -> str | None:
-    """Where the function asks for gradients itself."""
+def _asks(scope: Scope, request: ast.expr | None = None) -> str | None:
+    """Where the function asks for gradients itself; what it asks before a request has nothing to do with that."""
+    again = request is None or any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(request))
     for node in scope.of(ast.Attribute):
+        if not again and request is not None and node.lineno < request.lineno:
+            continue
         if node.attr in _ASKS and not isinstance(node.ctx, ast.Store):
             return f"`{snippet(node)}` asks for a gradient in the same function: use `torch.func.grad`"
     return None
