@@ -140,6 +140,11 @@ ASSUMPTIONS: Mapping[str, str] = {
         "Which of several NaN comes first is left open: the number or rank that belongs to one of them may be "
         "another's."
     ),
+    "set-once": (
+        "A flag that an object keeps in a buffer, and that its own code only sets, is not cleared after it was set: no "
+        "state is loaded into the object that clears it. The object is made by its `__init__`, and not unpickled from "
+        "what was saved before the fix."
+    ),
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later, and the "
         "object is not made on the meta device, which has no value to read."

@@ -17,7 +17,9 @@ or t.any()`, and of which only conditions ask, becomes a tensor where it is give
 number on one side takes the shape and dtype of the tensor on the other (`number-to-tensor`, `same-shape-dtype`). A
 function that answers with `return False` behind a check and `return True` at its end, or returns such a flag, gives a
 boolean tensor (`number-to-tensor`), where the functions of its file that call it ask for no more than the truth; an
-`if` on what it gives is looked at then.
+`if` on what it gives is looked at then. A flag in a buffer that the class only ever sets (codes of a quantizer that the
+first batch chooses) is asked until it was seen set, and Python remembers that from then on (`set-once`): where the
+branch cannot be selected, or draws random numbers.
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -76,6 +78,7 @@ from compilefix.codemods.control_flow.loop_ends import ends_loop
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
 from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_where
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
+from compilefix.codemods.control_flow.set_once import ONLY_UNTIL_SET, seen_set, waits_for_flag
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -115,6 +118,7 @@ class TensorIf(Rule):
         "caller-place",
         "text-order",
         "no-recompute",
+        "set-once",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -139,7 +143,7 @@ class TensorIf(Rule):
             links = links_of(node)
             tests = [(link, link.test) for link in links if link.test is not None and is_tensor_test(link.test, scope)]
             if tests and not _only_raises(tests[0][0], links) and not ends_loop(node, scope):
-                yield self._judge(node, links, tests[0][1], scope)
+                yield self._judge_set_once(node, self._judge(node, links, tests[0][1], scope), scope)
 
     def _judge(self, node: ast.If, links: Sequence[Link], first: ast.expr, scope: Scope) -> Finding:
         words = tensor_words(tensor_tests(first, scope)[0], scope)
@@ -179,6 +183,17 @@ class TensorIf(Rule):
         edits = (*edits, *template.edits)
         fix = Fix(edits, needed, template.assumptions, template.reasons, boundary=late, always=always)
         return self.fixed(scope, node, message + (where_to_wrap(scope) if late else ""), fix)
+
+    def _judge_set_once(self, node: ast.If, judged: Finding, scope: Scope) -> Finding:
+        """What was judged of an `if`, or a fix for one on a flag that is only set: a selection runs in each call.
+
+        A selection that draws nothing is kept: with it the first call has no break either.
+        """
+        if waits_for_flag(node, scope):
+            return self.declined(scope, node, judged.message, ONLY_UNTIL_SET)
+        draws = judged.fix is None or "rng-stream" in judged.fix.assumptions
+        fix = seen_set(node, scope) if draws else None
+        return judged if fix is None else self.fixed(scope, node, judged.message, fix)
 
     def _judge_shortcut(self, node: ast.If, edits: tuple[Edit, ...], template: Template, scope: Scope) -> Finding:
         first = tensor_tests(node.test, scope)[0]
