@@ -125,6 +125,11 @@ def met(other: ast.expr, scope: Scope, flow: Flow) -> None:
     same_dtype(other, scope, flow)
 
 
+def has_other_dtype(value: Value, other: Value) -> bool:
+    """Whether two tensors are known to differ in their dtype."""
+    return value.is_tensor and value.dtype is not None and other.dtype is not None and value.dtype != other.dtype
+
+
 def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
     """Note what stands against the result having the dtype that it has with a Python number."""
     value = scope.value(other)

@@ -13,7 +13,7 @@ from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
-from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met, same_dtype
+from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, has_other_dtype, met, same_dtype
 from compilefix.codemods.host_reads.number_sinks import (
     Fill,
     Picked,
@@ -675,6 +675,8 @@ def _put_at(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         reason = f"`{snippet(put)}` may share memory with `{snippet(item.value)}`"
         known = value.is_tensor and not value.storage.isdisjoint(whole.storage)
         flow.refuse(f"{reason}: it is not written at an index tensor then", None if known else "no-aliasing")
+    if not added and has_other_dtype(value, whole):
+        flow.refuse(f"`{snippet(put)}` has another dtype than `{snippet(item.value)}`, which an index tensor refuses")
     flow.refuse(
         f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and what does not fit raises "
         "another text",

@@ -13,6 +13,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
+from compilefix.codemods.host_reads.number_flow import has_other_dtype
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.snippets import snippet
@@ -72,10 +73,11 @@ class Window:
         if not value.is_(Kind.STATIC, Kind.SIZE) and not (
             value.rank == 0 and value.dtype_id == base.dtype_id is not None
         ):
-            reason = (
-                f"is not proved to have the shape and dtype of `{snippet(self.item)}`: an index refuses another one"
-            )
-            yield Obstacle(f"`{snippet(self.written.value)}` {reason}, with another text", "same-shape-dtype")
+            shown, item = snippet(self.written.value), snippet(self.item)
+            if has_other_dtype(value, base):
+                yield Obstacle(f"`{shown}` has another dtype than `{item}`, which an index refuses")
+            reason = f"is not proved to have the shape and dtype of `{item}`: an index refuses another one"
+            yield Obstacle(f"`{shown}` {reason}, with another text", "same-shape-dtype")
 
 
 def _code(part: ast.expr, template: Template) -> str:

@@ -478,6 +478,9 @@ def _by_rule(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
             return "float", "default"
         if name in ("torch.tensor", "torch.as_tensor") and first.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER):
             return first.dtype, {"float": "default", "int": "int64", "bool": "bool"}.get(first.dtype or "")
+        if name == "torch.arange" and "out" not in keywords:
+            bounds = [*args, *(keywords[key] for key in ("start", "end", "step") if key in keywords)]
+            return ("int", "int64") if bounds and all(v.dtype == "int" for v in bounds) else (None, None)
         return None, None
     if rule == "arg_or_same":
         return first.dtype, first.dtype_id

@@ -54,6 +54,7 @@ x.item() | x.tolist() | float(s) | int(s) | bool(s) | s.item() + 1 | s.item() / 
 x.shape[0] | x.size() | x.size(0) | x.dim() | x.numel() | len(x) | x.shape | x.shape[0] / 2 | x.shape[0] // 2 | x.dtype | x.device | x.ndim + 1 | 1 + 2.0 | 3 // 2 | True + 1 | 2 ** 0.5 | -(1) | 7 % 2
 math.sqrt(2) | math.ceil(1.5) | math.floor(s.item()) | math.prod(x.shape) | math.log(2) | max(1, 2.0) | min(x.shape) | sum(x.shape) | round(2.5) | round(2.5, 1) | abs(-1) | int(2.5) | float(1) | bool(0)
 x if flag else y | x if flag else None | x.float() if flag else x | (x, y)[0] | [x, s][1] | {"a": x}["a"] | [x, x.sum()][-1] | x or s | s and x | (x, 1)[1] | [v * 2 for v in x] | tuple(x.shape) | list(x.shape)[0]
+torch.arange(3) | torch.arange(1, len(x.shape) + 3) | torch.arange(2.5) | torch.arange(0, 2, 0.5) | torch.arange(end=2) | torch.arange(3, dtype=torch.float16) | torch.arange(True) | torch.arange(s.long().abs())
 torch.Tensor([1.0]) | torch.Tensor([[1]]) | torch.Tensor(2, 3) | torch.Tensor([False]) | torch.Tensor() | torch.Tensor([]) | torch.Tensor(x) | torch.Tensor(n) | torch.Tensor((1, -2)) | torch.LongTensor([1, 2])
 torch.ByteTensor(2) | torch.BoolTensor([True]) | torch.HalfTensor([0.5]) | torch.DoubleTensor([[0.5], [1]]) | torch.IntTensor(len(x.shape)) | torch.ShortTensor([1]) | torch.FloatTensor([x.dim()])
 x == x.shape | x != (1, 2) | [1] == x | x == "none" | x != None
