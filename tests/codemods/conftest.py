@@ -21,6 +21,7 @@ def _flags_as_they_were() -> Iterator[None]:
     with config.patch(
         capture_scalar_outputs=config.capture_scalar_outputs,
         capture_dynamic_output_shape_ops=config.capture_dynamic_output_shape_ops,
+        allow_unspec_int_on_nn_module=config.allow_unspec_int_on_nn_module,
     ):
         yield
 
