@@ -78,7 +78,7 @@ def annotated(node: ast.expr | None, module: Module, project: Project, within: f
 def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> Value:
     """The value that is an instance of the type of this dotted name."""
     last = name.rpartition(".")[2]
-    if is_tensor_type(name):
+    if is_tensor_type(name) or name == "torch.tensor":  # no type, and written for one
         return values.tensor()
     if last in _TENSOR_SUBCLASSES:
         return values.tensor(dtype=_TENSOR_SUBCLASSES[last])

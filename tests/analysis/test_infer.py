@@ -349,3 +349,20 @@ def f(x: torch.Tensor):
     known = {name: value for (_, _, name), value in claims(text).items()}
     assert known["kept"].dtype_id == "int64"
     assert known["result"].dtype_id is None
+
+
+@pytest.mark.parametrize(
+    ("written", "kinds"),
+    [
+        ("torch.tensor", {Kind.TENSOR}),
+        ("Optional[torch.tensor]", {Kind.TENSOR, Kind.NONE}),
+        ("torch.zeros", {Kind.UNKNOWN}),
+    ],
+)
+def test_a_function_that_is_written_for_the_type(written: str, kinds: set[Kind]) -> None:
+    text = f"from typing import Optional\nimport torch\ndef f(x: {written}):\n    return x\n"
+    project = Project([SourceFile(Path("f.py"), "f", text, ast.parse(text))])
+    function = next(iter(next(iter(project.modules.values())).all_functions))
+    result = function.of(ast.Return)[0].value
+    assert result is not None
+    assert set(Inference(project).facts(function).value(result).kinds) == kinds
