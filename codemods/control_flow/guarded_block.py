@@ -26,6 +26,7 @@ from compilefix.codemods.control_flow.item_targets import item_name, judge_item
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import Mask, empty_masks, selects_by
 from compilefix.codemods.dynamic_shapes.masks import whole_mask
+from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -92,11 +93,38 @@ def empty_with(selected: ast.expr, scope: Scope) -> Iterator[Mask]:
         if isinstance(name, ast.Name) and len(scope.names(name.id, stores=True)) == 1:
             yield Mask(ast.dump(ast.Name(name.id, ast.Load())), frozenset({name.id}), True, True)
     value = target.value if isinstance(target, ast.Assign) and target.targets == stores else None
-    mask = whole_mask(value, scope) if isinstance(value, ast.Subscript) else None
-    if mask is not None:  # rows = x[mask]
-        names = frozenset(n.id for n in ast.walk(mask.node) if isinstance(n, ast.Name))
+    taken = whole_mask(value, scope) if isinstance(value, ast.Subscript) else None
+    mask = taken.node if taken is not None else None if value is None else _listed_mask(value, scope)
+    if mask is not None:  # rows = x[mask], rows = mask.nonzero().flatten()
+        names = frozenset(n.id for n in ast.walk(mask) if isinstance(n, ast.Name))
         if all(len(scope.names(name, stores=True)) <= 1 for name in names):
-            yield Mask(ast.dump(mask.node), names, True, True)
+            yield Mask(ast.dump(mask), names, True, True)
+
+
+def _listed_mask(value: ast.expr, scope: Scope) -> ast.Name | None:
+    """The name of a boolean mask whose true places an expression lists, where nothing is written into it."""
+    selection = selection_of(value, scope)
+    if not isinstance(selection, ast.Call):
+        return None
+    callee = scope.callee(selection)
+    given = selection.args if callee in ("torch.nonzero", "torch.where") else []
+    if callee == "Tensor.nonzero" and isinstance(selection.func, ast.Attribute):
+        given = [selection.func.value]
+    mask = given[0] if len(given) == 1 else None
+    if not isinstance(mask, ast.Name) or not scope.value(mask).is_tensor or scope.value(mask).dtype != "bool":
+        return None
+    return None if any(_changes(node, mask.id) for node in scope.nodes) else mask
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """Whether an expression writes in place into what a name stands for."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name) and node.target.id == name
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == name
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    return node.value.id == name and node.attr.endswith("_")
 
 
 def selected_statement_by_statement(

@@ -1,7 +1,7 @@
 """Writes behind `if mask.any()` that change only what the mask selects, so that they may be made always.
 
     x[mask] = v        x[mask] += v        x[:, mask, 0] = y[mask] * 2        x.masked_fill_(mask, v)
-    x.copy_(torch.where(mask, v, x))       x.index_add_(0, rows, v)
+    x.copy_(torch.where(mask, v, x))       x.index_add_(0, rows, v)           x.masked_scatter_(mask, v)
 
 Where the mask selects nothing such a write is none: what is put there has no elements, or fits any number of them.
 """
@@ -122,7 +122,8 @@ def guarded_write(statement: ast.stmt, masks: Sequence[Mask], around: ast.If, sc
     if not scope.value(memory).may_be(Kind.TENSOR):
         return None
     fills = method == "masked_fill_" and len(call.args) == 2 and is_number(call.args[1], scope)
-    if fills and selects_nothing(call.args[0], usable):
+    scatters = method == "masked_scatter_" and len(call.args) == 2
+    if (fills or scatters) and selects_nothing(call.args[0], usable):
         return GuardedWrite(statement, around, memory, call.args[0], call.args[1])
     listed = method in _AT_ROWS and len(call.args) == 3 and is_number(call.args[0], scope)
     if listed and selects_nothing(call.args[1], usable):
