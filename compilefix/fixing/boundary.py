@@ -18,7 +18,7 @@ from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import CompileSite, compile_sites, reached_from
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config
-from compilefix.source.files import SourceFile, module_name
+from compilefix.source.files import SourceFile
 from compilefix.source.index import Function, Module, Project
 
 DEFAULT_NAME = "_compile_boundary"
@@ -93,7 +93,7 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
 def _helper_for(
     file: SourceFile, config: Config, files: Mapping[Path, SourceFile], helpers: dict[str, Helper]
 ) -> Helper:
-    name, path = _place(file, config)
+    name, path = _place(file, config, files)
     number = 1
     while True:
         module = name if number == 1 else f"{name}_{number}"
@@ -108,7 +108,7 @@ def _helper_for(
         number += 1
 
 
-def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
+def _place(file: SourceFile, config: Config, files: Mapping[Path, SourceFile]) -> tuple[str, Path]:
     """The helper's dotted name and its file, for the code in `file`."""
     parts = file.module.split(".")
     is_package = file.path.name == "__init__.py"
@@ -120,7 +120,7 @@ def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
     # The folder of the top package: a package's own folder counts as one level.
     folder = file.path.parents[len(parts) - 1 if is_package else max(len(parts) - 2, 0)]
     in_package = is_package or len(parts) > 1
-    if not in_package and (package := _package_above(file)) is not None:
+    if (package := _package_above(file, folder if in_package else None, files)) is not None:
         parts, folder, in_package = [package.name], package, True
     if config.helper_module is not None:
         wanted = config.helper_module.split(".")
@@ -131,19 +131,30 @@ def _place(file: SourceFile, config: Config) -> tuple[str, Path]:
     return DEFAULT_NAME, file.path.parent / f"{DEFAULT_NAME}.py"
 
 
-def _package_above(file: SourceFile) -> Path | None:
-    """The top package that a file lies below, in a folder without `__init__.py`, where it imports from that package.
+def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, SourceFile]) -> Path | None:
+    """The top package that a file or its package lies below, with a folder without `__init__.py` between.
 
-    Such a folder is a part of the package, too; without such an import it may hold scripts, which find what lies beside
-    them.
+    Such a folder is a part of the package, too, where what is in it imports from that package, or is imported through
+    it; otherwise it may hold scripts, which find what lies beside them.
     """
-    above = next((f for f in file.path.absolute().parents if (f / "__init__.py").is_file()), None)
+    inner = (package or file.path.parent).absolute()
+    around = inner.parents if package is not None else (inner, *inner.parents)
+    above = next((folder for folder in around if _is_package(folder)), None)
     if above is None:
         return None
-    name = module_name(above / "__init__.py").partition(".")[0]
-    package = next(f for f in (above, *above.parents) if not (f.parent / "__init__.py").is_file())
-    imports = re.compile(rf"^[ \t]*(?:from[ \t]+(?:\.|{name}[ \t.])|import[ \t]+{name}\b)", re.MULTILINE)
-    return package if imports.search(file.text) else None
+    top = next(folder for folder in (above, *above.parents) if not _is_package(folder.parent))
+    name = re.escape(top.name)
+    # Inside an inner package a relative import says nothing of the outer one.
+    sources = rf"{name}[ \t.]" if package is not None else rf"(?:\.|{name}[ \t.])"
+    if re.search(rf"^[ \t]*(?:from[ \t]+{sources}|import[ \t]+{name}\b)", file.text, re.MULTILINE):
+        return top
+    dotted = re.escape(".".join((top.name, *inner.relative_to(top).parts)))
+    through = re.compile(rf"^[ \t]*(?:from|import)[ \t]+{dotted}\b", re.MULTILINE)
+    return top if package is not None and any(through.search(other.text) for other in files.values()) else None
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file()
 
 
 def _text(path: Path, files: Mapping[Path, SourceFile]) -> str | None:

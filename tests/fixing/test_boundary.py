@@ -557,6 +557,30 @@ def test_a_folder_of_a_package_without_init(head: str, place: str, tmp_path: Pat
     assert f"from {module} import emit\n" in new["pkg/tools/layer.py"]
 
 
+@pytest.mark.parametrize(
+    ("head", "user", "module"),
+    [
+        ("from pkg.quiet import quiet\n", "", "pkg"),
+        ("", "from pkg.testing.tools.layer import Layer\n", "pkg"),
+        ("", "import pkg.testing.tools\n", "pkg"),
+        ("", "from tools.layer import Layer\n", "tools"),
+        ("from .quiet import quiet\n", "", "tools"),
+    ],
+)
+def test_a_package_in_such_a_folder(head: str, user: str, module: str, tmp_path: Path) -> None:
+    """As in captum, where `testing` has no `__init__.py`, and nothing is imported as `tools`."""
+    texts = {
+        "pkg/__init__.py": "",
+        "pkg/testing/tools/__init__.py": "",
+        "pkg/testing/tools/layer.py": head + LAYER,
+        "test_tools.py": user,
+    }
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    place = "pkg" if module == "pkg" else "pkg/testing/tools"
+    assert sorted(new) == sorted([f"{place}/_compile_boundary.py", "pkg/testing/tools/layer.py"])
+    assert f"from {module}._compile_boundary import emit\n" in new["pkg/testing/tools/layer.py"]
+
+
 def apply(outcome: Outcome, files: list[SourceFile]) -> list[SourceFile]:
     sources = {file.path: file for file in files}
     for change in outcome.patchset:
