@@ -15,6 +15,7 @@ from compilefix.analysis.regions import NEVER_COMPILED, CompiledFunction, effect
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
+from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
@@ -265,7 +266,10 @@ class Rule(ABC):
         """The findings of this rule in one compiled function."""
 
     def fixed(self, scope: Scope, node: ast.AST, message: str, fix: Fix, **changes: object) -> Finding:
-        """A finding that has a fix."""
+        """A finding that has a fix, unless that makes a tensor of a number and the method's name promises a number."""
+        promised = number_promised(scope.function) if "number-to-tensor" in fix.assumptions else None
+        if promised is not None:
+            return self.declined(scope, node, message, promised, **changes)
         return self._finding(scope, node, message, fix, None, **changes)
 
     def declined(self, scope: Scope, node: ast.AST, message: str, reason: str, **changes: object) -> Finding:

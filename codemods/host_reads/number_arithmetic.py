@@ -83,6 +83,7 @@ from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
 
 _TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})
+_NUMBERS = frozenset({Kind.STATIC, Kind.SIZE, Kind.NUMBER})
 
 
 class NumberArithmetic(Rule):
@@ -134,7 +135,9 @@ class NumberArithmetic(Rule):
             source = _apparent(node, scope)
             if source is not None:
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
-                item = scope.value(source).is_unknown or isinstance(node.func, ast.Attribute)
+                # No number has `item()`. `float(x)` may be of one, where `x` is seen to be a number on some way.
+                value = scope.value(source)
+                item = isinstance(node.func, ast.Attribute) or (value.is_unknown and not value.kinds & _NUMBERS)
                 fix = number_fix(node, source, "item", scope) if item else None
                 if isinstance(fix, Fix):
                     yield self.fixed(scope, node, message, fix)
