@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.codemods.guarding import kept_from_failing
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
@@ -228,6 +229,9 @@ def _static_bool(test: ast.expr, scope: Scope, template: Template) -> str | None
         template.refuse(
             [Obstacle(f"what follows counts on `{snippet(test)}` where it uses `{name}`: give it its own `if`")]
         )
+    kept = kept_from_failing(test, scope)
+    if kept is not None:
+        template.refuse([Obstacle(f"`{snippet(test)}` may keep `{snippet(kept)}` from failing: give it its own `if`")])
     return template.use(test, operand=True)
 
 

@@ -87,6 +87,8 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
     if isinstance(statement, ast.Assert) and not branch.assigns and not is_tensor_test(statement.test, scope):
+        if not _asks_presence(statement.test):
+            return f"`{snippet(statement)}` need not hold where the branch is not taken"
         parts = [statement.test, *([] if statement.msg is None else [statement.msg])]
         template.refuse(scope.legality.both_evaluated(parts, scope.facts))
         template.refuse([Obstacle(f"`{snippet(statement)}` would fail on the other side too", "branches-total")])
@@ -120,6 +122,15 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
         reason = f"the new value of `{name}` is not proved to have its shape and dtype"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
     return _bind(name, given, branch)
+
+
+def _asks_presence(test: ast.expr) -> bool:
+    """Whether an assert asks only whether something is there, or of which type: the branch would fail without it."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return all(_asks_presence(value) for value in test.values)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot):
+        return isinstance(test.comparators[0], ast.Constant)
+    return isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in ("isinstance", "hasattr")
 
 
 def _root(node: ast.expr) -> str | None:
