@@ -63,7 +63,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "A printed or logged line may be missing where the code runs compiled, and the error of one that cannot be "
         "made."
     ),
-    "caller-place": "A warning or log line with `stacklevel` may name its own line as its place, not its caller's.",
+    "caller-place": (
+        "A warning or log line with `stacklevel` may name its own line as its place, not its caller's, and filters go "
+        "by that: they may show it less often, and a `DeprecationWarning` not at all."
+    ),
     "state-late": "A number stored on a module is stored when the compiled call returns; nobody reads it before.",
     "progress-hidden": "A progress bar need not be shown.",
     "exception-late": (

@@ -14,6 +14,7 @@ from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.added_in_place import added_after
+from compilefix.codemods.copied_tensors import warns_of_copy
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
@@ -293,19 +294,25 @@ def number_conversion(
 
 
 def _needs_number(use: ast.expr, scope: Scope) -> bool:
-    """Whether a use needs a Python number: as a bound, size, level, key or text, or to decide what runs."""
+    """Whether a use needs a Python number: as a bound, size, level, key or text, or to decide what runs.
+
+    `torch.tensor` takes a tensor too, and warns of it.
+    """
     child: ast.AST = use
     for parent in scope.ancestors(use):
         if isinstance(parent, ast.Slice | ast.FormattedValue):
             return True
         if isinstance(parent, ast.Subscript):
             return parent.slice is child and not scope.value(parent.value).may_be(Kind.TENSOR)
-        if isinstance(parent, ast.keyword) and parent.arg in ("dim", "size", "k", "dims"):
-            return True
+        if isinstance(parent, ast.keyword):
+            call = scope.parents.get(parent)
+            copied = isinstance(call, ast.Call) and warns_of_copy(child, call, scope)
+            return copied or parent.arg in ("dim", "size", "k", "dims")
         if isinstance(parent, ast.Call):
             # A line that was carried to the boundary shows the number.
             shown = isinstance(parent.func, ast.Name) and parent.func.id == "emit"
-            return child is not parent.func and (shown or _takes_numbers(scope.callee(parent) or ""))
+            read = shown or _takes_numbers(scope.callee(parent) or "") or warns_of_copy(child, parent, scope)
+            return child is not parent.func and read
         if isinstance(parent, ast.BinOp) and any(_is_sequence(side, scope) for side in (parent.left, parent.right)):
             return True
         if isinstance(parent, ast.stmt) or not isinstance(parent, ast.BinOp | ast.UnaryOp):

@@ -15,6 +15,7 @@ from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
+from compilefix.source.snippets import snippet
 
 _COLLECTS = frozenset({"append", "update"})
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-"}
@@ -84,9 +85,20 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
         body = f"setattr({owner}, {_stored_as(name, scope)!r}, {value})".replace("'", '"')
     if plan.gradient_texts:
         raise Refused(plan.gradient_texts[0])
+    now = _read_now(plan, scope)
+    if now is not None:
+        raise Refused(f"`{snippet(now)}` reads a tensor where it stands: the graph breaks there anyway")
     code = f"emit(lambda {', '.join(plan.captured.values())}: {body}, {', '.join(plan.captured)})"
     reasons = (f"`self.{name}` is taken to be read only when the compiled call has returned", *plan.reasons)
     return Fix((scope.edit(statement, escaped(code)),), (), ("state-late", *plan.assumptions), reasons, boundary=True)
+
+
+def _read_now(plan: Plan, scope: Scope) -> ast.expr | None:
+    """What is computed where the statement stands, for the boundary, though it reads a tensor for that."""
+    for node in plan.nodes:
+        if any(read_of(part, scope) is not None for part in ast.walk(node) if isinstance(part, ast.Call)):
+            return node
+    return None
 
 
 def _stored_as(name: str, scope: Scope) -> str:

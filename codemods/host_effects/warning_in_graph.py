@@ -26,7 +26,9 @@ place that is shown and the filters that show a warning once per place stay the 
 errors raises at the boundary, after the compiled call has finished.
 
 A `stacklevel` names a caller, which is gone at the boundary: it is left out under `caller-place`, and the warning then
-names its own line. `logging = "guard"` and `"remove"` in the configuration work as for CF301.
+names its own line, by which filters judge it: a `DeprecationWarning` that was shown for the main program is hidden, and
+one that was shown once for each caller is shown once. `logging = "guard"` and `"remove"` in the configuration work as
+for CF301.
 
 Declined inside `warnings.catch_warnings`, with `source=`, and in the cases that CF301 declines.
 
