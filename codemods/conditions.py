@@ -324,8 +324,9 @@ _TENSOR_OR_FIXED = frozenset({Kind.TENSOR, Kind.STATIC})
 def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:
     """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is; or perhaps an array."""
     template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
-    code = f"{torch_name(scope)}.as_tensor({template.use(test)})"
-    return f"{code}.reshape(())" if scope.value(test).dtype == "bool" else f"({code}.reshape(()) != 0)"
+    # Not `torch.as_tensor`: Dynamo fails where the bool compares integers that change between calls.
+    torch = torch_name(scope)
+    return f"({torch}.zeros((), dtype={torch}.bool) != {template.use(test, operand=True)}).reshape(())"
 
 
 def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:

@@ -1,8 +1,9 @@
 """What callers pass to parameters of which a function's own code says nothing, or something else.
 
 In code without annotations often only a caller knows that an argument is a tensor. A caller seen to pass one is
-evidence, no proof: another may pass a number. So such a value is never certain, and has no dtype, rank or shape. A
-parameter declared as a number, or as a number or a tensor, may be either where a caller passes a tensor.
+evidence, no proof: another may pass a number. So such a value is never certain, and has no dtype, rank or shape. Where
+a caller is seen to pass a number, the parameter may be either, as where it is declared as a number, or as a number or a
+tensor, and a caller passes a tensor.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from compilefix.analysis.values import ANY_MEMORY, NONE, Kind, Value, join, repl
 from compilefix.source.index import Class, Function, Project
 
 _TENSOR = values.tensor(certain=False)
+_NUMBER = replace(values.STATIC, certain=False)
 _ITEM = values.tensor(certain=False, storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 _MAYBE_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
 
@@ -29,6 +31,7 @@ class Hints:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._found: dict[Function, dict[str, Value]] = {}
+        self._numbers: dict[Function, set[str]] = {}
         # For each parameter whether what is passed matters; None where its annotation has to be looked at.
         self._takes: dict[Function, dict[str, bool | None]] = {}
         self._overriding: dict[Function, dict[Function, None]] = {}
@@ -42,7 +45,10 @@ class Hints:
                 hint = self._hint(value, name, function)
                 if hint is not None:
                     new[name] = hint
-        if not new:
+        numbers = self._numbers.setdefault(function, set())
+        also = {name for name, value in arguments.items() if name not in numbers and _is_passed_number(value)}
+        numbers |= also
+        if not new and also.isdisjoint(known):
             return ()
         self._found[function] = known | new
         return (function, *self._overriding.get(function, ()))
@@ -67,7 +73,7 @@ class Hints:
 
     def of(self, function: Function) -> Mapping[str, Value]:
         """What is passed to the function, or to a method that it overrides, by the names of its parameters."""
-        found = self._found.get(function, {})
+        found = self._own(function)
         if function.cls is None or function.parent is not None:
             return found
         name = function.node.name
@@ -77,8 +83,16 @@ class Hints:
             method = base.methods.get(name) if isinstance(base, Class) else None
             if method is not None:
                 self._overriding.setdefault(method, {})[function] = None
-                found = self._found.get(method, {}) | found
+                found = {**self._own(method), **found}
         return found
+
+    def _own(self, function: Function) -> Mapping[str, Value]:
+        found, numbers = self._found.get(function, {}), self._numbers.get(function, ())
+        return {name: join(hint, _NUMBER) if name in numbers else hint for name, hint in found.items()}
+
+
+def _is_passed_number(value: Value) -> bool:
+    return value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and value.dtype in ("int", "float")
 
 
 def _is_number(declared: Value) -> bool:
