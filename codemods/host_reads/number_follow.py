@@ -32,6 +32,7 @@ from compilefix.codemods.host_reads.number_sinks import (
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
 from compilefix.codemods.host_reads.windows import Window, window_of
+from compilefix.codemods.kept_branches import kept_in as kept_in_branch
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.reaching import only_reads
@@ -309,6 +310,11 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
     """
     statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
+    if (kept := kept_in_branch(_chain_around(node, scope), scope)) is not None:
+        # The graph would break there, where it broke at the read: nothing is won, and more where several tests ask.
+        line = getattr(node, "lineno", 0)
+        flow.refuse(f"line {line}: the number decides `{snippet(parent)}`, which stays a branch: `{snippet(kept)}`")
+        return
     checks = isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Raise)
     if flow.listed and checks:
         # Without CF103 each comparison would break the graph, where one list was read.

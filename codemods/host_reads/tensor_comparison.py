@@ -26,11 +26,12 @@ close = torch.isclose(x, y, atol=1e-4).all()
 
 ## Fix safety
 `torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
-that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`). In
-conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for tensors
-of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix. One case
-differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch 2.11,
-H200); what is written instead is not, as on a CPU.
+that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`).
+Where a test decides what no rule selects (`return False, "a text"`), the break would only move there, and there is no
+fix. In conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for
+tensors of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
+One case differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch
+2.11, H200); what is written instead is not, as on a CPU.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -42,6 +43,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -75,6 +77,10 @@ class TensorComparison(Rule):
             if name != "allclose" or not isinstance(node.func, ast.Attribute) or not _kept(node, scope):
                 yield self.declined(scope, node, message, _ADVICE[name])
                 continue
+            if (kept := _kept_branch(node, scope)) is not None:
+                reason = f"the `if` on the tensor would break the graph, and stays: `{snippet(kept)}`"
+                yield self.declined(scope, node, message, reason)
+                continue
             template = Template()
             template.refuse([Obstacle("the answer was a Python bool, and becomes a tensor", "number-to-tensor")])
             given = [template.use(a) for a in node.args] + [f"{k.arg}={template.use(k.value)}" for k in node.keywords]
@@ -97,6 +103,16 @@ def _kept(node: ast.Call, scope: Scope) -> bool:
     everywhere = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(scope.function.node))
     alone = everywhere == len(uses) + 1 and not any(p.arg == name for p in scope.function.parameters)
     return alone and all(_tested(use, scope) for use in uses)
+
+
+def _kept_branch(node: ast.Call, scope: Scope) -> ast.stmt | None:
+    """What keeps a branch that the answer decides: the break would only move there."""
+    parent = scope.parents.get(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    uses = scope.names(target.id) if isinstance(target, ast.Name) else []
+    tests = (next((a for a in scope.ancestors(use) if isinstance(a, ast.stmt)), None) for use in uses)
+    branches = (kept_in(test, scope) for test in tests if test is not None)
+    return next((kept for kept in branches if kept is not None), None)
 
 
 def _tested(use: ast.expr, scope: Scope) -> bool:

@@ -1,0 +1,54 @@
+"""Branches that no rule takes out: where a tensor decides one of them, the graph breaks there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from compilefix.codemods.rule import Scope
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_GROWS = frozenset({"append", "appendleft", "extend", "insert", "update", "add", "setdefault"})
+
+
+def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
+    """The statement that keeps an `if` what it is; None where a rule may select what its branches give.
+
+    A way out of a `while` loop, a list or dict of Python's that grows, and a text or None that is returned.
+    """
+    bodies = (*branch.body, *branch.orelse) if isinstance(branch, ast.If) else ()
+    for part in (part for statement in bodies for part in ast.walk(statement)):
+        if isinstance(part, ast.Break | ast.Continue):
+            if isinstance(next((a for a in scope.ancestors(part) if isinstance(a, _LOOPS)), None), ast.While):
+                return part
+        elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+            method = part.value.func
+            if isinstance(method, ast.Attribute) and method.attr in _GROWS and not scope.value(method.value).is_tensor:
+                return part
+        elif isinstance(part, ast.Return) and _returns_no_tensor(part, scope):
+            return part
+    return None
+
+
+def _returns_no_tensor(statement: ast.Return, scope: Scope) -> bool:
+    if any(_is_text(value) for value in _items(statement)):
+        return True
+    others = (other for other in scope.of(ast.Return) if other is not statement)
+    return _is_none(statement.value) and any(not _is_none(other.value) for other in others)
+
+
+def _items(statement: ast.Return) -> Iterator[ast.expr]:
+    value = statement.value
+    yield from value.elts if isinstance(value, ast.Tuple | ast.List) else () if value is None else (value,)
+
+
+def _is_text(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):  # "{} is too large".format(x)
+        value = value.func.value if isinstance(value.func, ast.Attribute) else value.func
+    if isinstance(value, ast.BinOp):
+        value = value.left
+    return isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
