@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.callers import callers_elsewhere
+from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.rule import Scope
 
 _FOLLOWED = 3
@@ -44,18 +47,41 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
     if handed is not None:
         yield Obstacle(f"`{name}` is handed on in line {handed}, to code that may need True or False")
         return
-    for caller in dict.fromkeys((*scope.function.module.all_functions, *scope.compiled.callers)):
+    for caller, asking in _askers(scope):
+        needing = next((node for node in asking if not _asks_truth(node, caller)), None)
+        if needing is not None:
+            line = getattr(needing, "lineno", 0)
+            name = caller.function.qualname
+            yield Obstacle(f"`{name}` does more on line {line} than to ask whether it is true")
+            return
+    if _decisions(scope) == 1 and (moved := moved_break(scope)) is not None:
+        yield moved  # two that become one break are a gain
+        return
+    yield Obstacle("who calls this gets a boolean tensor instead of True or False", "number-to-tensor")
+
+
+def moved_break(scope: Scope) -> Obstacle | None:
+    """Where a caller asks for the returned truth in a branch that stays one: the graph would break there instead."""
+    for caller, asking in _askers(scope):
+        branches = (branch for node in asking for branch in _branches(node, caller))
+        kept = next((branch for branch in branches if isinstance(branch, ast.While) or kept_in(branch, caller)), None)
+        if kept is not None:
+            name = caller.function.qualname
+            return Obstacle(f"the break would only move to line {kept.lineno} of `{name}`, which stays a branch")
+    return None
+
+
+def _askers(scope: Scope) -> Iterator[tuple[Scope, list[ast.AST]]]:
+    """Who calls the function from the same file, on the way to it or by its name elsewhere, and the calls."""
+    near = (*scope.function.module.all_functions, *scope.compiled.callers)
+    for caller in dict.fromkeys(chain(near, callers_elsewhere(scope))):
         facts = scope.legality.inference.facts(caller)
         asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
         if scope.function.is_property:
-            asking += [node for node in caller.of(ast.Attribute) if node.attr == name]
+            asking += [node for node in caller.of(ast.Attribute) if node.attr == scope.function.node.name]
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
-        needing = next((node for node in asking if node in inner.parents and not _asks_truth(node, inner)), None)
-        if needing is not None:
-            line = getattr(needing, "lineno", 0)
-            yield Obstacle(f"`{caller.qualname}` does more on line {line} than to ask whether it is true")
-            return
-    yield Obstacle("who calls this gets a boolean tensor instead of True or False", "number-to-tensor")
+        if live := [node for node in asking if node in inner.parents]:
+            yield inner, live
 
 
 def _handed_on(name: str, scope: Scope) -> int | None:
@@ -105,6 +131,25 @@ def _asks_truth(node: ast.AST, scope: Scope, depth: int = 0) -> bool:
     if isinstance(parent, ast.comprehension):
         return node in parent.ifs
     return isinstance(parent, ast.Return | ast.Expr)
+
+
+def _branches(node: ast.AST, scope: Scope, depth: int = 0) -> Iterator[ast.If | ast.While]:
+    """The `if`s and loops that the truth of an expression decides, also by a name."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.If | ast.While) and parent.test is node:
+        yield parent
+    elif isinstance(parent, ast.BoolOp | ast.UnaryOp):
+        yield from _branches(parent, scope, depth)
+    elif isinstance(parent, ast.Assign) and depth < _FOLLOWED:
+        for name in (part for target in parent.targets for part in ast.walk(target) if isinstance(part, ast.Name)):
+            for use in scope.names(name.id):
+                yield from _branches(use, scope, depth + 1)
+
+
+def _decisions(scope: Scope) -> int:
+    """How many branches of the function a tensor decides: each breaks the graph."""
+    tests = (node.test for node in scope.nodes if isinstance(node, ast.If | ast.While | ast.IfExp))
+    return sum(any(isinstance(n, ast.expr) and scope.value(n).is_tensor for n in ast.walk(test)) for test in tests)
 
 
 def _may_be_truth(node: ast.expr, scope: Scope) -> bool:

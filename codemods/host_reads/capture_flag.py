@@ -55,13 +55,13 @@ from compilefix.analysis.regions import (
     reached_from,
 )
 from compilefix.analysis.values import Kind
+from compilefix.codemods.callers import callers
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.host_reads.captured import holds_integers, is_list, not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.host_reads.number_helpers import only_reads
-from compilefix.codemods.host_reads.number_sinks import callers
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import read_of
 from compilefix.codemods.unknown_rows import failing_layer

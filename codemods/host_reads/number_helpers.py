@@ -9,9 +9,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compilefix.codemods.callers import callers
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
-from compilefix.codemods.host_reads.number_sinks import callers
 from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.added_in_place import added_to
+from compilefix.codemods.callers import callers, callers_elsewhere
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
@@ -17,7 +18,6 @@ from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 
 _OPERATIONS = frozenset({"add", "sub", "mul", "div", "multiply", "true_divide", "add_", "sub_", "mul_", "div_"})
-_DRIVES = frozenset({"backward", "zero_grad", "compile", "_dynamo"})
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict)
 
 FillBuild = Callable[[Callable[[ast.AST], str], Callable[[ast.expr], str], bool], str]
@@ -309,7 +309,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
-        users = chain(callers(scope), _callers_elsewhere(scope))
+        users = chain(callers(scope), callers_elsewhere(scope))
         user = next((u for u in users if child is not node or not _only_keeps(u, scope)), None)
         if user is not None and child is node and isinstance(parent, ast.Return) and scope.value(node).dtype == "bool":
             # Who only asks for the truth may ask a boolean tensor for it.
@@ -431,27 +431,3 @@ def _only_keeps(user: Function, scope: Scope) -> bool:
     return all(_is_collected(call, around, user) for call in calls) and not any(
         user in inference.facts(other).calls.values() for other in others
     )
-
-
-def callers(scope: Scope) -> Iterator[Function]:
-    """Functions of this file that call this one and do not drive it from outside, as a training loop does."""
-    inference = scope.legality.inference
-    for function in scope.function.module.all_functions:
-        if function is scope.function or scope.function not in inference.facts(function).calls.values():
-            continue
-        if not _drives(function):
-            yield function
-
-
-def _callers_elsewhere(scope: Scope) -> Iterator[Function]:
-    """Functions of other files of the project that call this one, which they name, and do not drive it from outside."""
-    name = scope.function.node.name
-    if name == "forward" or name.startswith("__"):
-        return  # nobody calls it by this name, or modules do, which are asked as callers on the way
-    found = dict.fromkeys(function for function, _ in scope.named_calls(lambda function: function.of(ast.Call)))
-    yield from (f for f in found if f.module is not scope.function.module and not _drives(f))
-
-
-def _drives(function: Function) -> bool:
-    decorated = {n for decorator in function.node.decorator_list for n in ast.walk(decorator)}
-    return any(n.attr in _DRIVES for n in function.of(ast.Attribute) if n not in decorated)

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.kept_branches import kept_in
+from compilefix.codemods.returned_truths import moved_break
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
@@ -80,6 +81,9 @@ class TensorComparison(Rule):
             if (kept := _kept_branch(node, scope)) is not None:
                 reason = f"the `if` on the tensor would break the graph, and stays: `{snippet(kept)}`"
                 yield self.declined(scope, node, message, reason)
+                continue
+            if isinstance(scope.parents.get(node), ast.Return) and (moved := moved_break(scope)) is not None:
+                yield self.declined(scope, node, message, moved.reason)
                 continue
             template = Template()
             template.refuse([Obstacle("the answer was a Python bool, and becomes a tensor", "number-to-tensor")])
