@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.rule import Scope
@@ -46,6 +47,8 @@ def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Tem
     flags: dict[ast.expr, tuple[str, str]] = {}
     for test in tests:
         if not _is_flag(test, scope):
+            if isinstance(test, ast.BoolOp | ast.Compare | ast.UnaryOp) and _reads(test, scope):
+                return None  # the number would still be read in the graph
             continue
         code = condition([test], scope, template)
         if code is None:
@@ -94,12 +97,21 @@ def _is_flag(node: ast.expr, scope: Scope) -> bool:
     if _negates(node, scope):
         return True
     if isinstance(node, ast.BoolOp):
-        return all(_is_flag(value, scope) for value in node.values)
+        flags = [_is_flag(value, scope) for value in node.values]
+        others = (value for value, flag in zip(node.values, flags, strict=True) if not flag)
+        return any(flags) and all(_is_fixed_bool(value, scope) for value in others)
+    if isinstance(node, ast.Compare):
+        return any(read_of(operand, scope) is not None for operand in (node.left, *node.comparators))
     source = read_of(node, scope)
     if source is None or not isinstance(node, ast.Call):
         return source is not None
     by_name = isinstance(node.func, ast.Name) and node.func.id == "bool"
     return by_name or (scope.value(source).dtype == "bool" and isinstance(node.func, ast.Attribute))
+
+
+def _is_fixed_bool(node: ast.expr, scope: Scope) -> bool:
+    value = scope.value(node)
+    return value.is_(Kind.STATIC) and value.certain and value.dtype == "bool"
 
 
 def _parameter(test: ast.expr, call: ast.Call, callee: Function) -> str:
