@@ -46,8 +46,11 @@ def test_a_shipped_workload_is_compared_with_its_hand_fixed_version() -> None:
     assert workloads._compare_with("benchmarks/public_models.py:bart") == []
 
 
-def test_tests_of_a_project_that_a_fix_breaks_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_of_a_project_that_a_fix_breaks_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))  # as for a script that is started
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text(
         "import torch\n\n\ndef mean(x: torch.Tensor) -> float:\n    return x.float().mean().item()\n"
@@ -62,3 +65,75 @@ def test_tests_of_a_project_that_a_fix_breaks_are_listed(tmp_path: Path, capsys:
     assert "test_package.py::test_type: passed -> failed" in out
     assert "test_value:" not in out
     assert "test_wrong:" not in out
+
+
+PACKAGE = """\
+import torch
+
+
+def half(x: torch.FloatTensor) -> torch.Tensor:
+    if x.isnan().any():
+        raise ValueError("nan")
+    return x / x.max().item()
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x: torch.FloatTensor):
+        return half(x) * 2
+"""
+TESTS = """\
+import pytest
+import torch
+from package import Twice, half
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Twice()
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+@pytest.mark.parametrize("model", [Twice, Outer, Twice])
+def test_twice(model):
+    assert model()(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_nan():
+    with pytest.raises(ValueError, match="nan"):
+        half(torch.tensor([float("nan")]))
+"""
+
+
+def test_tests_of_a_project_run_compiled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text(PACKAGE)
+    (tmp_path / "test_package.py").write_text(TESTS)
+    words = [str(tmp_path), "--package", "package", "--compiled", "--parameters", "2", "test_package.py"]
+    assert load("upstream_tests").main(words) == 0
+    out = capsys.readouterr().out
+    assert "3 tests ended in both copies" in out
+    assert "3 of the tests that pass as written compile something of the package" in out
+    assert "2 gone, 0 left as written, 0 changed, and still breaking, 0 new in changed code, 0 new" in out
+
+
+def test_break_sites_are_compared_by_what_became_of_their_lines(tmp_path: Path) -> None:
+    compared = load("compared_breaks")
+    texts = {"before": "a\nb\nc\nd\ne\nf\n", "after": "a\nB1\nB2\nc\nD\ne\nf\nnew\n"}
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "m.py").write_text(text)
+    before = [compared.Site("m.py", line, "") for line in (1, 2, 4, 6)]
+    after = [compared.Site("m.py", line, "") for line in (1, 3, 6, 8)]
+    found = compared.compare(before, after, (tmp_path / "before", tmp_path / "after"))
+    assert [site.line for site in found.as_written] == [1]
+    assert [(site.line, [now.line for now in there]) for site, there in found.changed] == [(2, [3])]
+    assert [site.line for site in found.gone] == [4, 6]
+    assert [site.line for site in found.new_as_written] == [6]
+    assert [site.line for site in found.new_in_changed] == [8]
