@@ -18,6 +18,7 @@ from compilefix.codemods.rule import Rule
 from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.cache import Cache
+from compilefix.fixing.moved import Kept, kept_tensors, moved_breaks
 from compilefix.fixing.patchset import FileChange, PatchSet
 from compilefix.fixing.search import Search, merged, order
 from compilefix.fixing.workers import look_at
@@ -28,6 +29,8 @@ from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
 _NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
+_MOVED = "the break would only move to `{}`, which stays a branch"
+_MAX_RETRIES = 3
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 
@@ -61,34 +64,23 @@ def run(
     findings = tuple(f for f in everything if wanted(f))
     if not rewrite:
         return Outcome(findings, PatchSet(()), errors)
-    current: dict[Path, SourceFile] = {file.path: file for file in files}
-    applied: dict[Path, list[Finding]] = {}
-    refused: set[str] = set()
-    ended: set[str] = set()
-    pending: Iterable[Finding] = findings
-    for _ in range(_MAX_PASSES):
-        possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused)
-        open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
-        first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
-        chosen = _choose(first or (f for f in open_ if f.fix is not None and f.fix.last), current)
-        if not chosen:
-            break
-        changed: list[Path] = []
-        for path, group in chosen.items():
-            done = _apply(current[path], group, config, refused)
-            if done is not None:
-                current[path], kept = done
-                applied.setdefault(path, []).extend(kept)
-                changed.append(path)
-                # What only such a fix makes possible would always run what it has kept in the graph.
-                ended.update(f.path for f in kept if f.fix is not None and f.fix.last)
-        if not changed:
-            continue
+
+    def found_in(current: Mapping[Path, SourceFile], changed: Iterable[Path]) -> list[Finding]:
         search = Search(Project(list(current.values())), rules, config.roots, config.logging)
-        found = [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
-        again = {path.as_posix() for path in changed}
-        pending = [*found, *(f for f in pending if f.path not in again)]
-    findings = tuple(replace(f, fix=None, declined=_NOT_MADE) if _key(f) in refused else f for f in findings)
+        return [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
+
+    moved: dict[str, str] = {}
+    texts = {file.path.as_posix(): file.text for file in files}
+    for retry in range(_MAX_RETRIES + 1):
+        made = _made(files, findings, config, allowed, frozenset(moved), found_in)
+        found = moved_breaks(made.kept, made.left, everything, texts) if retry < _MAX_RETRIES else []
+        new = {_key(fix): _MOVED.format(branch.source_line.strip()) for fix, branch in found if _key(fix) not in moved}
+        if not new:
+            break
+        moved |= new
+    current, applied = made.files, made.applied
+    reasons = {**dict.fromkeys(made.refused, _NOT_MADE), **moved}
+    findings = tuple(replace(f, fix=None, declined=reasons[_key(f)]) if _key(f) in reasons else f for f in findings)
     originals = {file.path: file for file in files}
     created: tuple[FileChange, ...] = ()
     helper: str | None = None
@@ -108,6 +100,56 @@ def run(
         if file.text != originals[path].text
     )
     return Outcome(findings, PatchSet((*changes, *created), helper), errors)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The files with all fixes, the fixes by file, what could not be made, and what is left to say of the result."""
+
+    files: dict[Path, SourceFile]
+    applied: dict[Path, list[Finding]]
+    refused: frozenset[str]
+    left: tuple[Finding, ...]
+    kept: tuple[Kept, ...]
+
+
+def _made(
+    files: Sequence[SourceFile],
+    findings: Iterable[Finding],
+    config: Config,
+    allowed: frozenset[str] | None,
+    without: frozenset[str],
+    found_in: Callable[[Mapping[Path, SourceFile], Iterable[Path]], list[Finding]],
+) -> _Made:
+    """Make the fixes pass by pass, but for those `without`; `found_in` looks at changed files again."""
+    current: dict[Path, SourceFile] = {file.path: file for file in files}
+    applied: dict[Path, list[Finding]] = {}
+    refused: set[str] = set()
+    ended: set[str] = set()
+    kept_as_tensors: list[Kept] = []
+    pending = list(findings)
+    for _ in range(_MAX_PASSES):
+        possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused | without)
+        open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
+        first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
+        chosen = _choose(first or (f for f in open_ if f.fix is not None and f.fix.last), current)
+        if not chosen:
+            break
+        changed: list[Path] = []
+        for path, group in chosen.items():
+            done = _apply(current[path], group, config, refused)
+            if done is not None:
+                kept_as_tensors += kept_tensors(done[1], current[path])
+                current[path], kept = done
+                applied.setdefault(path, []).extend(kept)
+                changed.append(path)
+                # What only such a fix makes possible would always run what it has kept in the graph.
+                ended.update(f.path for f in kept if f.fix is not None and f.fix.last)
+        if not changed:
+            continue
+        again = {path.as_posix() for path in changed}
+        pending = [*found_in(current, changed), *(f for f in pending if f.path not in again)]
+    return _Made(current, applied, frozenset(refused), tuple(pending), tuple(kept_as_tensors))
 
 
 def _find(

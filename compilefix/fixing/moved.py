@@ -1,0 +1,74 @@
+"""Fixes that only move a break: a number stays a tensor, and decides a branch that no fix takes out then.
+
+Which fixes a branch gets is known when all are made. Where one is left that was none of a tensor before, and no more
+reads went than such branches came, nothing is won: the number is read as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from compilefix.codemods.finding import Finding
+from compilefix.source.files import SourceFile
+
+_READS = "CF2"
+_BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A fix that keeps a number as a tensor, and the names that hold it."""
+
+    finding: Finding
+    names: frozenset[str]
+
+
+def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
+    """Those of some fixes that leave a tensor where a number was read into a name; the file is as they found it."""
+    reads = [finding for finding in fixes if finding.code.startswith(_READS)]
+    assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
+    found = []
+    for finding in reads:
+        around = (n for n in assigned if n.lineno <= finding.span.line <= (n.end_lineno or n.lineno))
+        targets = [t for n in around for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
+        names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        found.append(Kept(finding, frozenset(names)))
+    return found
+
+
+def moved_breaks(
+    kept: Collection[Kept], left: Iterable[Finding], before: Iterable[Finding], texts: Mapping[str, str]
+) -> list[tuple[Finding, Finding]]:
+    """The fixes whose break is now that of a branch, with the branch.
+
+    `left` are the findings when all fixes are made and `before` those of the files as they were, with these `texts` by
+    path.
+    """
+    known = {_place(finding) for finding in before}
+    moved = []
+    for branch in left:
+        if branch.code not in _BRANCHES or branch.effect != "break" or _place(branch) in known:
+            continue
+        if branch.fix is not None:
+            continue  # one that is not allowed here
+        line = branch.source_line.strip()
+        if line not in map(str.strip, texts[branch.path].splitlines()):
+            continue  # a fix wrote this line
+        words = frozenset(re.findall(r"\w+", line))
+        near = (k for k in kept if (k.finding.path, k.finding.function) == (branch.path, branch.function))
+        moved += [(k.finding, branch) for k in near if k.names & words]
+    return [pair for pair in moved if not _is_gain(pair, moved)]
+
+
+def _is_gain(pair: tuple[Finding, Finding], moved: Collection[tuple[Finding, Finding]]) -> bool:
+    """Whether more reads go than branches come in the same function: `high - low < 1`, of which both were read."""
+    place = pair[0].path, pair[0].function
+    there = [(fix, branch) for fix, branch in moved if (fix.path, fix.function) == place]
+    return len({fix for fix, _ in there}) > len({branch for _, branch in there})
+
+
+def _place(finding: Finding) -> tuple[str, str, str]:
+    return finding.path, finding.function, finding.source_line.strip()

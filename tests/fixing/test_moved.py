@@ -1,0 +1,35 @@
+"""A number that stays a tensor is none that moves the break to a branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compilefix.codemods.registry import load
+from compilefix.fixing.engine import run
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+SCALED = """\
+import torch
+
+
+def scaled(x: torch.FloatTensor, ratio: torch.FloatTensor, wanted: float):
+    low = ratio.min().item()
+    if wanted < low:
+        {then}
+    return x * low
+"""
+
+
+@pytest.mark.parametrize(("then", "made"), [("seen[0] = x", False), ("x = x * 2", True)])
+def test_the_read_stays_where_its_branch_does(then: str, made: bool, tmp_path: Path) -> None:
+    text = SCALED.format(then=then).replace("import torch", "import torch\nfrom elsewhere import seen")
+    file = SourceFile(tmp_path / "m.py", "m", text)
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    (found,) = [f for f in outcome.findings if f.code == "CF201"]
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("low = ratio.min().item()" in after) is not made
+    assert (found.fix is not None) is made
+    assert made or found.declined == "the break would only move to `if wanted < low:`, which stays a branch"
