@@ -160,13 +160,14 @@ def _made_an_integer(cls: Class, attribute: str, scope: Scope) -> bool:
     """Whether `__init__` makes an attribute an integer, or else the body of the class."""
     for owner in scope.legality.inference.project.ancestors(cls):
         if isinstance(owner, Class) and "__init__" in owner.methods:
-            values = list(_assigned(owner.methods["__init__"].node, attribute))
+            values = list(assigned(owner.methods["__init__"].node, attribute))
             if values:
                 return all(isinstance(v, ast.Constant) and type(v.value) is int for v in values)
     return _is_class_constant(cls, attribute)
 
 
-def _assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
+def assigned(node: ast.AST, attribute: str) -> Iterator[ast.expr]:
+    """What a method gives an attribute of `self`."""
     for part in ast.walk(node):
         if not isinstance(part, ast.Assign | ast.AnnAssign) or part.value is None:
             continue

@@ -29,8 +29,15 @@ def forward(self, x):
 The size of a tensor may stay a symbol. On PyTorch 2.13, with twelve growing sizes, the first form gave up after eight
 compilations, the second was compiled three times, and twice where the table is computed at each call.
 
+A dict (`if key not in self.cache: self.cache[key] = ...`, or `if key in self.cache: return self.cache[key]`) goes: the
+value is computed at each call. Of a table of positions by height and width this compiled 3 graphs for 6 calls instead
+of 5 (torch 2.13, 2026-11-25), and a compiled graph computes it in one kernel.
+
 ## Fix safety
-This rule has no fix: who else reads the integer, and what the checkpoint holds, stands outside the function.
+The dict goes under `computed-again`: what is kept is the same when it is computed again, and both ways out return it.
+Declined where something else looks at the dict, where the value hangs on a parameter, on a module or on the values of
+an argument, and where computing it draws, prints or writes; `branches-total` where that is not known. An integer has no
+fix: who else reads it, and what the checkpoint holds, stands outside the function.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -39,9 +46,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from compilefix.codemods.finding import Finding
-from compilefix.codemods.recompiles.sizes import is_likely_compiled, is_size
+from compilefix.analysis.values import Kind
+from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_reads.number_sinks import callers
+from compilefix.codemods.recompiles.size_cache import calls_unknown, computed_each_time, size_cache
+from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
@@ -57,6 +68,7 @@ class KeptSize(Rule):
     gb = ("GB0039",)
     effect = "recompile"
     hints = ("self.",)
+    assumptions = ("computed-again", "branches-total")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Attributes and dict entries of `self` that are given sizes and read by the next call."""
@@ -76,9 +88,21 @@ class KeptSize(Rule):
                     yield self.declined(scope, node, message, _ADVICE)
                 elif isinstance(target, ast.Subscript) and _is_cache(target, scope):
                     seen.add(text)
-                    container = snippet(target.value)
-                    message = f"the keys of `{container}` are constants to Dynamo: each new size is compiled anew"
-                    yield self.declined(scope, node, message, _ADVICE)
+                    yield self._cache(target, node, scope)
+
+    def _cache(self, target: ast.Subscript, node: ast.Assign, scope: Scope) -> Finding:
+        container = snippet(target.value)
+        message = f"the keys of `{container}` are constants to Dynamo: each new size is compiled anew"
+        cache = size_cache(node, scope)
+        found = _ADVICE if cache is None else computed_each_time(cache, scope)
+        if cache is None or isinstance(found, str):
+            return self.declined(scope, node, message, found if isinstance(found, str) else _ADVICE)
+        reason = f"what `{container}` keeps is taken to be the same when it is computed again"
+        unknown = calls_unknown(cache, scope)
+        if unknown is None:
+            return self.fixed(scope, node, message, Fix(found, (), ("computed-again",), (reason,)))
+        reasons = (reason, f"computed at each call, it calls what cannot be judged: {unknown}")
+        return self.fixed(scope, node, message, Fix(found, (), ("computed-again", "branches-total"), reasons))
 
 
 def _is_method_of_module(scope: Scope) -> bool:
@@ -117,10 +141,42 @@ def _is_read_first(target: ast.expr, statement: ast.Assign, scope: Scope) -> boo
 
 def _is_cache(target: ast.Subscript, scope: Scope) -> bool:
     """Whether it is a dict of the instance in which sizes are looked for: `key in self.cache`."""
-    if not _own(target.value, scope) or not is_size(target.slice, scope):
+    if not _own(target.value, scope) or not _holds_number(target.slice, scope):
         return False
     container, key = ast.unparse(target.value), ast.unparse(target.slice)
     return any(_looks_up(node, container, key) for node in scope.nodes)
+
+
+def _holds_number(key: ast.expr, scope: Scope) -> bool:
+    """Whether a key is made of sizes, or of integers that each call is given."""
+    given = definition_of(key, scope)
+    parts = given.elts if isinstance(given, ast.Tuple) else [given]
+    if isinstance(given, ast.JoinedStr):
+        parts = [part.value for part in given.values if isinstance(part, ast.FormattedValue)]
+        return any(is_size(part, scope) or isinstance(part, ast.Name) for part in parts)
+    return any(is_size(part, scope) or _is_given(part, scope) for part in parts)
+
+
+def _is_given(node: ast.expr, scope: Scope) -> bool:
+    """Whether it is an integer among the parameters, or one that is given a size."""
+    names = [parameter.arg for parameter in scope.function.parameters]
+    if not isinstance(node, ast.Name) or node.id not in names:
+        return False
+    value = scope.value(node)
+    if value.is_(Kind.STATIC, Kind.SIZE):
+        return value.dtype == "int"
+    return any(is_size(given, inner) for given, inner in _arguments(names.index(node.id) - 1, scope))
+
+
+def _arguments(position: int, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
+    """What calls in this file give a method at a position, `self` not counted."""
+    inference = scope.legality.inference
+    for caller in callers(scope):
+        facts = inference.facts(caller)
+        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
+        for call in caller.of(ast.Call):
+            if facts.calls.get(call) is scope.function and len(call.args) > position >= 0:
+                yield call.args[position], inner
 
 
 def _looks_up(node: ast.AST, container: str, key: str) -> bool:
