@@ -303,6 +303,8 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         return _tensor_or_bool(test, scope, template)
     if (mixed := _mixed_name(test, scope)) is not None:
         return _defined_as_tensor(test, mixed, scope, template)
+    if template.mixes and isinstance(test, ast.Compare) and _compares_numbers(test, scope):
+        return _tensor_or_bool(test, scope, template)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
         template.refuse([Obstacle(reason)])
@@ -319,6 +321,13 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
 
 # Not what shapes decide: a check of shapes must come before what fails on other shapes.
 _TENSOR_OR_FIXED = frozenset({Kind.TENSOR, Kind.STATIC})
+
+
+def _compares_numbers(test: ast.Compare, scope: Scope) -> bool:
+    """Whether no tensor is compared in some calls: a parameter is one as its annotation or a caller has it, or none."""
+    sides = [side for side in (test.left, *test.comparators) if scope.value(side).may_be(Kind.TENSOR)]
+    named = (isinstance(side, ast.Name) and side.id in scope.facts.hinted for side in sides)
+    return bool(sides) and all(hint or not scope.value(s).is_tensor for s, hint in zip(sides, named, strict=True))
 
 
 def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:

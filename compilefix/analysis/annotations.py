@@ -13,6 +13,7 @@ _STATIC_NAMES = frozenset(
     {
         "str",
         "bytes",
+        "slice",
         "torch.dtype",
         "torch.device",
         "torch.layout",
