@@ -49,8 +49,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.callers import callers
 from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_reads.number_sinks import callers
 from compilefix.codemods.recompiles.size_cache import calls_unknown, computed_each_time, size_cache
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
