@@ -172,28 +172,33 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     return None
 
 
-def _is_compared(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression, or all that a name is given, is a comparison or made of comparisons."""
+def _is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression, or all that a name is given, is a comparison or made of comparisons.
+
+    above: names that are asked for already, as in `mask = mask & other`.
+    """
     if isinstance(node, ast.Name):
+        if node.id in above:
+            return node.id not in {parameter.arg for parameter in scope.function.parameters}
         given = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
-        return bool(given) and all(_gives_comparison(statement, scope) for statement in given)
+        return bool(given) and all(_gives_comparison(statement, scope, above | {node.id}) for statement in given)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-        return _is_compared(node.operand, scope)
+        return _is_compared(node.operand, scope, above)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        return _is_compared(node.left, scope) and _is_compared(node.right, scope)
+        return _is_compared(node.left, scope, above) and _is_compared(node.right, scope, above)
     if not isinstance(node, ast.Compare) or not all(isinstance(op, _ORDERS) for op in node.ops):
         return False
     texts = (scope.value(part).const for part in (node.left, *node.comparators))
     return not any(const is not None and isinstance(const.value, str) for const in texts)
 
 
-def _gives_comparison(statement: ast.AST | None, scope: Scope) -> bool:
+def _gives_comparison(statement: ast.AST | None, scope: Scope, above: frozenset[str]) -> bool:
     """Whether a statement gives a name a comparison, or joins one to it: `cond = a < b`, `cond &= a > 0`."""
     if isinstance(statement, ast.AugAssign):
         return (
             isinstance(statement.op, ast.BitAnd | ast.BitOr)
             and not isinstance(statement.value, ast.Name)
-            and (_is_compared(statement.value, scope))
+            and _is_compared(statement.value, scope, above)
         )
     single = isinstance(statement, ast.Assign) and len(statement.targets) == 1
     return (
@@ -201,7 +206,7 @@ def _gives_comparison(statement: ast.AST | None, scope: Scope) -> bool:
         and single
         and isinstance(statement.targets[0], ast.Name)
         and not isinstance(statement.value, ast.Name)
-        and _is_compared(statement.value, scope)
+        and _is_compared(statement.value, scope, above)
     )
 
 
