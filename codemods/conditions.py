@@ -300,11 +300,11 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
         if any(_read(o, scope) for o in (test.left, test.comparators[0])):
             return compared_reads(test, scope, template, operand=operand)
     if template.mixes and value.kinds in (_TENSOR_OR_FIXED, ARRAYS):
-        return _tensor_or_bool(test, scope, template)
+        return _tensor_or_bool(test, scope, template, operand=operand)
     if (mixed := _mixed_name(test, scope)) is not None:
         return _defined_as_tensor(test, mixed, scope, template)
     if template.mixes and isinstance(test, ast.Compare) and _compares_numbers(test, scope):
-        return _tensor_or_bool(test, scope, template)
+        return _tensor_or_bool(test, scope, template, operand=operand)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
         template.refuse([Obstacle(reason)])
@@ -330,12 +330,16 @@ def _compares_numbers(test: ast.Compare, scope: Scope) -> bool:
     return bool(sides) and all(hint or not scope.value(s).is_tensor for s, hint in zip(sides, named, strict=True))
 
 
-def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template) -> str:
-    """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is; or perhaps an array."""
+def _tensor_or_bool(test: ast.expr, scope: Scope, template: Template, *, operand: bool) -> str:
+    """What is a tensor on one way and a Python bool on another, as `flag and t.any()` is; or perhaps an array.
+
+    Alone it is asked for at the boundary as it is. In a condition it is added to a zero: `as_tensor` and a comparison
+    fail where the bool compares integers that change between calls (Dynamo and inductor of torch 2.11 and 2.13).
+    """
     template.refuse([Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")])
-    # Not `torch.as_tensor`: Dynamo fails where the bool compares integers that change between calls.
-    torch = torch_name(scope)
-    return f"({torch}.zeros((), dtype={torch}.bool) != {template.use(test, operand=True)}).reshape(())"
+    if not operand:
+        return template.use(test)
+    return f"({torch_name(scope)}.zeros(()) + {template.use(test, operand=True)} != 0).reshape(())"
 
 
 def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
