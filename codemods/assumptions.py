@@ -169,6 +169,11 @@ ASSUMPTIONS: Mapping[str, str] = {
         "What the machine and the installation have does not change after the module is imported, and nobody changes "
         "who is asked."
     ),
+    "python-for-script": (
+        "A function that compiled code scripts may run there as Python code: TorchScript computes the same of what it "
+        "is given, up to rounding, the values that it takes from outside do not change after it is scripted, and what "
+        "is scripted is only called. It can be scripted, and where it fails, type and text of the error may be others."
+    ),
     "constant-result": (
         "A function of a library that is given numbers and texts, and no tensor, gives the same result for the same "
         "arguments, and nobody writes into that: it is computed while Dynamo traces, and stays in the graph. An object "

@@ -6,7 +6,8 @@ Finds questions for files (`os.path.exists`), modules (`importlib.import_module`
 and what else Python does on the host (`pickle`, `heapq`, `dataclasses.asdict`, `copy.copy` of a list, `torch.save`,
 `torch.jit.script`, `pack_padded_sequence`), in compiled code. The question for the default device is asked of a tensor
 instead, which Dynamo can trace; those for what the machine has (`torch.backends.mps.is_available()`,
-`torch.cuda.device_count()`, `os.cpu_count()`, `shutil.which("name")`) go to the top of the module. The same for filters
+`torch.cuda.device_count()`, `os.cpu_count()`, `shutil.which("name")`) go to the top of the module. A function of the
+file that compiled code scripts is taken as it is where it is compiled. The same for filters
 of warnings and for contexts as `torch.random.fork_rng()` and `torch.autograd.set_detect_anomaly(True)`, in which
 nothing of the function is compiled.
 
@@ -38,12 +39,19 @@ def forward(self, x):
 ```
 
 ## Fix safety
-Only the default device and what the machine has have a fix. `torch.empty(0).device` is the same device, unless the
-default was set as `cpu:0` (it says `cpu`, and `x.to(...)` is then `x` itself), or by `torch.set_default_tensor_type`,
-of which `torch.get_default_device()` knows nothing (`plain-default-device`). What the machine has is asked once, when
-the module is imported, and an answer that changes later is not heard (`asked-once`): it becomes a constant behind the
-imports that the module begins with, under a name that the module does not use. The answers to the other questions
-change more often, and they have no fix.
+Only the default device, what the machine has, and scripting have a fix. `torch.empty(0).device` is the same device,
+unless the default was set as `cpu:0` (it says `cpu`, and `x.to(...)` is then `x` itself), or by
+`torch.set_default_tensor_type`, of which `torch.get_default_device()` knows nothing (`plain-default-device`). What
+the machine has is asked once, when the module is imported, and an answer that changes later is not heard
+(`asked-once`): it becomes a constant behind the imports that the module begins with, under a name that the module
+does not use. The answers to the other questions change more often, and they have no fix.
+`torch.jit.script(f)` becomes `f if torch.compiler.is_compiling() else torch.jit.script(f)`, so that nothing changes
+without compiling. In compiled code Python's rules hold for `f` then, where TorchScript has its own for integers that
+overflow, for wrong types and for errors, and takes values from outside as they were when it was scripted
+(`python-for-script`). There is no fix where `f` raises, asserts, prints, takes powers of numbers, makes tensors without
+a dtype (TorchScript does not heed the default) or asks for TorchScript, which differ in plain sight, where it may need
+the values of tensors (the graph would break there), where the file does not define it, and where what is scripted is
+kept.
 `with warnings.catch_warnings():` itself is traced: what breaks the graph is the filter that is set in it.
 What torch 2.13 answers while it traces is not reported: versions (`torch.__version__`,
 `packaging.version`, `importlib.metadata.version`), the environment (`os.environ`, `os.getenv`),
@@ -61,7 +69,9 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.selection import imports, torch_name
 from compilefix.codemods.unsupported.asked_once import asked_once, question
+from compilefix.codemods.unsupported.scripted_function import why_scripted
 
 _NOT_TRACED: dict[str, tuple[str, ...]] = {
     "GB0007": (
@@ -128,7 +138,6 @@ _OF_THE_MACHINE = frozenset(
 )
 """Questions for what the machine and the installation have, which seldom changes while a process runs."""
 _ADVICE = {
-    "torch.jit.script": "compile the function itself: what is scripted is not traced",
     "torch.jit.trace": "compile the function itself: what is traced by `torch.jit` is not traced again",
     "torch.nn.utils.rnn.pack_padded_sequence": "keep the padding and mask what stands in it, or run the RNN outside",
     "torch.backends.cudnn.flags": _OUTSIDE,
@@ -152,7 +161,7 @@ class HostLookup(Rule):
     summary = "a look-up on the host in compiled code"
     gb = tuple(_NOT_TRACED)
     hints = tuple({name.rpartition(".")[2]: None for name in (*_LOOK_UPS, _DEFAULT_DEVICE)})
-    assumptions = ("plain-default-device", "asked-once")
+    assumptions = ("plain-default-device", "asked-once", "python-for-script")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls that ask the host for something."""
@@ -165,6 +174,9 @@ class HostLookup(Rule):
             if name in _OF_THE_MACHINE and question(node, scope) is not None:
                 yield self._asked_once(node, _LOOK_UPS[name], scope)
                 continue
+            if name == "torch.jit.script":
+                yield self._scripted(node, scope)
+                continue
             advice = _ADVICE.get(name, _ONCE if name.startswith(_FIXED) else _OUTSIDE)
             yield self.declined(
                 scope, node, f"`{ast.unparse(node.func)}` breaks the graph", advice, gb=(_LOOK_UPS[name],)
@@ -175,6 +187,19 @@ class HostLookup(Rule):
         reason = f"`{ast.unparse(node)}` is asked when the module is imported, and a later answer is not heard"
         fix = Fix(tuple(asked_once(node, scope)), (), ("asked-once",), (reason,))
         return self.fixed(scope, node, message, fix, gb=(gb,))
+
+    def _scripted(self, node: ast.Call, scope: Scope) -> Finding:
+        message = f"`{ast.unparse(node.func)}` breaks the graph"
+        gb = (_LOOK_UPS["torch.jit.script"],)
+        if (obstacle := why_scripted(node, scope)) is not None:
+            return self.declined(scope, node, message, obstacle, gb=gb)
+        code = f"{{function}} if {torch_name(scope)}.compiler.is_compiling() else {{script}}"
+        if isinstance(scope.parents.get(node), ast.Call):
+            code = f"({code})"
+        edit = scope.edit(node, code, function=node.args[0], script=node)
+        reason = f"`{ast.unparse(node.args[0])}` runs as Python code where it is compiled, and not as TorchScript"
+        fix = Fix((edit,), imports(scope), ("python-for-script",), (reason,))
+        return self.fixed(scope, node, message, fix, gb=gb)
 
     def _default_device(self, node: ast.Call, function: ast.Attribute, scope: Scope) -> Finding:
         message = f"`{ast.unparse(node)}` is not traced and breaks the graph"
