@@ -6,6 +6,7 @@ formatting, and a comment inside of what is replaced that the template does not 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -195,6 +196,8 @@ class _Apply(cst.CSTTransformer):
         new = cast(cst.BaseExpression, parsed.visit(_Fill(self._parts(edit))))
         if original.lpar and not new.lpar:
             new = new.with_changes(lpar=original.lpar, rpar=original.rpar)
+        elif _is_one_line(original):
+            new = _held_together(new)
         self.lost += (_comments(original, own_leading=True) - _comments(new, own_leading=True)).elements()
         return new
 
@@ -316,7 +319,11 @@ class _Fill(cst.CSTTransformer):
             bare = value.with_changes(lpar=[], rpar=[])
             if "\n" not in cst.Module([]).code_for_node(value):
                 return updated_node.with_changes(value=bare)
-        return updated_node
+        return updated_node.with_changes(value=_held_together(value))
+
+    def leave_Return(self, original_node: cst.Return, updated_node: cst.Return) -> cst.Return:
+        value = updated_node.value
+        return updated_node if value is None else updated_node.with_changes(value=_held_together(value))
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         placed = isinstance(original_node.value, cst.Name) and original_node.value.value in self.parts
@@ -331,6 +338,25 @@ class _Fill(cst.CSTTransformer):
             if "\n" not in cst.Module([]).code_for_node(updated_node.value):
                 return updated_node.with_changes(value=bare)
         return updated_node
+
+
+def _is_one_line(node: cst.BaseExpression) -> bool:
+    """Whether an expression may stand without brackets round it: what goes over several lines has some of its own."""
+    code = cst.Module([]).code_for_node(node)
+    if "\n" not in code:
+        return True
+    try:
+        ast.parse(code, mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _held_together(node: cst.BaseExpression) -> cst.BaseExpression:
+    """An expression with parentheses where its lines stood in brackets of the code that it was taken from."""
+    if _is_one_line(node):
+        return node
+    return node.with_changes(lpar=[cst.LeftParen(), *node.lpar], rpar=[*node.rpar, cst.RightParen()])
 
 
 def _comments(node: cst.CSTNode, *, own_leading: bool) -> Counter[str]:
