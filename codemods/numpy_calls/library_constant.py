@@ -149,7 +149,7 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
     root = func
     while isinstance(root, ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or root.id in scope.function.bound:
+    if not isinstance(root, ast.Name) or root.id in scope.function.bound | _imported(scope):
         return f"`{snippet(func)}` is no name of the module"
     if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
         return "some arguments are not written out"
@@ -168,6 +168,12 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
         if isinstance(around, ast.Subscript | ast.Attribute) and isinstance(around.ctx, _WRITTEN):
             return f"`{use.id}` is written into"
     return None
+
+
+def _imported(scope: Scope) -> frozenset[str]:
+    """The names that imports within the function give values."""
+    imports: list[ast.Import | ast.ImportFrom] = [*scope.function.of(ast.Import), *scope.function.of(ast.ImportFrom)]
+    return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
 
 
 def _is_number(node: ast.expr, scope: Scope) -> bool:
