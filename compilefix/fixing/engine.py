@@ -18,7 +18,7 @@ from compilefix.codemods.rule import Rule
 from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.cache import Cache
-from compilefix.fixing.moved import Kept, kept_tensors, moved_breaks
+from compilefix.fixing.moved import Kept, kept_tensors, moved_breaks, reason
 from compilefix.fixing.patchset import FileChange, PatchSet
 from compilefix.fixing.search import Search, merged, order
 from compilefix.fixing.workers import look_at
@@ -29,7 +29,6 @@ from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
 _NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
-_MOVED = "the break would only move to `{}`, which stays a branch"
 _MAX_RETRIES = 3
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
@@ -74,7 +73,7 @@ def run(
     for retry in range(_MAX_RETRIES + 1):
         made = _made(files, findings, config, allowed, frozenset(moved), found_in)
         found = moved_breaks(made.kept, made.left, everything, texts) if retry < _MAX_RETRIES else []
-        new = {_key(fix): _MOVED.format(branch.source_line.strip()) for fix, branch in found if _key(fix) not in moved}
+        new = {_key(fix): reason(branch) for fix, branch in found if _key(fix) not in moved}
         if not new:
             break
         moved |= new

@@ -1,7 +1,8 @@
 """Fixes that only move a break: a number stays a tensor, and decides a branch that no fix takes out then.
 
 Which fixes a branch gets is known when all are made. Where one is left that was none of a tensor before, and no more
-reads went than such branches came, nothing is won: the number is read as it was.
+reads went than such branches came, nothing is won: the number is read as it was. So it is with the places of a mask
+that become the mask: what selects by it has a size that depends on values, where it had that of the list.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ from dataclasses import dataclass
 from compilefix.codemods.finding import Finding
 from compilefix.source.files import SourceFile
 
-_READS = "CF2"
+_READS, _PLACES = "CF2", "CF505"
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
+_SELECTIONS = frozenset({"CF501", "CF502"})
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A fix that keeps a number as a tensor, and the names that hold it."""
+    """A fix that keeps a number as a tensor, or a mask in place of its places, and the names that hold it."""
 
     finding: Finding
     names: frozenset[str]
 
 
 def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
-    """Those of some fixes that leave a tensor where a number was read into a name; the file is as they found it."""
-    reads = [finding for finding in fixes if finding.code.startswith(_READS)]
+    """Those of some fixes that leave another tensor in a name, or one for a number; the file is as they found it."""
+    reads = [finding for finding in fixes if finding.code.startswith((_READS, _PLACES))]
     assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
     found = []
     for finding in reads:
@@ -42,7 +44,7 @@ def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
 def moved_breaks(
     kept: Collection[Kept], left: Iterable[Finding], before: Iterable[Finding], texts: Mapping[str, str]
 ) -> list[tuple[Finding, Finding]]:
-    """The fixes whose break is now that of a branch, with the branch.
+    """The fixes whose break is now that of a branch, or of a selection, with the finding that says so.
 
     `left` are the findings when all fixes are made and `before` those of the files as they were, with these `texts` by
     path.
@@ -50,7 +52,7 @@ def moved_breaks(
     known = {_place(finding) for finding in before}
     moved = []
     for branch in left:
-        if branch.code not in _BRANCHES or branch.effect != "break" or _place(branch) in known:
+        if branch.code not in _BRANCHES | _SELECTIONS or branch.effect != "break" or _place(branch) in known:
             continue
         if branch.fix is not None:
             continue  # one that is not allowed here
@@ -58,9 +60,16 @@ def moved_breaks(
         if line not in map(str.strip, texts[branch.path].splitlines()):
             continue  # a fix wrote this line
         words = frozenset(re.findall(r"\w+", line))
-        near = (k for k in kept if (k.finding.path, k.finding.function) == (branch.path, branch.function))
+        near = [k for k in kept if (k.finding.path, k.finding.function) == (branch.path, branch.function)]
+        near = [k for k in near if (k.finding.code == _PLACES) is (branch.code in _SELECTIONS)]
         moved += [(k.finding, branch) for k in near if k.names & words]
     return [pair for pair in moved if not _is_gain(pair, moved)]
+
+
+def reason(branch: Finding) -> str:
+    """Why a fix is not made that leaves this break."""
+    kind = "stays a branch" if branch.code in _BRANCHES else "selects as many elements as values say"
+    return f"the break would only move to `{branch.source_line.strip()}`, which {kind}"
 
 
 def _is_gain(pair: tuple[Finding, Finding], moved: Collection[tuple[Finding, Finding]]) -> bool:

@@ -1,4 +1,4 @@
-"""A number that stays a tensor is none that moves the break to a branch."""
+"""A number that stays a tensor, or places that stay a mask, are none that move the break."""
 
 from __future__ import annotations
 
@@ -33,3 +33,26 @@ def test_the_read_stays_where_its_branch_does(then: str, made: bool, tmp_path: P
     assert ("low = ratio.min().item()" in after) is not made
     assert (found.fix is not None) is made
     assert made or found.declined == "the break would only move to `if wanted < low:`, which stays a branch"
+
+
+TAKEN = """\
+import torch
+
+
+def inverted(cell: torch.FloatTensor):
+    good = torch.linalg.det(cell).abs() > 1e-3
+    out = torch.zeros_like(cell)
+    rows = good.nonzero(as_tuple=True)[0]
+    out[rows] = {value}
+    return out
+"""
+
+
+@pytest.mark.parametrize(("value", "made"), [("torch.linalg.inv(cell[rows].mT)", False), ("2.0", True)])
+def test_places_stay_a_list_where_the_mask_would_break_the_graph(value: str, made: bool, tmp_path: Path) -> None:
+    file = SourceFile(tmp_path / "m.py", "m", TAKEN.format(value=value))
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    (found,) = [f for f in outcome.findings if f.code == "CF505"]
+    assert bool(list(outcome.patchset)) is made
+    assert (found.fix is not None) is made
+    assert made or "which selects as many elements as values say" in (found.declined or "")
