@@ -11,11 +11,20 @@ from compilefix.source.index import Function
 _DRIVES = frozenset({"backward", "zero_grad", "compile", "_dynamo"})
 
 
+def is_read_of(node: ast.Attribute, function: Function) -> bool:
+    """Whether code reads an attribute with the name of this property."""
+    return node.attr == function.node.name and isinstance(node.ctx, ast.Load)
+
+
 def callers(scope: Scope) -> Iterator[Function]:
-    """Functions of this file that call this one and do not drive it from outside, as a training loop does."""
+    """Functions of this file that call this one and do not drive it from outside, as a training loop does.
+
+    Reading a property by its name counts as a call, otherwise than in the text of an exception.
+    """
     inference = scope.legality.inference
     for function in scope.function.module.all_functions:
-        if function is scope.function or scope.function not in inference.facts(function).calls.values():
+        reads = scope.function.is_property and _reads(function, scope.function)
+        if function is scope.function or not (reads or scope.function in inference.facts(function).calls.values()):
             continue
         if not _drives(function):
             yield function
@@ -28,6 +37,11 @@ def callers_elsewhere(scope: Scope) -> Iterator[Function]:
         return  # nobody calls it by this name, or modules do, which are asked as callers on the way
     found = dict.fromkeys(function for function, _ in scope.named_calls(lambda function: function.of(ast.Call)))
     yield from (f for f in found if f.module is not scope.function.module and not _drives(f))
+
+
+def _reads(function: Function, asked: Function) -> bool:
+    shown = {node for raised in function.of(ast.Raise) for node in ast.walk(raised)}
+    return any(is_read_of(node, asked) and node not in shown for node in function.of(ast.Attribute))
 
 
 def _drives(function: Function) -> bool:

@@ -14,7 +14,8 @@ _GROWS = frozenset({"append", "appendleft", "extend", "insert", "update", "add",
 def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
     """The statement that keeps an `if` what it is; None where a rule may select what its branches give.
 
-    A way out of a `while` loop, a list or dict of Python's that grows, and a text or None that is returned.
+    A way out of a `while` loop, a list or dict of Python's that grows, a function of the project that is called to
+    change something, and a text or None that is returned.
     """
     bodies = (*branch.body, *branch.orelse) if isinstance(branch, ast.If) else ()
     for part in (part for statement in bodies for part in ast.walk(statement)):
@@ -24,6 +25,8 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
         elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
             method = part.value.func
             if isinstance(method, ast.Attribute) and method.attr in _GROWS and not scope.value(method.value).is_tensor:
+                return part
+            if part.value in scope.facts.calls and scope.legality.effects.of(part, scope.facts).mutates is not None:
                 return part
         elif isinstance(part, ast.Return) and _returns_no_tensor(part, scope):
             return part

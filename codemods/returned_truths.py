@@ -9,7 +9,7 @@ from itertools import chain
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.callers import callers_elsewhere
+from compilefix.codemods.callers import callers_elsewhere, is_read_of
 from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.rule import Scope
 
@@ -54,7 +54,7 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
             name = caller.function.qualname
             yield Obstacle(f"`{name}` does more on line {line} than to ask whether it is true")
             return
-    if _decisions(scope) == 1 and (moved := moved_break(scope)) is not None:
+    if _decisions(scope) <= 1 and (moved := moved_break(scope)) is not None:
         yield moved  # two that become one break are a gain
         return
     yield Obstacle("who calls this gets a boolean tensor instead of True or False", "number-to-tensor")
@@ -78,7 +78,7 @@ def _askers(scope: Scope) -> Iterator[tuple[Scope, list[ast.AST]]]:
         facts = scope.legality.inference.facts(caller)
         asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
         if scope.function.is_property:
-            asking += [node for node in caller.of(ast.Attribute) if node.attr == scope.function.node.name]
+            asking += [node for node in caller.of(ast.Attribute) if is_read_of(node, scope.function)]
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
         if live := [node for node in asking if node in inner.parents]:
             yield inner, live

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.callers import is_read_of
 from compilefix.codemods.dynamic_shapes.captured_sizes import use_not_captured
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
@@ -229,7 +230,7 @@ def _used(node: ast.expr, parent: ast.AST | None) -> str:
 
 
 def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
-    """As `not_captured`, of the calls in this file that a number is returned to."""
+    """As `not_captured`, of the calls in this file that a number is returned to, or what reads the property."""
     function = scope.compiled.function
     if (function, "return") in seen or depth >= _MAX_DEPTH:
         return None if (function, "return") in seen else f"`{function.qualname}` returns it"
@@ -237,8 +238,11 @@ def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str 
     for caller in function.module.all_functions:
         facts = scope.legality.inference.facts(caller)
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
-        for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) is function):
-            reason = _not_captured(call, inner, depth + 1, seen)
+        asking: list[ast.expr] = [c for c in inner.of(ast.Call) if facts.calls.get(c) is function]
+        if function.is_property:
+            asking += [node for node in inner.of(ast.Attribute) if is_read_of(node, function)]
+        for node in asking:
+            reason = _not_captured(node, inner, depth + 1, seen)
             if reason is not None:
                 return reason
     return None

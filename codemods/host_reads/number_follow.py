@@ -316,6 +316,13 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
         flow.refuse(f"line {line}: the number decides `{snippet(parent)}`, which stays a branch: `{snippet(kept)}`")
         return
     checks = isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Raise)
+    if flow.calls:
+        # What the branch becomes must do for a number too, which other callers pass: no rule takes it out.
+        name = scope.function.qualname
+        flow.refuse(
+            f"the number decides `{snippet(parent)}` in `{name}`, which stays a branch: others may pass numbers"
+        )
+        return
     if flow.listed and checks:
         # Without CF103 each comparison would break the graph, where one list was read.
         flow.obstacles.append(Obstacle("the check that it decides then goes to the boundary (CF103)", "exception-late"))

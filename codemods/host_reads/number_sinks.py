@@ -428,6 +428,8 @@ def _only_keeps(user: Function, scope: Scope) -> bool:
     calls = [call for call, callee in inference.facts(user).calls.items() if callee is scope.function]
     around = parents((user.node, *user.nodes))
     others = (f for f in user.module.all_functions if f is not user)
-    return all(_is_collected(call, around, user) for call in calls) and not any(
-        user in inference.facts(other).calls.values() for other in others
+    return (
+        bool(calls)
+        and all(_is_collected(call, around, user) for call in calls)
+        and not any(user in inference.facts(other).calls.values() for other in others)
     )
