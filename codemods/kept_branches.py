@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _GROWS = frozenset({"append", "appendleft", "extend", "insert", "update", "add", "setdefault"})
@@ -26,11 +27,18 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
             method = part.value.func
             if isinstance(method, ast.Attribute) and method.attr in _GROWS and not scope.value(method.value).is_tensor:
                 return part
-            if part.value in scope.facts.calls and scope.legality.effects.of(part, scope.facts).mutates is not None:
+            callee = scope.facts.calls.get(part.value)
+            changes = scope.legality.effects.of(part, scope.facts).mutates is not None
+            if callee is not None and (changes or _is_left_out(callee)):
                 return part
         elif isinstance(part, ast.Return) and _returns_no_tensor(part, scope):
             return part
     return None
+
+
+def _is_left_out(function: Function) -> bool:
+    """Whether a method is one that subclasses write, which is called for what it does."""
+    return any("NotImplementedError" in ast.unparse(raised) for raised in function.of(ast.Raise))
 
 
 def _returns_no_tensor(statement: ast.Return, scope: Scope) -> bool:
