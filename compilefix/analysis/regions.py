@@ -2,7 +2,8 @@
 
 Where every `torch.compile` in the analysed code can be resolved, these are its targets and what they call. Where there
 is none, or one cannot be resolved (`torch.compile(build())`), the code is taken for a library: `forward` of modules,
-derivatives of autograd functions and functions on tensors count as compiled, since their users compile them.
+derivatives of autograd functions and functions on tensors count as compiled, since their users compile them. So it is
+where all that a package compiles are functions that it decorates, and no module.
 """
 
 from __future__ import annotations
@@ -145,19 +146,29 @@ def entry_points(inference: Inference, roots: Sequence[str] = ()) -> EntryPoints
     project = inference.project
     found: list[tuple[Function, str]] = []
     unresolved = False
+    decorated = True
     for name in roots:
         target = project.resolve(name.replace(":", "."))
         for function in _entries(target if not isinstance(target, str) else None, project):
             found.append((function, f"{name} (configured root)"))
+            decorated = False
     for name in modules_with_compile(project):
         for site in compile_sites(project.modules[name], inference):
             unresolved = unresolved or not site.targets
+            decorated = decorated and isinstance(site.node, ast.FunctionDef) and "." in name
             found.extend((function, site.label) for function in site.targets)
     for function, _ in found:
         # What is compiled is given tensors.
         likely = dict.fromkeys(Evidence(function).computes, tensor(certain=False))
         inference.called_with(function, likely)
-    return EntryPoints(tuple(found), unresolved or not found or _is_installed(project))
+    library = unresolved or not found or _is_installed(project)
+    return EntryPoints(tuple(found), library or (decorated and _are_helpers(found, inference)))
+
+
+def _are_helpers(functions: Iterable[tuple[Function, str]], inference: Inference) -> bool:
+    """Whether no module is compiled with these: the users of a package that decorates a helper compile the rest."""
+    reached = _reach(functions, inference)
+    return not any(f.cls is not None and inference.project.is_module_class(f.cls) for f in reached)
 
 
 def _is_installed(project: Project) -> bool:

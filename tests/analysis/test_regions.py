@@ -1259,3 +1259,37 @@ def test_packages_that_an_installer_has_put_there_are_libraries(tmp_path: Path, 
     assert functions() == set()
     (tmp_path / "package-1.0.dist-info").mkdir()
     assert functions() == {"Model.forward"}
+
+
+HELPER = """
+import torch
+
+@torch.compile
+def rotated(x: torch.Tensor):
+    return x.roll(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiling", "looked_at"),
+    [
+        (HELPER, True),
+        # It compiles what the project has, and the rest is run as it is.
+        (HELPER + "\n@torch.compile\ndef step(x: torch.Tensor):\n    return Rotated()(x)\n", False),
+        (HELPER + "\nquick = torch.compile(rotated)\n", False),
+    ],
+    ids=["a helper alone", "a function that runs a module", "a call"],
+)
+def test_a_package_that_only_decorates_helpers_is_a_library(compiling: str, looked_at: bool, tmp_path: Path) -> None:
+    module = "from torch import nn\nclass Rotated(nn.Module):\n    def forward(self, x):\n        return x\n"
+    model = (
+        "import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        f"        {DECIDES}\n        return x\n"
+    )
+    sources = [
+        SourceFile(tmp_path / "package" / "__init__.py", "package", ""),
+        SourceFile(tmp_path / "package" / "rotate.py", "package.rotate", f"{compiling}\n{module}"),
+        SourceFile(tmp_path / "package" / "model.py", "package.model", model),
+    ]
+    findings = run(sources, Config(root=tmp_path), rules=list(registry.load().values()), rewrite=False).findings
+    assert bool(findings) is looked_at
