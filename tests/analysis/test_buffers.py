@@ -17,7 +17,7 @@ MADE = {
     "self.b = nn.Buffer(torch.ones(2, 3))": (2, "float"),
     "self.b = torch.nn.parameter.Buffer(torch.ones((), dtype=torch.int64), persistent=False)": (0, "int"),
     "self.b = nn.Buffer(given)": (None, None),
-    "self.b: nn.Buffer = made()": (1, None),
+    "self.b: nn.Buffer = made()": (1, "int"),
     'self.register_buffer("b", torch.ones(3, dtype=torch.bool))': (1, "bool"),
     "self.b = nn.Parameter(torch.ones(2))": (1, "float"),
 }
