@@ -39,7 +39,7 @@ _SHOWS_OR_KEEPS = re.compile(
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
 _ASSERTS_OR_CONVERTS = re.compile(
-    r"assert(_|[A-Z])|(train|fit|evaluate)$|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
+    r"assert(_|[A-Z])|(train|fit)$|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
 )
 """How functions are called that train or test, or make texts, tables and other states of what they are given."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")

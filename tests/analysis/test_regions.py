@@ -1045,6 +1045,10 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             def _spread(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
                 return x
+        class Spline:
+            def evaluate(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
         class VideoPredictor(nn.Module):
             def decoded(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
