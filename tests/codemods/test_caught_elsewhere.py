@@ -72,15 +72,15 @@ def test_a_handler_in_another_file(inner: str, around: str, rest: str, fixed: bo
     ("own", "exported", "fixed"),
     [
         ("def emit(*values):\n    return values\n", "", False),
-        ("def emit(*values):\n    return values\n", '__all__ = ["doubled"]\n', True),
+        ("def emit(*values):\n    return values\n", '__all__ = ["twice"]\n', True),
         ("def other(*values):\n    return values\n", "", True),
     ],
 )
 def test_import_star_takes_no_emit(own: str, exported: str, fixed: bool, tmp_path: Path) -> None:
-    shown = f'import torch\n{exported}\ndef doubled(x: torch.FloatTensor):\n    print("sum", x.sum())\n    return x * 2\n'
-    taking = f"{own}\nfrom shown import *\n\ndef used(x):\n    return doubled(x)\n"
+    shown = f'import torch\n{exported}\ndef twice(x: torch.FloatTensor):\n    print("sum", x.sum())\n    return x * 2\n'
+    taking = f"{own}\nfrom shown import *\n\ndef used(x):\n    return twice(x)\n"
     files = [SourceFile(tmp_path / f"{name}.py", name, text) for name, text in (("shown", shown), ("taking", taking))]
     outcome = run(files, Config(root=tmp_path), rules=[PrintInGraph], rewrite=False)
-    (found,) = [finding for finding in outcome.findings if finding.function == "doubled"]
+    (found,) = [finding for finding in outcome.findings if finding.function == "twice"]
     assert (found.fix is not None) is fixed, found.declined
     assert fixed or "`import *` in `taking`" in (found.declined or "")
