@@ -45,105 +45,60 @@ Graph breaks: GB0033, GB0124. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.regions import (
-    CompileSite,
-    is_library_root,
-    reached_from,
-)
+from compilefix.analysis.regions import CompileSite
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
-from compilefix.codemods.capture_flags import SCALARS, switched_on
-from compilefix.codemods.finding import Edit, Finding, Fix, Span
+from compilefix.codemods.capture_flags import SCALARS
+from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.host_reads.captured import holds_integers, is_list, not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.host_reads.number_helpers import only_reads
-from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.codemods.unknown_rows import failing_layer
-from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
-_REASON = "the flag counts for the whole process, and the compiled code gets symbols in place of numbers"
 
-
-class CaptureFlag(Rule):
+class CaptureFlag(FlagRule):
     """Numbers that stay in the graph only with a flag."""
 
     code = "CF205"
     name = "capture-flag"
     summary = "compiled code that reads sizes or results from tensors, without capture_scalar_outputs"
     gb = ("GB0033", "GB0124")
-    assumptions = ("capture-scalars",)
+    flag = SCALARS
+    reason = "the flag counts for the whole process, and the compiled code gets symbols in place of numbers"
 
-    def find(self, scope: Scope) -> Iterator[Finding]:
-        """The compile calls of this function, where what they compile reads numbers.
-
-        In a file that compiles nothing and is no part of a package, the function itself, where it reads some.
-        """
-        if switched_on(SCALARS, scope):
-            return
-        if not from_compile_call(scope):
-            if not in_package(scope.function.module):
-                yield from self._in_file(scope)
-            return
-        if scope.compiled.callers:
-            return
-        for module, site in islice(scope.legality.compiled_by(scope.function), 1):
-            yield from self._judge(module, site, scope)
-
-    def _in_file(self, scope: Scope) -> Iterator[Finding]:
-        """The first number that only the flag keeps in the graph, where it keeps all of the file there."""
+    def need_here(self, scope: Scope) -> tuple[ast.expr, Need] | None:
+        """The first number that only the flag keeps in the graph, and what of the file it would not keep there."""
         found = (node for node in _numbers(scope) if _is_wanted(node, scope) and not _is_for_nobody(node, scope))
         wanted = next((node for node in found if not_captured(node, scope) is None), None)
         if wanted is None:
-            return
-        message = f"only `{SCALARS}` keeps `{snippet(wanted)}` in the graph"
+            return None
         region = list(scopes_reached(library_roots(scope), scope))
-        for inner in region:
-            for node in _numbers(inner, every=True):
-                reason = not_captured(node, inner) or _fails_behind(node, inner, region)
-                if reason is not None:
-                    words = f"the flag would not do for `{snippet(node)}` in `{inner.function.qualname}`: {reason}"
-                    yield self.declined(scope, wanted, message, words)
-                    return
-        edit = behind_imports(SCALARS, scope.function.module)
-        if edit is not None:
-            yield self.fixed(scope, wanted, message, flag_fix(edit, scope.function.module, _REASON))
+        numbers = ((node, inner) for inner in region for node in _numbers(inner, every=True))
+        refused = next((words for node, inner in numbers if (words := _refused(node, inner, region))), None)
+        message = f"only `{SCALARS}` keeps `{snippet(wanted)}` in the graph"
+        return wanted, Need(message, None if refused is None else f"the flag would not do for {refused}")
 
-    def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
-        wanted: list[str] = []
-        refused: str | None = None
-        region = list(scopes_reached([scope.function], scope))
-        for inner in region:
-            function = inner.function
-            for node in _numbers(inner):
-                reason = not_captured(node, inner) or _fails_behind(node, inner, region)
-                refused = refused or (
-                    None if reason is None else f"`{snippet(node)}` in `{function.qualname}`: {reason}"
-                )
-                if _is_wanted(node, inner):
-                    wanted.append(snippet(node))
+    def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:
+        """The numbers that compiled code reads."""
+        numbers = [(node, inner) for inner in region for node in _numbers(inner)]
+        wanted = [snippet(node) for node, inner in numbers if _is_wanted(node, inner)]
         if not wanted:
-            return
-        place = place_of(module, site.node)
+            return None
+        refused = next((words for node, inner in numbers if (words := _refused(node, inner, region))), None)
         message = f"`{site.label}` reads {_count(wanted)}, which only `{SCALARS}` keeps in the graph"
-        if refused is not None:
-            finding = self.declined(scope, scope.function.node, message, f"the flag is not enough: {refused}")
-        else:
-            edit = switch_on(SCALARS, module, site.node)
-            if edit is None:
-                reason = f"write `torch._dynamo.config.{SCALARS} = True` where it is compiled"
-                finding = self.declined(scope, scope.function.node, message, reason)
-            else:
-                finding = self.fixed(scope, scope.function.node, message, flag_fix(edit, module, _REASON))
-        path = module.file.path.as_posix()
-        line = module.lines[place.line - 1]
-        yield replace(finding, path=path, span=place, source_line=line)
+        return Need(message, None if refused is None else f"the flag is not enough: {refused}")
+
+
+def _refused(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """Why the flag would not do for a number, and where that is."""
+    reason = not_captured(node, scope) or _fails_behind(node, scope, region)
+    return None if reason is None else f"`{snippet(node)}` in `{scope.function.qualname}`: {reason}"
 
 
 def _fails_behind(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
@@ -186,76 +141,3 @@ def _is_for_nobody(node: ast.expr, scope: Scope) -> bool:
 
 def _count(wanted: list[str]) -> str:
     return f"`{wanted[0]}`" if len(wanted) == 1 else f"`{wanted[0]}` and {len(wanted) - 1} more numbers"
-
-
-def from_compile_call(scope: Scope) -> bool:
-    """Whether a function is reached from a `torch.compile` in the project."""
-    return "compile" in scope.compiled.root
-
-
-def in_package(module: Module) -> bool:
-    """Whether a file is imported by others as a part of a package."""
-    return "." in module.name or module.file.path.name == "__init__.py"
-
-
-def library_roots(scope: Scope) -> list[Function]:
-    """The functions of this file that users of a library may compile."""
-    inference = scope.legality.inference
-    return [f for f in scope.function.module.all_functions if is_library_root(f, inference)]
-
-
-def scopes_reached(roots: Iterable[Function], scope: Scope) -> Iterator[Scope]:
-    """What functions reach, in the order of names."""
-    inference = scope.legality.inference
-    for function in sorted(reached_from(roots, inference), key=lambda f: f.qualname):
-        compiled = replace(scope.compiled, function=function, facts=inference.facts(function))
-        yield Scope(compiled, scope.legality, function.module.file.path.as_posix())
-
-
-def flag_fix(edit: Edit, module: Module, reason: str) -> Fix:
-    """The fix that switches a flag on, once no other one is left to make."""
-    needed = () if module.top_level_imports.get("torch") else ("torch",)
-    return Fix((edit,), needed, ("capture-scalars",), (reason,), last=True)
-
-
-def behind_imports(name: str, module: Module) -> Edit | None:
-    """The flag behind the imports of a file."""
-    torch = module.top_level_imports.get("torch") or "torch"
-    imports = [s for s in module.file.tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
-    text = module.file.segment(imports[-1]) if imports else None
-    flag = f"{torch}._dynamo.config.{name} = True"
-    return None if text is None else Edit(place_of(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
-
-
-def switch_on(name: str, module: Module, node: ast.AST) -> Edit | None:
-    """The flag in front of the statement that compiles, or behind the imports where a decorator compiles."""
-    torch = module.top_level_imports.get("torch") or "torch"
-    flag = f"{torch}._dynamo.config.{name} = True"
-    tree = module.file.tree
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return behind_imports(name, module)
-    simple = (ast.Assign, ast.Expr, ast.Return)
-    around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]
-    if not around or around[-1].value is None:
-        return None
-    statement = around[-1]
-    parts = [("value", place_of(module, around[-1].value))]
-    left = "return " if isinstance(statement, ast.Return) else ""
-    for index, target in enumerate(statement.targets if isinstance(statement, ast.Assign) else ()):
-        parts.append((f"target{index}", place_of(module, target)))
-        left += f"{{target{index}}} = "
-    return Edit(place_of(module, statement), f"{flag}\n{left}{{value}}", tuple(parts), statement=True)
-
-
-def _encloses(statement: ast.stmt, node: ast.AST) -> bool:
-    place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-    start, end = (statement.lineno, statement.col_offset), (statement.end_lineno or 0, statement.end_col_offset or 0)
-    return start <= place < end
-
-
-def place_of(module: Module, node: ast.expr | ast.stmt) -> Span:
-    """Where a node stands; of a function only its first line."""
-    line, column, end_line, end_column = module.file.span(node)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return Span(line, column, line, len(module.lines[line - 1]))
-    return Span(line, column, end_line, end_column)

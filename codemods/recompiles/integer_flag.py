@@ -47,86 +47,41 @@ Graph breaks: none (the recompile limit). torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Sequence
 
 from compilefix.analysis.regions import CompileSite
-from compilefix.codemods.capture_flags import INTEGERS, switched_on
-from compilefix.codemods.finding import Finding
-from compilefix.codemods.host_reads.capture_flag import (
-    behind_imports,
-    flag_fix,
-    from_compile_call,
-    in_package,
-    library_roots,
-    place_of,
-    scopes_reached,
-    switch_on,
-)
+from compilefix.codemods.capture_flags import INTEGERS
+from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.recompiles.counter_attribute import held_counters
-from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Module
+from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
-_REASON = "the flag counts for the whole process, and other integers of modules that change become symbols too"
 
-
-class IntegerFlag(Rule):
+class IntegerFlag(FlagRule):
     """Counters of a module that are compiled for each value without a flag."""
 
     code = "CF610"
     name = "integer-flag"
     summary = "compiled code that counts in integers of a module, without allow_unspec_int_on_nn_module"
     effect = "recompile"
-    assumptions = ("capture-scalars",)
+    flag = INTEGERS
+    reason = "the flag counts for the whole process, and other integers of modules that change become symbols too"
 
-    def find(self, scope: Scope) -> Iterator[Finding]:
-        """The compile calls of this function, where what they compile counts.
-
-        In a file that compiles nothing and is no part of a package, the function itself, where it does.
-        """
-        if switched_on(INTEGERS, scope):
-            return
-        if not from_compile_call(scope):
-            if not in_package(scope.function.module):
-                yield from self._in_file(scope)
-            return
-        if scope.compiled.callers:
-            return
-        for module, site in islice(scope.legality.compiled_by(scope.function), 1):
-            yield from self._judge(module, site, scope)
-
-    def _in_file(self, scope: Scope) -> Iterator[Finding]:
+    def need_here(self, scope: Scope) -> tuple[ast.stmt, Need] | None:
+        """The first statement that counts, and what of the file is compiled for each value all the same."""
         counted = next(held_counters(scope), None)
         if counted is None:
-            return
+            return None
         statement, target = counted
-        message = _message("this file", target)
         refused = _not_enough(list(scopes_reached(library_roots(scope), scope)))
-        edit = behind_imports(INTEGERS, scope.function.module)
-        if refused is not None:
-            yield self.declined(scope, statement, message, refused)
-        elif edit is not None:
-            yield self.fixed(scope, statement, message, flag_fix(edit, scope.function.module, _REASON))
+        return statement, Need(_message("this file", target), refused)
 
-    def _judge(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
-        region = list(scopes_reached([scope.function], scope))
+    def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:
+        """What compiled code counts in."""
         target = next((target for inner in region for _, target in held_counters(inner)), None)
         if target is None:
-            return
-        message = _message(f"`{site.label}`", target)
-        refused = _unfit(site) or _not_enough(region)
-        edit = switch_on(INTEGERS, module, site.node)
-        if refused is None and edit is None:
-            refused = f"write `torch._dynamo.config.{INTEGERS} = True` where it is compiled"
-        if refused is not None or edit is None:
-            finding = self.declined(scope, scope.function.node, message, refused or "")
-        else:
-            finding = self.fixed(scope, scope.function.node, message, flag_fix(edit, module, _REASON))
-        place = place_of(module, site.node)
-        path, line = module.file.path.as_posix(), module.lines[place.line - 1]
-        yield replace(finding, path=path, span=place, source_line=line)
+            return None
+        return Need(_message(f"`{site.label}`", target), _unfit(site) or _not_enough(region))
 
 
 def _message(what: str, target: ast.Attribute) -> str:
@@ -140,7 +95,8 @@ def _unfit(site: CompileSite) -> str | None:
     asked = {name: getattr(value, "value", value) for name, value in given.items()}
     if asked.get("dynamic") not in (None, False):
         return "with `dynamic=` all integers of all modules would be symbols from the start"
-    if asked.get("mode") not in (None, "default", "max-autotune-no-cudagraphs") or "options" in asked:
+    plain = asked.get("mode") in (None, "default", "max-autotune-no-cudagraphs")
+    if not plain or asked.get("backend") == "cudagraphs" or not {"options", None}.isdisjoint(asked):
         return "each value may be recorded as another CUDA graph: make it a buffer"
     return None
 

@@ -1,0 +1,155 @@
+"""Rules that switch a flag of Dynamo on where the code that needs it is compiled."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import ClassVar
+
+from compilefix.analysis.regions import CompileSite, is_library_root, reached_from
+from compilefix.codemods.capture_flags import switched_on
+from compilefix.codemods.finding import Edit, Finding, Fix, Span
+from compilefix.codemods.rule import Rule, Scope
+from compilefix.source.index import Function, Module
+
+
+@dataclass(frozen=True)
+class Need:
+    """What code needs a flag for, as the message of a finding, and why the flag would not do, if it would not."""
+
+    message: str
+    refused: str | None
+
+
+class FlagRule(Rule):
+    """A rule whose fix is `torch._dynamo.config.<flag> = True`, made when no other one is left to make."""
+
+    flag: ClassVar[str]
+    reason: ClassVar[str]
+    assumptions = ("capture-scalars",)
+
+    @abstractmethod
+    def need_here(self, scope: Scope) -> tuple[ast.expr | ast.stmt, Need] | None:
+        """What a function needs the flag for, and where it stands: in a file of no package that compiles nothing."""
+
+    @abstractmethod
+    def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:
+        """What a compile call needs the flag for, by what it reaches."""
+
+    def find(self, scope: Scope) -> Iterator[Finding]:
+        """The compile call of this function, where what it compiles needs the flag.
+
+        In a file that compiles nothing and is no part of a package, the function itself, where it needs the flag.
+        """
+        if switched_on(self.flag, scope):
+            return
+        if not _from_compile_call(scope):
+            if not _in_package(scope.function.module):
+                yield from self._in_file(scope)
+            return
+        if scope.compiled.callers:
+            return
+        for module, site in islice(scope.legality.compiled_by(scope.function), 1):
+            yield from self._where_compiled(module, site, scope)
+
+    def _in_file(self, scope: Scope) -> Iterator[Finding]:
+        found = self.need_here(scope)
+        if found is None:
+            return
+        node, need = found
+        module = scope.function.module
+        edit = _behind_imports(self.flag, module)
+        if need.refused is not None:
+            yield self.declined(scope, node, need.message, need.refused)
+        elif edit is not None:
+            yield self.fixed(scope, node, need.message, self._switch(edit, module))
+
+    def _where_compiled(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
+        need = self.need_of(site, list(scopes_reached([scope.function], scope)))
+        if need is None:
+            return
+        edit = _before(self.flag, module, site.node)
+        if need.refused is not None:
+            finding = self.declined(scope, scope.function.node, need.message, need.refused)
+        elif edit is None:
+            reason = f"write `torch._dynamo.config.{self.flag} = True` where it is compiled"
+            finding = self.declined(scope, scope.function.node, need.message, reason)
+        else:
+            finding = self.fixed(scope, scope.function.node, need.message, self._switch(edit, module))
+        place = _place_of(module, site.node)
+        path, line = module.file.path.as_posix(), module.lines[place.line - 1]
+        yield replace(finding, path=path, span=place, source_line=line)
+
+    def _switch(self, edit: Edit, module: Module) -> Fix:
+        needed = () if module.top_level_imports.get("torch") else ("torch",)
+        return Fix((edit,), needed, self.assumptions, (self.reason,), last=True)
+
+
+def _from_compile_call(scope: Scope) -> bool:
+    """Whether a function is reached from a `torch.compile` in the project."""
+    return "compile" in scope.compiled.root
+
+
+def _in_package(module: Module) -> bool:
+    """Whether a file is imported by others as a part of a package."""
+    return "." in module.name or module.file.path.name == "__init__.py"
+
+
+def library_roots(scope: Scope) -> list[Function]:
+    """The functions of this file that users of a library may compile."""
+    inference = scope.legality.inference
+    return [f for f in scope.function.module.all_functions if is_library_root(f, inference)]
+
+
+def scopes_reached(roots: Iterable[Function], scope: Scope) -> Iterator[Scope]:
+    """What functions reach, in the order of names."""
+    inference = scope.legality.inference
+    for function in sorted(reached_from(roots, inference), key=lambda f: f.qualname):
+        compiled = replace(scope.compiled, function=function, facts=inference.facts(function))
+        yield Scope(compiled, scope.legality, function.module.file.path.as_posix())
+
+
+def _behind_imports(name: str, module: Module) -> Edit | None:
+    """The flag behind the imports of a file."""
+    torch = module.top_level_imports.get("torch") or "torch"
+    imports = [s for s in module.file.tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+    text = module.file.segment(imports[-1]) if imports else None
+    flag = f"{torch}._dynamo.config.{name} = True"
+    return None if text is None else Edit(_place_of(module, imports[-1]), f"{text}\n\n{flag}", (), statement=True)
+
+
+def _before(name: str, module: Module, node: ast.AST) -> Edit | None:
+    """The flag in front of the statement that compiles, or behind the imports where a decorator compiles."""
+    torch = module.top_level_imports.get("torch") or "torch"
+    flag = f"{torch}._dynamo.config.{name} = True"
+    tree = module.file.tree
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _behind_imports(name, module)
+    simple = (ast.Assign, ast.Expr, ast.Return)
+    around = [s for s in ast.walk(tree) if isinstance(s, simple) and _encloses(s, node)]
+    if not around or around[-1].value is None:
+        return None
+    statement = around[-1]
+    parts = [("value", _place_of(module, around[-1].value))]
+    left = "return " if isinstance(statement, ast.Return) else ""
+    for index, target in enumerate(statement.targets if isinstance(statement, ast.Assign) else ()):
+        parts.append((f"target{index}", _place_of(module, target)))
+        left += f"{{target{index}}} = "
+    return Edit(_place_of(module, statement), f"{flag}\n{left}{{value}}", tuple(parts), statement=True)
+
+
+def _encloses(statement: ast.stmt, node: ast.AST) -> bool:
+    place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    start, end = (statement.lineno, statement.col_offset), (statement.end_lineno or 0, statement.end_col_offset or 0)
+    return start <= place < end
+
+
+def _place_of(module: Module, node: ast.expr | ast.stmt) -> Span:
+    """Where a node stands; of a function only its first line."""
+    line, column, end_line, end_column = module.file.span(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Span(line, column, line, len(module.lines[line - 1]))
+    return Span(line, column, end_line, end_column)
