@@ -7,6 +7,7 @@ looks at the result, until nothing changes. What is reported are the findings of
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ from compilefix.source.unbound import unbound_names
 _MAX_PASSES = 12
 _NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
 _MAX_RETRIES = 3
+_Rewritten = Callable[[SourceFile, tuple[Finding, ...]], SourceFile | None]
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 
@@ -65,13 +67,18 @@ def run(
         return Outcome(findings, PatchSet(()), errors)
 
     def found_in(current: Mapping[Path, SourceFile], changed: Iterable[Path]) -> list[Finding]:
-        search = Search(Project(list(current.values())), rules, config.roots, config.logging)
-        return [f for f in _find(search, jobs, only=frozenset(changed))[0] if wanted(f)]
+        only = frozenset(changed)
+        search = Search(Project(list(current.values())), rules, config.roots, config.logging, only)
+        return [f for f in _find(search, jobs, only=only)[0] if wanted(f)]
+
+    @functools.cache  # where fixes are taken back, most files get the same ones again
+    def rewritten_once(file: SourceFile, group: tuple[Finding, ...]) -> SourceFile | None:
+        return rewritten(file, group, config)
 
     moved: dict[str, str] = {}
     texts = {file.path.as_posix(): file.text for file in files}
     for retry in range(_MAX_RETRIES + 1):
-        made = _made(files, findings, config, allowed, frozenset(moved), found_in)
+        made = _made(files, findings, allowed, frozenset(moved), found_in, rewritten_once)
         found = moved_breaks(made.kept, made.left, everything, texts) if retry < _MAX_RETRIES else []
         new = {_key(fix): reason(branch) for fix, branch in found if _key(fix) not in moved}
         if not new:
@@ -115,10 +122,10 @@ class _Made:
 def _made(
     files: Sequence[SourceFile],
     findings: Iterable[Finding],
-    config: Config,
     allowed: frozenset[str] | None,
     without: frozenset[str],
     found_in: Callable[[Mapping[Path, SourceFile], Iterable[Path]], list[Finding]],
+    rewritten_once: _Rewritten,
 ) -> _Made:
     """Make the fixes pass by pass, but for those `without`; `found_in` looks at changed files again."""
     current: dict[Path, SourceFile] = {file.path: file for file in files}
@@ -136,7 +143,7 @@ def _made(
             break
         changed: list[Path] = []
         for path, group in chosen.items():
-            done = _apply(current[path], group, config, refused)
+            done = _apply(current[path], group, rewritten_once, refused)
             if done is not None:
                 kept_as_tensors += kept_tensors(done[1], current[path])
                 current[path], kept = done
@@ -251,20 +258,20 @@ def _size(finding: Finding) -> tuple[int, int]:
 
 
 def _apply(
-    file: SourceFile, group: Sequence[Finding], config: Config, refused: set[str]
+    file: SourceFile, group: Sequence[Finding], rewritten_once: _Rewritten, refused: set[str]
 ) -> tuple[SourceFile, list[Finding]] | None:
     """The file with a group of fixes applied; where that fails, one at a time, and what cannot be is refused."""
-    done = rewritten(file, group, config)
+    done = rewritten_once(file, tuple(group))
     if done is not None:
         return done, list(group)
     kept: list[Finding] = []
     for finding in group:
-        done = rewritten(file, [*kept, finding], config)
+        done = rewritten_once(file, (*kept, finding))
         if done is None:
             refused.add(_key(finding))
         else:
             kept.append(finding)
-    done = rewritten(file, kept, config) if kept else None
+    done = rewritten_once(file, tuple(kept)) if kept else None
     return (done, kept) if done is not None else None
 
 

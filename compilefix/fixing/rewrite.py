@@ -50,6 +50,13 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
     """
     parsed = cst.parse_module(text)
     plain = parsed.code
+    module = _with_edits(parsed, edits, line_length) if edits else parsed
+    for statement in imports:
+        module = _with_import(module, statement)
+    return _with_what_was_lost(text, plain, module.code)
+
+
+def _with_edits(parsed: cst.Module, edits: Sequence[Edit], line_length: int) -> cst.Module:
     wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
     nodes = _index(wrapper)
     replacements: dict[int, tuple[Edit, cst.CSTNode]] = {}
@@ -65,9 +72,7 @@ def rewrite(text: str, edits: Sequence[Edit], imports: Sequence[str], line_lengt
     left = [*(edit for edit, _ in transformer.pending.values()), *(e for group in before.values() for e in group)]
     if left:
         raise EditError(f"line {left[0].target.line}: the code to replace was not found")
-    for statement in imports:
-        module = _with_import(module, statement)
-    return _with_what_was_lost(text, plain, module.code)
+    return module
 
 
 def _with_what_was_lost(text: str, plain: str, new: str) -> str:
@@ -384,6 +389,9 @@ class _Comments(cst.CSTVisitor):
 
 
 def _with_import(module: cst.Module, statement: str) -> cst.Module:
+    # LibCST puts it behind the first block of imports, but walks the whole module, twice.
+    is_import = [_is_import(line) for line in module.body]
+    end = next((place for place, found in enumerate(is_import) if place > 0 and not found), len(is_import)) + 1
     context = CodemodContext()
     if statement.startswith("from "):
         source, _, name = statement.removeprefix("from ").partition(" import ")
@@ -391,4 +399,9 @@ def _with_import(module: cst.Module, statement: str) -> cst.Module:
     else:
         name, _, alias = statement.partition(" as ")
         AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
-    return AddImportsVisitor(context).transform_module(module)
+    top = AddImportsVisitor(context).transform_module(module.with_changes(body=module.body[:end]))
+    return top.with_changes(body=[*top.body, *module.body[end:]])
+
+
+def _is_import(statement: cst.BaseStatement | cst.SimpleStatementLine) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Import | cst.ImportFrom)

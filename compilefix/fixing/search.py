@@ -7,8 +7,9 @@ is that of a unit. What all units need to know, the functions that `torch.compil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
@@ -71,12 +72,18 @@ class UnitResult:
 
 
 class Search:
-    """Looks for findings in a project."""
+    """Looks for findings in a project, or in `only` these files of it."""
 
     def __init__(
-        self, project: Project, rules: Sequence[type[Rule]], roots: Sequence[str], logging: str = LOGGING_STYLES[0]
+        self,
+        project: Project,
+        rules: Sequence[type[Rule]],
+        roots: Sequence[str],
+        logging: str = LOGGING_STYLES[0],
+        only: Collection[Path] | None = None,
     ) -> None:
         self.project = project
+        self._only = None if only is None else frozenset(path.as_posix() for path in only)
         self.units = units(project)
         self.codes = tuple(rule.code for rule in rules)
         self.roots = tuple(roots)
@@ -92,7 +99,7 @@ class Search:
         inference = Inference(self.project)
         found = entry_points(inference, self.roots)
         judge = _Judge(inference, self._rules, self.logging)
-        reached = tuple(judge.look(compiled) for compiled in compiled_from(found, inference))
+        reached = tuple(self._look(judge, compiled) for compiled in compiled_from(found, inference))
         used = modules.used
         self.project.trim(KEPT_CHARACTERS)
         return Entry(reached, found.library, judge.errors, used)
@@ -109,7 +116,7 @@ class Search:
         own = {modules.files[name].path.as_posix() for name in names}
         known = {reached.key for reached in entry.reached}
         found = tuple(
-            judge.look(compiled)
+            self._look(judge, compiled)
             if function_key(compiled.function)[0] in own or not is_library_root(compiled.function, inference)
             else Reached(function_key(compiled.function), compiled.reached_by, None)
             for compiled in library_functions(inference, names, known)
@@ -118,6 +125,12 @@ class Search:
         errors = (*self._unreadable(names), *deep, *judge.errors)
         self.project.trim(KEPT_CHARACTERS, frozenset(names))
         return UnitResult(found, errors, used, outside)
+
+    def _look(self, judge: _Judge, compiled: CompiledFunction) -> Reached:
+        key = function_key(compiled.function)
+        if self._only is not None and key[0] not in self._only:
+            return Reached(key, compiled.reached_by, ())
+        return judge.look(compiled)
 
     def _outside(self, names: Sequence[str]) -> tuple[tuple[Finding, ...], tuple[SourceError, ...]]:
         """What the rules about whole modules find, and what could not be looked at."""

@@ -6,7 +6,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import libcst as cst
 import pytest
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor
 
 from compilefix.codemods import registry
 from compilefix.codemods.finding import Edit, Span
@@ -335,3 +338,30 @@ def test_what_stands_above_a_kept_statement_stands_there_once(template: str) -> 
 def test_no_statement_begins_at_the_place_of_an_insertion() -> None:
     with pytest.raises(EditError, match="no statement begins there"):
         rewrite("y = x + 1\n", [Edit(Span(1, 4, 1, 4), "a = 1", statement=True)], [], 88)
+
+
+TOPS = (
+    "",
+    "# a comment\n",
+    '"""What it is for."""\n',
+    '"""What it is for."""\n\nx = 1\n',
+    "x = 1\nimport os\n",
+    "import os; x = 1\nimport sys\ny = 2\n",
+    "from math import pi\n\n# behind\nx = pi\n",
+    "if True:\n    import torch\nimport os\n",
+    "def f():\n    import torch\n    return torch\n",
+    "__strict__ = True\nimport os\n\n\ndef f():\n    return os\n",
+)
+
+
+@pytest.mark.parametrize("statement", ["torch", "from math import prod", "torch.nn.functional as F"])
+@pytest.mark.parametrize("text", TOPS)
+def test_an_import_goes_where_libcst_puts_it_in_the_whole_module(text: str, statement: str) -> None:
+    context = CodemodContext()
+    if statement.startswith("from "):
+        AddImportsVisitor.add_needed_import(context, "math", "prod")
+    else:
+        name, _, alias = statement.partition(" as ")
+        AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
+    whole = AddImportsVisitor(context).transform_module(cst.parse_module(text))
+    assert rewrite(text, [], [statement], 88) == whole.code

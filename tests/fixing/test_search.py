@@ -139,6 +139,25 @@ def test_a_unit_rests_on_no_module_that_only_uses_the_same_words(
         assert {name for name in result.used.modules if name not in names} == set()
 
 
+def test_some_files_alone_have_the_findings_that_they_have_among_all(files: dict[str, SourceFile]) -> None:
+    """`apply` looks again only at what it has changed: what runs compiled there is known by the other files."""
+    rules = list(registry.load().values())
+
+    def found(only: set[Path] | None) -> set[Finding]:
+        looking = Search(Project(list(files.values())), rules, (), only=only)
+        entry = looking.entry()
+        reached = [one for names in looking.units for one in looking.unit(names, entry).reached]
+        return {finding for one in reached for finding in one.findings or ()}
+
+    wanted = {files["model3"].path, files["helpers"].path}
+    everything = found(None)
+    named = {path.as_posix() for path in wanted}
+    assert {finding.path for finding in everything} > named
+    alone = found(wanted)
+    assert alone == {finding for finding in everything if finding.path in named}
+    assert {finding.path for finding in alone} == named
+
+
 def test_no_unit_keeps_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cyclic collector is off in a check: whatever holds itself would keep the trees of a unit for good."""
     made: list[weakref.ref[Inference]] = []
