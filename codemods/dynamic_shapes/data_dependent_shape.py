@@ -160,8 +160,10 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     tensors = [part for part in parts if scope.value(part).is_tensor]
     found = next((part for part in tensors if is_mask(part, scope) or seems_mask(part, scope)), None)
-    if found is not None or not scope.value(node.value).is_tensor:
+    if found is not None:
         return found
+    if not scope.value(node.value).is_tensor:
+        return next((part for part in parts if _is_compared_itself(part, node.value, scope)), None)
     # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean, and
     # the result of a comparison.
     booleans = boolean_parameters(scope.function)
@@ -170,6 +172,15 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
         if (unknown and (named_mask(part) or _is_compared(part, scope))) or _is_called(part, booleans, scope):
             return part
     return None
+
+
+def _is_compared_itself(mask: ast.expr, indexed: ast.expr, scope: Scope) -> bool:
+    """Whether something unknown is indexed with its own comparison, `x[x > 0]`: only tensors and arrays take that."""
+    if not isinstance(mask, ast.Compare) or not scope.value(indexed).is_unknown or not _is_compared(mask, scope):
+        return False
+    return isinstance(indexed, ast.Name) and any(
+        isinstance(part, ast.Name) and part.id == indexed.id for part in (mask.left, *mask.comparators)
+    )
 
 
 def _is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset()) -> bool:

@@ -112,14 +112,22 @@ def is_mask(node: ast.expr, scope: Scope) -> bool:
 
 
 def seems_mask(node: ast.expr, scope: Scope) -> bool:
-    """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, or is made of such."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-        return seems_mask(node.operand, scope)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        sides = (node.left, node.right)
-        return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
+    """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, negated, or made of such.
+
+    `x[~chosen]` takes what is not chosen: places that count from the end are written with a minus. A product of masks
+    is one, which is how some write `&`.
+    """
     value = scope.value(node)
     unknown = value.is_unknown or value.kinds == ARRAYS
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        operand = scope.value(node.operand)
+        opposite = operand.is_unknown or operand.kinds == ARRAYS or operand.is_tensor
+        return seems_mask(node.operand, scope) or (opposite and operand.dtype in (None, "bool"))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr | ast.Mult):
+        sides = (node.left, node.right)
+        return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
+    if value.kinds == ARRAYS and value.dtype == "bool":
+        return True
     return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(node)
 
 
@@ -134,7 +142,8 @@ def named_mask(node: ast.expr) -> bool:
 
 def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:
     """What is not proved of a mask: a tensor of integers would be rows to take, and the selection raises."""
-    if scope.value(mask).dtype == "bool":
+    value = scope.value(mask)
+    if value.is_tensor and value.dtype == "bool":
         return []
     return [Obstacle(f"`{snippet(mask)}` is not proved to be boolean", "boolean-mask")]
 

@@ -136,6 +136,8 @@ class ParameterInForward(Rule):
         inside = value.is_tensor and not _outside(value)
         if inside and _wants(node.args[:1], node) is False:
             return None
+        if _is_derivative(owner, scope):
+            return None  # it requires a gradient already, and Dynamo does not mind
         ids = ("GB8985",) if inside else ("GB0125",)
         message = f"`{snippet(node)}` breaks the graph"
         statement = scope.parents.get(node)
@@ -158,6 +160,27 @@ class ParameterInForward(Rule):
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _is_derivative(owner: ast.expr, scope: Scope) -> bool:
+    """Whether a name stands for what `torch.autograd.grad(..., create_graph=True)` gives, and for nothing else."""
+    if not isinstance(owner, ast.Name):
+        return False
+    stores = scope.names(owner.id, stores=True)
+    return bool(stores) and all(_stores_derivative(store, scope) for store in stores)
+
+
+def _stores_derivative(store: ast.AST, scope: Scope) -> bool:
+    statement = next((a for a in scope.ancestors(store) if isinstance(a, ast.Assign | ast.For)), None)
+    if statement is None:
+        return False
+    given = statement.iter if isinstance(statement, ast.For) else statement.value
+    return any(
+        isinstance(part, ast.Call)
+        and scope.callee(part) == "torch.autograd.grad"
+        and any(k.arg == "create_graph" and ast.unparse(k.value) == "True" for k in part.keywords)
+        for part in ast.walk(given)
+    )
 
 
 def _lost(owner: ast.expr) -> str:

@@ -59,7 +59,7 @@ class Attributes:
         self._kept: dict[_Item, object] = {}
         self._passing: dict[_Item, object] = {}
         self._looking: dict[_Item, int] = {}
-        self._doubtful: set[_Item] = set()
+        self._doubtful: dict[_Item, _Item] = {}
         self._assigners: dict[Class, Sequence[tuple[Function, frozenset[str]]]] = {}
         self._declared: dict[Class, Mapping[str, Value]] = {}
         self._heirs: dict[Module, Mapping[Class, Sequence[Class]]] = {}
@@ -127,20 +127,18 @@ class Attributes:
     def _of_class(self, cls: Class, name: str) -> Value | None:
         """What a class and its bases give their instances."""
         item = cls, name
-        for known in (self._kept, self._passing):
-            if item in known:
-                return known[item]  # type: ignore[return-value]
         unknown: Value | None = values.UNKNOWN
         return self._look(item, lambda: self._find(cls, name), unknown)
 
     def _look(self, item: _Item, find: Callable[[], _T], cut: _T) -> _T:
-        for known in (self._kept, self._passing):
-            if item in known:
-                return known[item]  # type: ignore[return-value]
+        if item in self._kept:
+            return self._kept[item]  # type: ignore[return-value]
+        if item in self._passing:
+            # What is found with this rests on half of the truth too.
+            self._doubt(self._doubtful[item])
+            return self._passing[item]  # type: ignore[return-value]
         if item in self._looking:
-            names = list(self._looking)
-            self._doubtful.update(names[names.index(item) + 1 :])
-            self._walker.doubt(self._looking[item])
+            self._doubt(item)
             return cut
         self._looking[item] = self._walker.depth
         try:
@@ -153,6 +151,18 @@ class Attributes:
             self._doubtful.clear()
             self._walker.settle()
         return found
+
+    def _doubt(self, item: _Item) -> None:
+        """What is looked for since the look for an item began rests on what was unknown of that item."""
+        looking = list(self._looking)
+        if not looking:
+            return
+        since = looking.index(item) if item in self._looking else 0
+        for other in looking[since + 1 :]:
+            before = self._doubtful.get(other)
+            if before is None or (before in self._looking and looking.index(before) > since):
+                self._doubtful[other] = looking[since]
+        self._walker.doubt(self._looking[looking[since]])
 
     def _find(self, cls: Class, name: str) -> Value | None:
         found: Value | None = None

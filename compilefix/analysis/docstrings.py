@@ -1,8 +1,9 @@
 """What a docstring says of the types of parameters that have no annotation.
 
 Read are the entries of the usual styles: `lengths : torch.Tensor` (NumPy), `lengths (Tensor, optional): ...` and
-`lengths: An integer tensor of ...` (Google), `:param torch.Tensor lengths:`, `:param lengths: (torch.Tensor) ...` or
-`:type lengths: Tensor` (Sphinx). Text is written for people: what it says is evidence and no proof.
+`lengths: An integer tensor of ...` (Google), `:param torch.Tensor lengths:`, `:param lengths: (torch.Tensor) ...`,
+`:param lengths: tensor of ...` or `:type lengths: Tensor` (Sphinx). Text is written for people: what it says is
+evidence and no proof.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _ENTRIES = (
     re.compile(rf"^{_NAMES}:\s*\(?\s*(?:[Oo]ptional\[)?{_DESCRIBED}{_TENSOR}\]?{_ALONE}"),
     re.compile(rf"^\s*:param\s+{_TENSOR}\s+(?P<names>\w+)\s*:"),
     re.compile(rf"^\s*:param\s+(?P<names>\w+)\s*:?\s*\(\s*{_TENSOR}{_ALONE}"),
+    re.compile(rf"^\s*:param\s+(?P<names>\w+)\s*:\s*{_DESCRIBED}{_TENSOR}{_ALONE}"),
     re.compile(rf"^\s*:type\s+(?P<names>\w+)\s*:\s*{_TENSOR}{_ALONE}"),
 )
 _BOOLEAN = re.compile(r"BoolTensor|\bbool(?:ean)?\b", re.IGNORECASE)

@@ -342,12 +342,24 @@ def _sets_up(function: Function, project: Project) -> bool:
         or any(_makes_parameter(node, function) for node in function.of(ast.Assign))
     ):
         return True
-    readers = {
-        method.node.name
-        for method in cls.methods.values()
-        if method is not function and any(node.attr == name for node in method.of(ast.Attribute))
-    }
-    return name.startswith("_") and not name.startswith("__") and bool(readers) and all(map(_sets, readers))
+    if not name.startswith("_") or name.startswith("__"):
+        return False
+    others = (method for method in cls.methods.values() if method is not function)
+    readers = [method for method in others if any(node.attr == name for node in method.of(ast.Attribute))]
+    return bool(readers) and all(_sets(method.node.name) and not _keeps(name, method) for method in readers)
+
+
+def _keeps(name: str, method: Function) -> bool:
+    """Whether a method keeps another one of its object for later: `self.update = self._update_dense`."""
+    for node in method.of(ast.Assign):
+        pending: list[ast.AST] = [node.value]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.Attribute) and part.attr == name:
+                return True
+            if not isinstance(part, ast.Call | ast.Attribute):
+                pending.extend(children(part))
+    return False
 
 
 def _sets(name: str) -> bool:

@@ -12,7 +12,7 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -232,7 +232,39 @@ def library_functions(
     # What only callers know to be tensors was found out on the way.
     late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
     roots = [(f, f.qualname) for f in late if _is_tensor_function(f, inference)]
-    return tuple(_reach(roots, inference, known, is_end, reached).values())
+    _reach(roots, inference, known, is_end, reached)
+    while overriding := list(_overriding(own, reached, known, inference)):
+        _reach(overriding, inference, known, is_end, reached)
+    return tuple(reached.values())
+
+
+def _overriding(
+    modules: Iterable[Module],
+    reached: Mapping[Function, CompiledFunction],
+    known: Collection[FunctionKey],
+    inference: Inference,
+) -> Iterator[tuple[Function, str]]:
+    """The methods that subclasses of a module put in the place of what it calls compiled: `self._compute(x)`."""
+    project = inference.project
+    called: dict[tuple[Class, str], str] = {}
+    for compiled in reached.values():
+        for node, callee in compiled.facts.calls.items():
+            own = isinstance(node, ast.Call) and _is_own(node.func)
+            if own and callee.cls is not None and project.is_module_class(callee.cls):
+                called.setdefault((callee.cls, callee.node.name), compiled.root)
+    names = {name for _, name in called} - NEVER_COMPILED
+    for module in modules:
+        for cls in module.classes.values():
+            overridden = names & cls.methods.keys()
+            if not overridden or feeds_or_tests(cls, project):
+                continue
+            bases = [base for base in project.ancestors(cls) if isinstance(base, Class) and base is not cls]
+            for name in sorted(overridden):
+                method = cls.methods[name]
+                root = next((called[base, name] for base in bases if (base, name) in called), None)
+                taken = method in reached or function_key(method) in known or leaves(method)
+                if root is not None and not taken and not drives(method) and not prepares(method):
+                    yield method, root
 
 
 def is_library_root(function: Function, inference: Inference) -> bool:
@@ -619,7 +651,8 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     """Whether a method computes on tensors that its object keeps, such as `compute` of a metric.
 
     Of a module users compile `forward` and what it calls; a method that stands beside it counts where it decides
-    something by a tensor, or computes with a tensor that it makes, and is not one that sets the module up.
+    something by a tensor, or computes with a tensor that it makes, and is not one that sets the module up. A method of
+    another class counts too where it decides something by what is proved to be a tensor.
     """
     if function.cls is None or function.is_static or not function.parameters:
         return False
@@ -654,7 +687,13 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
         shown = any(Kind.TENSOR in value.kinds and not value.is_unknown for value in found)
     if shown:
         return True
-    return not of_module and any(_asks_for_gradients(node, facts) for node in function.of(ast.Call))
+    if of_module:
+        return False
+    if any(_asks_for_gradients(node, facts) for node in function.of(ast.Call)):
+        return True
+    # What sets an object up is run once, whatever it decides by the tensors that it draws.
+    sets_up = function.node.name.lstrip("_").startswith(_SETS_UP)
+    return not sets_up and any(v.is_tensor and v.certain for v in map(facts.value, tests))
 
 
 def _asks_for_gradients(node: ast.Call, facts: FunctionFacts) -> bool:

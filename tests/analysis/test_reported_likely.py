@@ -305,6 +305,149 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return torch.zeros(total)
         """,
     },
+    "what an object keeps to run later": {
+        "pkg/rules.py": """
+            class Rule:
+                def __init__(self, rate, dense):
+                    self.rate = torch.tensor([rate, rate])
+                    self.table = self._sorted()
+                    if dense:
+                        self.update = self._update_dense
+                    else:
+                        self.update = self._update_rows
+                def _update_dense(self, x):
+                    if self.rate.any():  # BREAK
+                        x = x * 2
+                    return x
+                def _update_rows(self, x):
+                    if self.rate[0].any():  # BREAK
+                        x = x * 3
+                    return x
+                def _sorted(self):
+                    if self.rate.all():
+                        return self.rate
+                    return self.rate.sort()
+        """,
+        "pkg/others.py": "",
+    },
+    "what the subclasses of a module put in the place of what it calls": {
+        "pkg/base.py": """
+            class Affinity(nn.Module):
+                def __call__(self, x: Tensor):
+                    return self._compute(x)
+                def _compute(self, x):
+                    raise NotImplementedError
+                def describe(self, x):
+                    raise NotImplementedError
+        """,
+        "pkg/affinities.py": """
+            from pkg.base import Affinity
+            class Gaussian(Affinity):
+                def _compute(self, x):
+                    scale = torch.ones(3).sum()
+                    if scale > 2:  # BREAK
+                        x = x * scale
+                    self.register_buffer("scale", scale)
+                    return x
+                def describe(self, x):
+                    scale = torch.ones(3).sum()
+                    print(scale)
+                    self.register_buffer("scale", scale)
+            class Alone(nn.Module):
+                def _compute(self, x):
+                    scale = torch.ones(3).sum()
+                    self.register_buffer("scale", scale)
+                    print(scale)
+        """,
+    },
+    "methods that decide by tensors that they make": {
+        "pkg/world.py": """
+            class World:
+                def __init__(self, device):
+                    self.device = device
+                def collide(self, boxes):
+                    hollow = torch.stack([torch.tensor(box.hollow, device=self.device) for box in boxes])
+                    if hollow.any():  # BREAK
+                        return hollow
+                    return None
+                def reset_boxes(self, boxes):
+                    drawn = torch.rand(len(boxes), device=self.device)
+                    if drawn.sum() > 2:
+                        return boxes[1:]
+                    return boxes
+        """,
+        "pkg/others.py": "",
+    },
+    "what a docstring says is a tensor of something": {
+        "pkg/labels.py": '''
+            def known(labels):
+                """
+                :param labels: tensor of labels
+                """
+                return (labels >= 0).any() and (labels < 0).any()  # BREAK
+            def counted(labels, sizes):
+                """
+                :param sizes: tensor or list of sizes
+                """
+                return sizes and labels
+        ''',
+        "pkg/others.py": "",
+    },
+    "an attribute that is looked for while another one is": {
+        "pkg/losses.py": """
+            class Ranked(nn.Module):
+                def __init__(self, kept: int, every: int):
+                    super().__init__()
+                    self.kept = kept
+                    self.every = every
+                    self.steps = 0
+                    self.margin = None
+                    self.history = torch.rand(kept)
+                def forward(self, x: Tensor):
+                    if self.steps % self.every == 0:
+                        self._update()
+                    self.steps += 1
+                    recent = self.history[-self.kept :]
+                    loss = (recent + self.margin - x).mean()
+                    self.history = torch.cat((self.history[1:], x.clone().detach()))
+                    return loss
+                def _update(self):
+                    recent = self.history[-self.kept :]
+                    ordered = recent[recent > 0]  # BREAK
+                    place = min(int(ordered.sum()), len(ordered) - 1)  # BREAK
+                    if place >= 0:
+                        self.margin = ordered[place]
+        """,
+    },
+    "masks that are negated, multiplied or of what may be an array": {
+        "pkg/rewards.py": """
+            class Scores(nn.Module):
+                def forward(self, x: Tensor, goal, shaping: Tensor, fast):
+                    total = torch.zeros(4)
+                    total[~goal.reached] += shaping[~goal.reached]  # BREAK
+                    near = shaping < 1
+                    total[near * ~goal.reached] += 1  # BREAK
+                    total[goal.reached] += 1
+                    total[-goal.place] += 1
+                    return total * x
+                def drawn(self, x: Tensor, made):
+                    picked = made(x)
+                    return picked[picked > 0.5] * x, made(2)[made(1) > 0]  # BREAK
+        """,
+        "pkg/others.py": "",
+    },
+    "a gradient of a gradient, which may be asked for already": {
+        "pkg/operators.py": """
+            from torch import autograd
+            def second(u: Tensor, t: Tensor):
+                first, = autograd.grad(u, t, torch.ones_like(u), create_graph=True, allow_unused=True)  # BREAK
+                first.requires_grad_()
+                (alone,) = autograd.grad(first, t, torch.ones_like(u))  # BREAK
+                alone.requires_grad_()  # BREAK
+                return alone
+        """,
+        "pkg/others.py": "",
+    },
 }
 
 
