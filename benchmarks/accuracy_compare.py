@@ -381,6 +381,7 @@ _TITLES = {
     "ninth": "Models of fifteen packages that were chosen last",
     "tenth": "Models of nineteen packages that were chosen after the ninth group",
     "eleventh": "Models of eleven packages that were chosen after the work on the tenth group",
+    "twelfth": "Models of twenty packages that were chosen after the eleventh group",
 }
 
 

@@ -26,6 +26,7 @@ _EIGHTH_MODULES = ("eighth_models",)
 _NINTH_MODULES = ("ninth_models",)
 _TENTH_MODULES = ("tenth_models",)
 _ELEVENTH_MODULES = ("eleventh_models",)
+_TWELFTH_MODULES = ("twelfth_models",)
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
 HELD_OUT_PACKAGES = frozenset(
@@ -44,6 +45,7 @@ GROUPS = (
     "ninth",
     "tenth",
     "eleventh",
+    "twelfth",
 )
 _SPLIT_PACKAGES = frozenset({"transformers", "torchmetrics", "kornia", "torch_geometric", "vit_pytorch"})
 
@@ -60,6 +62,7 @@ def load() -> Mapping[str, Builder]:
         *_NINTH_MODULES,
         *_TENTH_MODULES,
         *_ELEVENTH_MODULES,
+        *_TWELFTH_MODULES,
     )
     for name in (*_MODULES, *_UNSEEN_MODULES, *later):
         models |= import_module(f"{__name__}.{name}").MODELS
@@ -75,6 +78,8 @@ def _packages_of(modules: tuple[str, ...]) -> frozenset[str]:
 def group(name: str) -> str:
     """The one of `GROUPS` that a model belongs to."""
     package = name.partition("/")[0]
+    if package in _packages_of(_TWELFTH_MODULES):
+        return "twelfth"
     if package in _packages_of(_ELEVENTH_MODULES):
         return "eleventh"
     if package in _packages_of(_TENTH_MODULES):
