@@ -48,6 +48,10 @@ ASKED = [
     ),
     *("torch.backends.cudnn.is_available()", "socket.gethostname()", "shutil.which('a')", "base64.b64encode(b'a')"),
     *("zlib.crc32(b'a')", "x.storage_offset()", "x.is_shared()", "x.is_pinned()", "x.is_inference()"),
+    *("torch.is_inference(x)", "torch.is_conj(x)", "torch.is_neg(x)", "torch.is_signed(x)", "torch.is_same_size(x, x)"),
+    *("torch.get_device(x)", "torch.is_anomaly_enabled()", "torch.is_warn_always_enabled()", "torch.is_distributed(x)"),
+    *("torch.is_vulkan_available()", "torch.get_deterministic_debug_mode()", "x.is_distributed()", "x.is_set_to(x)"),
+    *("x.is_conj()", "x.is_neg()", "x.is_signed()", "x.is_same_size(x)"),
     *("torch.empty(3).random_(0, 3)", "torch.empty(3).resize_(2)"),
 ]
 ENTERED = [
