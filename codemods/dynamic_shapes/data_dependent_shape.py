@@ -176,10 +176,16 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
 
 def _is_compared_itself(mask: ast.expr, indexed: ast.expr, scope: Scope) -> bool:
     """Whether something unknown is indexed with its own comparison, `x[x > 0]`: only tensors and arrays take that."""
-    if not isinstance(mask, ast.Compare) or not scope.value(indexed).is_unknown or not _is_compared(mask, scope):
+    if not isinstance(indexed, ast.Name) or not scope.value(indexed).is_unknown or not _is_compared(mask, scope):
         return False
-    return isinstance(indexed, ast.Name) and any(
-        isinstance(part, ast.Name) and part.id == indexed.id for part in (mask.left, *mask.comparators)
+    compared = [mask]
+    if isinstance(mask, ast.Name):
+        given = (scope.parents.get(store) for store in scope.names(mask.id, stores=True))
+        compared = [statement.value for statement in given if isinstance(statement, ast.Assign)]
+    return all(
+        isinstance(one, ast.Compare)
+        and any(isinstance(part, ast.Name) and part.id == indexed.id for part in (one.left, *one.comparators))
+        for one in compared
     )
 
 

@@ -433,6 +433,14 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 def drawn(self, x: Tensor, made):
                     picked = made(x)
                     return picked[picked > 0.5] * x, made(2)[made(1) > 0]  # BREAK
+                def boxes(self, x: Tensor, made, limit):
+                    scores = made(x)
+                    sure = scores >= limit
+                    other = made(limit)
+                    return x * scores[sure], other[sure]  # BREAK
+                def named(self, x: Tensor, made, limit):
+                    other = made(limit)
+                    return x * 2, other[limit > 3], other[limit == "all"]
         """,
         "pkg/others.py": "",
     },
