@@ -691,9 +691,10 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
         return False
     if any(_asks_for_gradients(node, facts) for node in function.of(ast.Call)):
         return True
-    # What sets an object up is run once, whatever it decides by the tensors that it draws.
-    sets_up = function.node.name.lstrip("_").startswith(_SETS_UP)
-    return not sets_up and any(v.is_tensor and v.certain for v in map(facts.value, tests))
+    # What sets an object up is run once, whatever it decides by the tensors that it draws, and a picture is shown.
+    name = function.node.name.lstrip("_")
+    beside = name.startswith(_SETS_UP) or "render" in name
+    return not beside and any(v.is_tensor and v.certain for v in map(facts.value, tests))
 
 
 def _asks_for_gradients(node: ast.Call, facts: FunctionFacts) -> bool:

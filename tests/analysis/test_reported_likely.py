@@ -370,6 +370,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     if hollow.any():  # BREAK
                         return hollow
                     return None
+                def extra_render(self, boxes):
+                    far = torch.stack([torch.tensor(box.far, device=self.device) for box in boxes])
+                    if far.any():
+                        return boxes[0]
+                    return None
                 def reset_boxes(self, boxes):
                     drawn = torch.rand(len(boxes), device=self.device)
                     if drawn.sum() > 2:
