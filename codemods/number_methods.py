@@ -22,12 +22,18 @@ _ASKED_BY_PYTHON = frozenset(
         "__bool__",
         "__complex__",
         "__contains__",
+        "__eq__",
         "__float__",
+        "__ge__",
+        "__gt__",
         "__hash__",
         "__index__",
         "__int__",
+        "__le__",
         "__len__",
         "__length_hint__",
+        "__lt__",
+        "__ne__",
     }
 )
 _ASKED_OF_TENSORS = frozenset({"item", "tolist", "numpy"})

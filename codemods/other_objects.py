@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
+from compilefix.analysis.evidence import is_no_tensors
 from compilefix.codemods.rule import Scope
 
 _MODES = frozenset(
@@ -50,6 +52,30 @@ def is_other_object(node: ast.expr, scope: Scope) -> bool:
     last = name.rpartition(".")[2]
     made = _CLASS.fullmatch(last) is not None and not last.endswith(_TENSOR_CLASSES)
     return made or name in _MODES or name.startswith("contextlib.")
+
+
+def asked_as_object(name: str, at: ast.AST, scope: Scope, *, before: bool = True) -> ast.Attribute | None:
+    """Where something is read of what a name holds at a statement that no tensor has: `graph.num_nodes`.
+
+    Looked at is what the function reads of it up to the assignment behind the statement, and from the one `before`.
+    """
+    first, last = getattr(at, "lineno", 0), getattr(at, "end_lineno", 0)
+    stores = [store.lineno for store in scope.names(name, stores=True)]
+    begins = max((line for line in stores if line < first), default=0) if before else last
+    ends = min((line for line in stores if line > last), default=None)
+    for read in _attributes(name, scope):
+        near = begins < read.lineno and (ends is None or read.lineno <= ends)
+        value = scope.value(read.value)
+        if near and is_no_tensors(read.attr) and not (value.is_tensor and value.certain):
+            return read
+    return None
+
+
+def _attributes(name: str, scope: Scope) -> Iterator[ast.Attribute]:
+    """What is read of a name, but for what the function itself puts there."""
+    found = [n for n in scope.of(ast.Attribute) if isinstance(n.value, ast.Name) and n.value.id == name]
+    stored = {n.attr for n in found if isinstance(n.ctx, ast.Store)}
+    yield from (n for n in found if isinstance(n.ctx, ast.Load) and n.attr not in stored)
 
 
 def _parts(index: ast.expr) -> list[ast.expr]:

@@ -19,7 +19,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit
-from compilefix.codemods.other_objects import is_other_object
+from compilefix.codemods.other_objects import asked_as_object, is_other_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
 from compilefix.codemods.returned_truths import are_truths, as_tensor
 from compilefix.codemods.rule import Scope
@@ -539,6 +539,11 @@ def _selected(
         calls = [end.func for end in ends if isinstance(end, ast.Call)]
         if any(isinstance(func, ast.Attribute) and func.attr == "contiguous" for func in calls):
             yield Obstacle("one side is laid out anew in memory, and a later `view` depends on it", "same-shape-dtype")
+    taken = [end.id for side in sides if side is not None for end in ends_of(side.node) if isinstance(end, ast.Name)]
+    for name in dict.fromkeys((*names, *taken)):
+        read = asked_as_object(name, at, scope, before=None in sides or name in taken)
+        if read is not None:
+            yield Obstacle(f"`{name}` is not a tensor, which has no `{read.attr}`")
     tests = [node.test for node in ast.walk(at) if isinstance(node, ast.If | ast.IfExp)]
     for side in sides:
         made = side is not None and on_default_device(side.node, scope)

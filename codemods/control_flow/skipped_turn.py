@@ -34,6 +34,7 @@ from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
+from compilefix.codemods.other_objects import asked_as_object
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
@@ -408,6 +409,8 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
             continue
         if not old.is_tensor or not old.certain:
             yield Obstacle(f"`{name}` is not proved to be a tensor before the turn", "same-shape-dtype")
+            if (asked := asked_as_object(name, turn.skipped[0], scope)) is not None:
+                yield Obstacle(f"`{name}` is not a tensor, which has no `{asked.attr}`")
         new = after.get(name)
         if new is None or new.is_unknown or not old.is_tensor:
             yield Obstacle(f"`{name}` is not proved to keep its shape and dtype", "same-shape-dtype")

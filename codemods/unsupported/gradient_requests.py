@@ -77,6 +77,7 @@ def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | Non
     if not isinstance(owner, ast.Name):
         return f"`{snippet(owner)}` is no local name"
     used = False
+    way = _way_on(owner, scope)
     for use in scope.function.of(ast.Name):
         if use.id != owner.id or use is owner or not isinstance(use.ctx, ast.Load):
             continue
@@ -88,7 +89,7 @@ def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | Non
         if isinstance(parent, ast.Attribute):
             if parent.attr in _TELLS and not isinstance(parent.ctx, ast.Store):
                 return f"`{snippet(parent)}` tells whether it requires a gradient"
-            used = True
+            used = used or use.lineno in way
             continue
         if isinstance(parent, ast.Tuple | ast.List | ast.IfExp | ast.Starred):
             parent = scope.parents.get(parent)
@@ -102,8 +103,20 @@ def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | Non
             return f"`{snippet(parent)}` keeps it"
         if not isinstance(parent, ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare):
             return f"`{owner.id}` leaves the function, or is given to unknown code"
-        used = True
+        used = used or use.lineno in way
     return None if used else "the tensor is made for the caller, who may ask for its gradient"
+
+
+def _way_on(owner: ast.Name, scope: Scope) -> range:
+    """The lines that run behind a request up to the `return` it leads to; in a loop those of the whole function."""
+    node = scope.function.node
+    for around in scope.ancestors(owner):
+        if isinstance(around, ast.For | ast.While | ast.AsyncFor):
+            break
+        if isinstance(around, ast.stmt) and around is not node and isinstance(scope.block(around)[-1], ast.Return):
+            last = scope.block(around)[-1]
+            return range(owner.lineno, (last.end_lineno or last.lineno) + 1)
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def returned_to_compute(scope: Scope) -> bool:

@@ -90,7 +90,7 @@ class Evidence:
         return frozenset(
             node.value.id
             for node in reads
-            if isinstance(node.value, ast.Name) and not node.attr.startswith("_") and _is_no_tensors(node.attr)
+            if isinstance(node.value, ast.Name) and not node.attr.startswith("_") and is_no_tensors(node.attr)
         )
 
     @cached_property
@@ -158,7 +158,7 @@ class Evidence:
         return None
 
 
-def _is_no_tensors(attribute: str) -> bool:
+def is_no_tensors(attribute: str) -> bool:
     """Whether neither tensors nor arrays have an attribute, nor dictionaries of tensors."""
     return torch_api.method(attribute) is None and attribute not in _ALSO
 

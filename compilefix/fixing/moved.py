@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from compilefix.codemods.finding import Finding
 from compilefix.source.files import SourceFile
 
-_READS, _PLACES = "CF2", "CF505"
+_READS, _PLACES, _TRUTHS = "CF2", "CF505", "CF105"
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
 _SELECTIONS = frozenset({"CF501", "CF502"})
 
@@ -30,7 +30,7 @@ class Kept:
 
 def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
     """Those of some fixes that leave another tensor in a name, or one for a number; the file is as they found it."""
-    reads = [finding for finding in fixes if finding.code.startswith((_READS, _PLACES))]
+    reads = [finding for finding in fixes if finding.code.startswith((_READS, _PLACES)) or _is_value(finding)]
     assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
     found = []
     for finding in reads:
@@ -64,6 +64,11 @@ def moved_breaks(
         near = [k for k in near if (k.finding.code == _PLACES) is (branch.code in _SELECTIONS)]
         moved += [(k.finding, branch) for k in near if k.names & words]
     return [pair for pair in moved if not _is_gain(pair, moved)]
+
+
+def _is_value(finding: Finding) -> bool:
+    """Whether a fix makes a tensor of the truth that an expression read (`outside = not inside.all()`)."""
+    return finding.code == _TRUTHS and finding.fix is not None and not finding.fix.boundary
 
 
 def reason(branch: Finding) -> str:

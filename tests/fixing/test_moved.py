@@ -56,3 +56,29 @@ def test_places_stay_a_list_where_the_mask_would_break_the_graph(value: str, mad
     assert bool(list(outcome.patchset)) is made
     assert (found.fix is not None) is made
     assert made or "which selects as many elements as values say" in (found.declined or "")
+
+
+SPLIT = """\
+import torch
+import torch.nn.functional as F
+
+
+def unit(points: torch.FloatTensor):
+    off = points.norm(dim=1) > 1e-9
+    centred = not off.all()
+    if centred:
+        {then}
+    return points
+"""
+
+
+@pytest.mark.parametrize(("then", "made"), [("seen.append(points)", False), ("points = points * 2", True)])
+def test_a_truth_stays_where_its_branch_does(then: str, made: bool, tmp_path: Path) -> None:
+    text = SPLIT.format(then=then).replace("import torch\n", "import torch\nfrom elsewhere import seen\n", 1)
+    file = SourceFile(tmp_path / "m.py", "m", text)
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    (found,) = [f for f in outcome.findings if f.code == "CF105"]
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("centred = not off.all()" in after) is not made
+    assert (found.fix is not None) is made
+    assert made or found.declined == "the break would only move to `if centred:`, which stays a branch"
