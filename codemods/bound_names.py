@@ -57,6 +57,22 @@ def unbound_in(parts: Iterable[ast.AST], statement: ast.stmt, scope: Scope) -> I
                 yield Obstacle(reason, "branches-total")
 
 
+def unbound_where_skipped(parts: Iterable[ast.AST], at: ast.AST, scope: Scope) -> Iterator[Obstacle]:
+    """What code of a branch reads that may have no value where the branch was not taken: another `if` gave it one.
+
+    That one asks a tensor as well, or the same; what a flag decides is read where the flag is set.
+    """
+    asked = ast.unparse(at.test) if isinstance(at, ast.If | ast.IfExp) else None
+    stored = {n.id for n in ast.walk(at) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    read = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+    for name in sorted(read - stored):
+        around = (a for store in scope.names(name, stores=True) for a in scope.ancestors(store))
+        tests = (a.test for a in around if isinstance(a, ast.If))
+        if any(is_tensor_test(t, scope) or (asked is not None and asked in ast.unparse(t)) for t in tests):
+            found = unbound_before(name, at if isinstance(at, ast.stmt) else scope.statement(at), scope)
+            yield from (obstacle for obstacle in found if obstacle.assumption is None)
+
+
 def _imported(scope: Scope) -> set[str]:
     """The names that imports within the function give values."""
     imports: list[ast.Import | ast.ImportFrom] = [*scope.function.of(ast.Import), *scope.function.of(ast.ImportFrom)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.in_place import written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.control_flow.guarded_writes import (
     evaluated,
@@ -79,6 +80,7 @@ def without_size_guard(node: ast.If, selected: ast.expr, scope: Scope, template:
     failing = needs_elements(node.body, masks, node, scope)
     if failing is not None:
         template.refuse([Obstacle(f"`{snippet(failing)}` fails where nothing is selected")])
+    template.refuse(unbound_where_skipped(node.body, node, scope))
     return "\n".join(template.use(statement) for statement in node.body)
 
 

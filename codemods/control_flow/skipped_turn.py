@@ -30,6 +30,7 @@ from typing import TypeGuard
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.liveness import reads_first
 from compilefix.codemods.finding import Edit
@@ -400,6 +401,7 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
         if statement in turn.collects:
             continue
         yield from _of_statement(statement, scope)
+    yield from unbound_where_skipped([n for n in named if n.id not in stored], turn.skipped[0], scope)
     before = scope.facts.env_before.get(turn.skipped[0], {})
     after = _after(turn, names, scope)
     for name in names:

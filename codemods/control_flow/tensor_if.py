@@ -67,6 +67,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
@@ -164,6 +165,8 @@ class TensorIf(Rule):
                 edits = () if code is None else (scope.edit(node, code, **template.parts),)
         except Refused as refusal:
             return self.declined(scope, node, message, str(refusal))
+        taken = [s for link in links if not ends_in_exception(link.body, scope) for s in link.body]
+        template.refuse(unbound_where_skipped(taken, node, scope))
         if not edits or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
         if "finite-derivative" in template.assumptions:

@@ -39,6 +39,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import (
     condition,
     is_tensor_test,
@@ -106,6 +107,7 @@ class TensorTernary(Rule):
         sides, values = (Given(node.body), Given(node.orelse)), (scope.value(node.body), scope.value(node.orelse))
         finite = finite_sides([node.body, node.orelse], scope) if _is_short(node.test, scope) else frozenset[ast.expr]()
         suffix = judge_selection(names, sides, values, uses, scope, node, template, finite=finite)
+        template.refuse(unbound_where_skipped([node.body, node.orelse], node, scope))
         body, orelse = (
             double_where(side, (test, holds), scope, template) if side.node in finite else template.use(side.node)
             for side, holds in zip(sides, (True, False), strict=True)
