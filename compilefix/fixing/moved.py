@@ -61,7 +61,7 @@ def moved_breaks(
             continue  # a fix wrote this line
         words = frozenset(re.findall(r"\w+", line))
         near = [k for k in kept if (k.finding.path, k.finding.function) == (branch.path, branch.function)]
-        near = [k for k in near if (k.finding.code == _PLACES) is (branch.code in _SELECTIONS)]
+        near = [k for k in near if k.finding.code == _PLACES or branch.code in _BRANCHES]
         moved += [(k.finding, branch) for k in near if k.names & words]
     return [pair for pair in moved if not _is_gain(pair, moved)]
 

@@ -82,3 +82,26 @@ def test_a_truth_stays_where_its_branch_does(then: str, made: bool, tmp_path: Pa
     assert ("centred = not off.all()" in after) is not made
     assert (found.fix is not None) is made
     assert made or found.declined == "the break would only move to `if centred:`, which stays a branch"
+
+
+GROUPED = """\
+import torch
+
+
+def spread(x: torch.FloatTensor, labels: torch.LongTensor):
+    found = len(torch.unique(labels))
+    if found < 2:
+        {then}
+    return x * found
+"""
+
+
+@pytest.mark.parametrize(("then", "made"), [("seen.append(x)", False), ("x = x * 2", True)])
+def test_a_number_of_values_stays_where_its_branch_does(then: str, made: bool, tmp_path: Path) -> None:
+    text = GROUPED.format(then=then).replace("import torch\n", "import torch\nfrom elsewhere import seen\n", 1)
+    file = SourceFile(tmp_path / "m.py", "m", text)
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    (found,) = [f for f in outcome.findings if f.code == "CF505"]
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("found = len(torch.unique(labels))" in after) is not made
+    assert made or found.declined == "the break would only move to `if found < 2:`, which stays a branch"
