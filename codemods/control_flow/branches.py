@@ -64,7 +64,7 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
     if isinstance(statement, ast.Raise):
         return "a branch raises"
     if isinstance(statement, ast.Break | ast.Continue):
-        return "a branch leaves the loop's turn"
+        return "a branch leaves the loop, or this turn of it"
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         if isinstance(target, ast.Name):

@@ -289,7 +289,7 @@ def _selected_line(statement: ast.stmt, block: _Block) -> str | None:
     if isinstance(statement, ast.Return | ast.Raise):
         reason = "ends the function"
     if isinstance(statement, ast.Break | ast.Continue):
-        reason = "leaves the loop's turn"
+        reason = "leaves the loop, or this turn of it"
     template.refuse([Obstacle(f"`{snippet(statement)}` in a branch {reason}")])
     return None
 

@@ -382,7 +382,7 @@ def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
             if carried or any(n not in inside for n in loads):
                 found.append(part.id)
     if not found:
-        template.refuse([Obstacle("the turn gives no value to a name that is read outside it")])
+        template.refuse([Obstacle("nothing that the rest of the turn assigns is read later")])
     return found
 
 

@@ -46,7 +46,7 @@ def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False, made: bool
         for use in scope.names(name):
             yield from _count_use(use, scope, raised, made)
         if len(scope.names(name, stores=True)) != 1:
-            yield Obstacle(f"`{name}` has other values too")
+            yield Obstacle(f"`{name}` gets another value elsewhere")
         return
     yield from _count_use(node, scope, raised, made)
 

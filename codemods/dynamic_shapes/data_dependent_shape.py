@@ -149,7 +149,7 @@ def _reason(node: ast.Subscript, drafts: Sequence[Draft]) -> str | None:
         broken = draft.broken
         if broken is not None and any(node in ast.walk(definition) for definition in draft.elements.definitions):
             reduction = draft.found.node
-            return f"`{snippet(reduction)}` on line {reduction.lineno} is not written for all elements: {broken}"
+            return f"line {reduction.lineno}, `{snippet(reduction)}`, cannot be computed of all elements: {broken}"
     return None
 
 

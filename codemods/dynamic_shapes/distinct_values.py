@@ -250,7 +250,7 @@ def _open_ended(found: Groups, scope: Scope) -> Iterator[Obstacle]:
     given = [name for name in (found.values, found.inverse, found.counts) if name is not None]
     for name in given:
         if len(scope.names(name.id, stores=True)) != 1 or any(p.arg == name.id for p in scope.function.parameters):
-            yield Obstacle(f"`{name.id}` has other values too")
+            yield Obstacle(f"`{name.id}` gets another value elsewhere")
     inverse = found.inverse.id
     if found.values is not None:
         for use in scope.names(found.values.id):

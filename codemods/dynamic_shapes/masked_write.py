@@ -172,7 +172,7 @@ class MaskedWrite(Rule):
     def _judge(self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, scope: Scope) -> Finding:
         mask = whole_mask(target, scope)
         assert mask is not None
-        message = f"`{snippet(target)}` is read, and has as many elements as `{snippet(mask.node)}` has true values"
+        message = f"`{snippet(target)}` has as many elements as `{snippet(mask.node)}` has true values, and is read"
         elements = Elements(mask, scope, node)
         template = Template()
         lines = _rewritten(node, target, elements, template)

@@ -130,7 +130,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.raised = True
         flow.rewrites.append((node, partial(_read_again, node, scope.value(node).dtype, flow)))
     elif in_log(node, scope):
-        flow.refuse("the number is only printed or logged: it goes where the line goes (see the finding for that call)")
+        flow.refuse("the number is only printed or logged: see the finding for that line")
     elif (reduced := reduced_slice(node, scope)) is not None:
         _reduce(node, reduced, scope, flow)
     elif (place := kept_in(node, scope)) is not None:

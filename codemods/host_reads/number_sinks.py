@@ -316,7 +316,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             obstacle = next(as_tensor([], [node], scope))
             return obstacle.reason, obstacle.assumption
         if user is not None:
-            return f"the number is returned, and `{user.qualname}` goes on to use it", None
+            return f"the number is returned, and `{user.qualname}` needs it as a Python number", None
     elif isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is child:
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         if child is node and not all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
@@ -332,7 +332,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
     elif (user := next(callers(scope), None)) is not None:
-        return f"the number is collected and returned, and `{user.qualname}` goes on to use it", None
+        return f"the number is collected and returned, and `{user.qualname}` needs it as a Python number", None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
 

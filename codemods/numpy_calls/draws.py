@@ -83,7 +83,7 @@ def arithmetic_only(node: ast.expr, scope: Scope, followed: frozenset[str] = fro
         name = parent.targets[0].id
         everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
         if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(scope.names(name)) + 1:
-            yield Obstacle(f"`{name}` has other values too, or is used in a nested function")
+            yield Obstacle(f"`{name}` gets another value elsewhere, or is used in a nested function")
         for use in scope.names(name) if name not in followed else ():
             yield from arithmetic_only(use, scope, followed | {name})
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):

@@ -159,7 +159,9 @@ class HostRandom(Rule):
         if scope.callee(node) in _STATE or gb == "GB7650":
             message = f"`{snippet(node)}` is not traced: the graph breaks"
             return self.declined(scope, node, message, "set or read the generator outside the compiled code", gb=(gb,))
-        message = f"`{snippet(node)}` draws a random number on the host: the graph breaks"
+        does = "makes a generator" if scope.callee(node) in _GENERATORS else "draws a random number"
+        does = "sets the seed" if scope.callee(node) == "random.seed" else does
+        message = f"`{snippet(node)}` {does} on the host: the graph breaks"
         placed = place_fix(node, scope.callee(node) or "", scope)
         if isinstance(placed, Fix):
             return self.fixed(scope, place, message, placed, gb=(gb,))

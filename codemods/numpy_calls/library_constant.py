@@ -80,7 +80,10 @@ class LibraryConstant(Rule):
         if scope.function.node.name == "__init__":
             return
         of_library = not _LIBRARIES.isdisjoint(scope.function.module.packages)
+        raised = {part for node in scope.of(ast.Raise) for part in ast.walk(node)}
         for node in scope.of(ast.Call):
+            if node in raised:
+                continue  # the exception, or its text
             made = _measured(node, scope) if of_library else None
             given = [*(made or node).args, *(keyword.value for keyword in (made or node).keywords)]
             callee = scope.facts.calls.get(node)
@@ -98,7 +101,9 @@ class LibraryConstant(Rule):
 
     def _judge(self, node: ast.Call, given: list[ast.expr], scope: Scope, made: ast.Call | None = None) -> Finding:
         """`made` is the call that makes the object whose length is asked."""
-        message = f"`{snippet(node)}` is no code of Python: the graph breaks for an answer that is always the same"
+        message = f"Dynamo does not trace `{snippet(node)}`: the graph breaks"
+        if _computed(given, scope, measured=made is not None) is None:
+            message += " for an answer that no tensor decides"
         imports = first_imports(scope)
         call, gb = made or node, ("GB6012",) if made is not None else ("GB0007", "GB0156")
         reason = _obstacle(node, call.func, given, scope)
@@ -153,10 +158,9 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
         return f"`{snippet(func)}` is no name of the module"
     if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
         return "some arguments are not written out"
-    measured = func is not node.func
-    odd = next((one for one in given if not _is_plain(one, scope) and not (measured and _is_object(one, scope))), None)
+    odd = _computed(given, scope, measured=func is not node.func)
     if odd is not None:
-        return f"`{snippet(odd)}` is not known to be a number or a text"
+        return f"`{snippet(odd)}` is not known to be a number or a text: compute it outside the compiled code"
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Assign) and any(
         not isinstance(target, ast.Name | ast.Tuple) for target in parent.targets
@@ -168,6 +172,11 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
         if isinstance(around, ast.Subscript | ast.Attribute) and isinstance(around.ctx, _WRITTEN):
             return f"`{use.id}` is written into"
     return None
+
+
+def _computed(given: list[ast.expr], scope: Scope, *, measured: bool) -> ast.expr | None:
+    """An argument that may be computed from tensors."""
+    return next((one for one in given if not _is_plain(one, scope) and not (measured and _is_object(one, scope))), None)
 
 
 def _imported(scope: Scope) -> frozenset[str]:

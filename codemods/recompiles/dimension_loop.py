@@ -59,7 +59,7 @@ from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
 _ADVICE = (
-    "write it over the whole dimension; where a turn needs the one before, keep the length fixed, or leave the loop "
+    "compute the whole dimension at once; where a turn needs the one before, keep the length fixed, or leave the loop "
     "outside of the compiled code"
 )
 
@@ -87,9 +87,7 @@ class DimensionLoop(Rule):
             if turns is not None:
                 # Of loops in loops the outermost is enough.
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
-                message = (
-                    f"one turn for each of `{snippet(turns)}`: the loop is unrolled, and each length compiled anew"
-                )
+                message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
                 yield self._judge(node, message, scope)
 
     def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope) -> Finding:

@@ -66,7 +66,7 @@ class ShapeBranch(Rule):
                 yield self._judge(node, scope)
 
     def _judge(self, node: ast.If, scope: Scope) -> Finding:
-        message = f"`{snippet(node.test)}` is a guard on a size: each side is compiled of its own"
+        message = f"`{snippet(node.test)}` asks for a size: the code is compiled once for each answer"
         template = Template()
         statement = self._padding(node, scope, template)
         if statement is None or template.broken is not None:
@@ -288,7 +288,9 @@ def _is_constant_mode(call: ast.Call) -> bool:
 
 
 def _only_checks(node: ast.If) -> bool:
-    """Whether the `if` raises, warns or does nothing: a validation."""
+    """Whether the `if` raises, warns or does nothing, or all that it does else is to raise: a validation."""
+    if node.orelse and any(isinstance(side[-1], ast.Raise) for side in (node.body, node.orelse)):
+        return True
     for statement in node.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
         warns = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in (

@@ -376,7 +376,7 @@ def _effect(statement: ast.stmt, cache: SizeCache, scope: Scope) -> str | None:
     effects = scope.legality.effects.of(part, scope.facts)
     writes = effects.mutates if not _writes_items(part) else None
     found = effects.random or writes or effects.always or effects.host
-    return None if found is None else f"computed at each call, it would do at each call: {found}"
+    return None if found is None else f"without the cache each call would do more than compute: {found}"
 
 
 def _is_local(node: ast.AST, scope: Scope) -> bool:

@@ -102,7 +102,7 @@ def _asked(call: ast.Call, scope: Scope) -> Asked | str:
     tensor, output = _only(given["inputs"]), _only(given["outputs"])
     summed = _summed(output, scope)
     if not isinstance(tensor, ast.Name) or not isinstance(summed or output, ast.Name):
-        return "what the gradient is asked of, and with respect to, are not two names"
+        return "`grad` is not given two plain names: what to differentiate, and by what"
     weight = given.get("grad_outputs")
     weight = None if weight is None or _is_none(weight) else _only(weight)
     named = summed or output

@@ -27,13 +27,13 @@ Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with. Else
 tensor's `.grad`, and the result need not require a gradient because of it.
 
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
-`torch.func.grad`. Declined for a tensor or module that comes from outside, which would not be changed any more: do it
-before compiling. Declined where the parameter is stored, returned, or given to unknown code; a tensor that is made with
-`requires_grad=True` may be returned too where the function computes with it. A tensor of the function's own that a
-statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too, and so may
-a buffer that was given a local name (`loss = self.zero`, to which losses are added). A new
-tensor that is returned as it is (`return torch.zeros_like(x).requires_grad_()`) is one too, where all calls of the
-function give it to a name with which the caller only computes.
+`torch.func.grad`. Declined for a tensor or module that comes from outside: the caller may rely on the change, and makes
+it before the compiled call. Declined where the parameter is stored, returned, or given to unknown code; a tensor that
+is made with `requires_grad=True` may be returned too where the function computes with it. A tensor of the function's
+own that a statement of its own asks (`h.requires_grad = True`) may be given to layers and functions, and returned too,
+and so may a buffer that was given a local name (`loss = self.zero`, to which losses are added). A new tensor that is
+returned as it is (`return torch.zeros_like(x).requires_grad_()`) is one too, where all calls of the function give it to
+a name with which the caller only computes.
 
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
@@ -60,6 +60,7 @@ from compilefix.source.snippets import snippet
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 _HANDED_OUT = "the tensor is made for the caller, who may ask for its gradient"
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
+_FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
 
 
 class ParameterInForward(Rule):
@@ -124,7 +125,7 @@ class ParameterInForward(Rule):
         on = isinstance(node.value, ast.Constant) and node.value.value is True and len(node.targets) == 1
         reason = _asks(scope) if on else "set it before the code is compiled"
         if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
-            reason = f"`{snippet(owner)}` comes from outside and would not be changed any more: do it before compiling"
+            reason = f"`{snippet(owner)}` {_FROM_OUTSIDE}"
         reason = reason or kept_by(owner, scope)
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=("GB0206",))
@@ -144,7 +145,7 @@ class ParameterInForward(Rule):
         reason = _asks(scope, node)
         buffer = isinstance(statement, ast.Expr) and not inside and of_buffer(owner, scope)
         if reason is None and not inside and not buffer:
-            reason = f"`{snippet(owner)}` comes from outside and would not be changed any more: do it before compiling"
+            reason = f"`{snippet(owner)}` {_FROM_OUTSIDE}"
         if reason is None and _wants(node.args[:1], node) is None:
             reason = "whether a gradient is asked for is decided at run time"
         if reason is None:

@@ -34,13 +34,15 @@ _MAX_DEPTH = 4
 def compile_time(
     test: ast.expr, module: Module, project: Project, function: Function | None = None, depth: int = 0
 ) -> bool | None:
-    """What a test for being compiled gives in compiled code; None for any other test.
+    """What a test for being compiled, or a constant, gives in compiled code; None for any other test.
 
     A name that `function` binds once stands for what it is bound to, and a function of the project without parameters
     for what it returns.
     """
     if depth > _MAX_DEPTH:
         return None
+    if depth == 0 and isinstance(test, ast.Constant):
+        return bool(test.value)  # `if True: return`: what follows is switched off in the code itself
 
     def inner(node: ast.expr) -> bool | None:
         return compile_time(node, module, project, function, depth + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
@@ -91,6 +92,19 @@ class Effects:
 PURE = Effects()
 
 
+_WAY = re.compile(r"((?:the property )?`[^`]*`)(?:, by way of ((?:the property )?`[^`]*`))?: ")
+
+
+def _reached(text: str, effects: Effects) -> Effects:
+    """The effects of what is called as `text`: of a longer way the first and the last step are named."""
+
+    def reason(inner: str) -> str:
+        way = _WAY.match(inner)
+        return f"{text}: {inner}" if way is None else f"{text}, by way of {way[2] or way[1]}: {inner[way.end() :]}"
+
+    return replace(effects, **{k: reason(v) for k, v in vars(effects).items() if v is not None})
+
+
 def _on_host(reason: str, raises: str | None = None) -> Effects:
     return Effects(host=reason, always=reason, raises=raises)
 
@@ -161,12 +175,7 @@ class EffectAnalysis:
             method = self.inference.project.method(cls, node.attr)
             if method is not None and method.is_property:
                 effects = self.of_function(method)
-                return replace(
-                    effects,
-                    **{
-                        k: f"the property `{ast.unparse(node)}`: {v}" for k, v in vars(effects).items() if v is not None
-                    },
-                )
+                return _reached(f"the property `{ast.unparse(node)}`", effects)
         return PURE
 
     def _of_subscript(self, node: ast.Subscript, facts: FunctionFacts) -> Effects:
@@ -204,8 +213,7 @@ class EffectAnalysis:
         name = facts.refs.get(node)
         text = ast.unparse(node.func)
         if callee is not None:
-            effects = self.of_function(callee)
-            return replace(effects, **{k: f"`{text}`: {v}" for k, v in vars(effects).items() if v is not None})
+            return _reached(f"`{text}`", self.of_function(callee))
         if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if changes_container(node, facts):

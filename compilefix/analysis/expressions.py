@@ -385,6 +385,8 @@ class Expressions(Calls):
         if not kinds.isdisjoint((ast.Is, ast.IsNot)):
             return values.BOOL
         if not kinds.isdisjoint((ast.In, ast.NotIn)):
+            if _is_text(node.left, operands[0]):
+                return values.BOOL  # a key: tensors are compared with numbers and tensors
             reads = (
                 operands[0].is_tensor
                 or operands[-1].is_tensor
@@ -596,3 +598,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.JoinedStr: Expressions._joined_str,
     ast.Call: Expressions._call,
 }
+
+
+def _is_text(node: ast.expr, value: Value) -> bool:
+    return isinstance(node, ast.JoinedStr) or (value.const is not None and isinstance(value.const.value, str))

@@ -46,8 +46,11 @@ _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
 """How functions are called that may fill the parameters of a new layer."""
 _HOOK = re.compile(
     r"on_(train|validation|test|predict|fit|sanity_check|exception|save|load|before|after|epoch|step|batch)(_|$)"
+    r"|(prepare_inputs_for_generation|reorder_cache|update_model_kwargs_for_generation)$"
 )
-"""How the methods are called that a trainer runs round the steps of a model."""
+"""How the methods are called that a trainer, or a loop that generates, runs round the steps of a model."""
+_TRAINS = re.compile(r"(Trainer|Learner)(Base|Interface|Mixin)?$")
+"""What ends the names of classes that train a model that they hold, where they do: some are modules themselves."""
 _BESIDE = frozenset(
     {"test", "tests", "unittests", "unit_tests", "testing", "_testing", "testing_utils", "benchmark", "benchmarks"}
     | {"dataset", "datasets", "dataparsers", "export", "exporter", "exporters", "visualization", "visualisation"}
@@ -63,6 +66,7 @@ _TOKENIZES = frozenset({"batch_decode", "apply_chat_template", "convert_tokens_t
 _IMAGES = ("cv2.", "PIL.")
 _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
+_ARRAYS = re.compile(r"\bndarray\b|\bNDArray\b")
 _ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
 """What a test asks of results."""
 _OUTSIDE_PACKAGES = frozenset(
@@ -73,6 +77,7 @@ _OUTSIDE_PACKAGES = frozenset(
     | {"argparse", "subprocess", "shutil", "tempfile", "glob", "zipfile", "tarfile", "multiprocessing", "unittest"}
     | {"requests", "urllib", "socket", "http", "flask", "fastapi", "uvicorn", "huggingface_hub", "boto3", "click"}
     | {"h5py", "lmdb", "imageio", "moviepy", "soundfile", "sacrebleu", "submitit", "hydra", "omegaconf"}
+    | {"pickle", "ctypes", "shapely", "rdkit"}
 )
 """Packages that show things, keep them, get them from somewhere or start programs: no tensor comes out of them."""
 _HANDLES = frozenset(
@@ -129,6 +134,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _draws_pictures(function)
         or _tokenizes(function)
         or _sets_up(function, project)
+        or _keeps_batch(function, project)
         or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
@@ -213,7 +219,7 @@ def _is_beside_the_model(module: Module) -> bool:
 
 def _is_host_class(cls: Class, project: Project) -> bool:
     """Whether objects of a class hand out data, test, or show or keep results."""
-    if feeds_or_tests(cls, project):
+    if feeds_or_tests(cls, project) or trains(cls, project):
         return True
     # A module may have a method that exports it, an optimiser one that loads it, and a metric one that loads a model.
     bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
@@ -237,6 +243,20 @@ def feeds_or_tests(cls: Class, project: Project) -> bool:
     if any(name.startswith(_DATA_BASES) for name in names):
         return True
     return any(_DATA_NAMES.search(name) for name in (cls.node.name, *names)) and not project.is_module_class(cls)
+
+
+def trains(cls: Class, project: Project) -> bool:
+    """Whether a module trains a model that it holds, by its name and by what one of its methods does."""
+    if not _TRAINS.search(cls.node.name) or not project.is_module_class(cls):
+        return False
+    classes = [cls, *(base for base in project.ancestors(cls) if not isinstance(base, str))]
+    return any(drives(method) for one in classes for method in one.methods.values())
+
+
+def takes_arrays(function: Function) -> bool:
+    """Whether a method is given NumPy arrays and no tensor: it makes tensors of them for the models that it holds."""
+    declared = [ast.unparse(p.annotation) for p in function.parameters[1:] if p.annotation is not None]
+    return bool(declared) and _ARRAYS.search(declared[0]) is not None and not any("Tensor" in text for text in declared)
 
 
 def _suspends(function: Function, project: Project) -> bool:
@@ -360,6 +380,23 @@ def _keeps(name: str, method: Function) -> bool:
             if not isinstance(part, ast.Call | ast.Attribute):
                 pending.extend(children(part))
     return False
+
+
+def _keeps_batch(function: Function, project: Project) -> bool:
+    """Whether a method of what holds models brings a batch to the device and keeps it: `self.x = data["x"].to(...)`."""
+    if function.cls is None or project.is_module_class(function.cls):
+        return False
+    given = {parameter.arg for parameter in function.parameters[1:]}
+    return any(
+        isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Attribute)
+        and statement.value.func.attr in ("to", "cuda")
+        and isinstance(item := statement.value.func.value, ast.Subscript)
+        and isinstance(item.value, ast.Name)
+        and item.value.id in given
+        and any(isinstance(t, ast.Attribute) and _is_instance(t.value, function) for t in statement.targets)
+        for statement in function.of(ast.Assign)
+    )
 
 
 def _sets(name: str) -> bool:

@@ -167,7 +167,7 @@ class Legality:
                 return
         for side in (then, orelse):
             if Kind.TENSOR not in side.kinds and side.kinds & _OTHERS:
-                yield Obstacle(f"one side is not a tensor but {_kinds(side)}")
+                yield Obstacle(f"one side is no tensor: {_kinds(side)}")
                 return
             if Kind.NONE in side.kinds:
                 yield Obstacle("one side may be None, which cannot be selected")
@@ -623,7 +623,7 @@ def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
     plain = tensor.is_tensor and tensor.certain
     fits = tensor.dtype in ("float", None) or (tensor.dtype == "int" and number.dtype == "int")
     if not known or not fits or not (plain or (alone and tensor.dtype is not None)):
-        yield Obstacle(f"one side is not a tensor but {_kinds(number)}")
+        yield Obstacle(f"one side is no tensor: {_kinds(number)}")
         return
     yield Obstacle("one side is a Python number, and becomes a tensor", "number-to-tensor")
     if not alone or tensor.dtype is None:

@@ -18,7 +18,16 @@ from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
-from compilefix.analysis.host_code import drives, feeds_or_tests, is_host_code, opens_files, prepares, shows_or_keeps
+from compilefix.analysis.host_code import (
+    drives,
+    feeds_or_tests,
+    is_host_code,
+    opens_files,
+    prepares,
+    shows_or_keeps,
+    takes_arrays,
+    trains,
+)
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
@@ -90,6 +99,11 @@ _SETS_UP = (
 _MAKES_TENSOR = frozenset(
     {"randn", "rand", "randint", "normal", "zeros", "ones", "full", "empty", "arange", "linspace"}
 )
+_SHARED = frozenset(
+    {"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "argmax", "argmin", "cumsum", "dot", "clip", "T"}
+    | {"reshape", "flatten", "squeeze", "transpose", "ravel", "nonzero", "item", "tolist", "shape", "ndim", "dtype"}
+)
+"""What arrays have as tensors do."""
 _BUILTINS = ("len", "range", "min", "max", "int", "float", "isinstance", "enumerate", "zip", "sorted", "list", "tuple")
 _DECIDING: tuple[type[ast.AST], ...] = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _CLOSED: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -295,7 +309,10 @@ def _reach(
             reached[function] = CompiledFunction(function, facts, root, callers)
             if not is_end(function):
                 way = (*callers, function)
-                pending.extend((c, root, way) for c in _callees(facts, inference) if not prepares(c))
+                called = (
+                    c for c in _callees(facts, inference) if not prepares(c) and not _makes_host_object(c, inference)
+                )
+                pending.extend((c, root, way) for c in called)
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
@@ -303,6 +320,12 @@ def _reach(
             before_that = [reached.pop(f) for f in stale]
             pending.extend((c.function, c.root, c.callers) for c in before_that)
     return reached
+
+
+def _makes_host_object(function: Function, inference: Inference) -> bool:
+    """Whether a call makes a data set, a logger or a calculator: compiled code may hold one, and makes none."""
+    of_class = function.cls if function.node.name == "__init__" else None
+    return of_class is not None and feeds_or_tests(of_class, inference.project)
 
 
 def called_compiled(function: Function, inference: Inference) -> tuple[Function, ...]:
@@ -531,7 +554,9 @@ def _may_hold_roots(file: SourceFile) -> bool:
 def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
     if project.is_autograd_function(cls):
         return ("forward", "backward")
-    return ("forward", "__call__") if project.is_module_class(cls) else ()
+    if not project.is_module_class(cls) or trains(cls, project):
+        return ()
+    return tuple(n for n in ("forward", "__call__") if n not in cls.methods or not takes_arrays(cls.methods[n]))
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
@@ -610,7 +635,7 @@ def _makes_distribution(function: Function, project: Project) -> bool:
 def _is_called_like_a_module(function: Function, project: Project) -> bool:
     if function.cls is None or function.parent is not None or function.node.name != "forward":
         return False
-    return not feeds_or_tests(function.cls, project)
+    return not (feeds_or_tests(function.cls, project) or trains(function.cls, project) or takes_arrays(function))
 
 
 def _on_tensors(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:
@@ -630,11 +655,15 @@ def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:
     """Whether what looks like tensors are more likely arrays: only NumPy is called with them, and nothing of torch."""
     if any(facts.value(node).certain for node in tensors) or "numpy" not in facts.function.module.packages:
         return False
-    called = facts.refs.values()
-    if not any(name.startswith("numpy.") for name in called) or any(
-        name.startswith(("torch.", "Tensor.")) for name in called
-    ):
+    called = facts.refs.items()
+    of_numpy = [node for node, name in called if name.startswith("numpy.") and isinstance(node, ast.Call)]
+    if not of_numpy or any(name.startswith("torch.") for _, name in called):
         return False
+    if any(name.startswith("Tensor.") for _, name in called):
+        # `x.sum()` is a method of both: beside it stands what NumPy is given of them.
+        arrays = any(_holds_tensor(facts.value(given)) for node in of_numpy for given in node.args)
+        if not arrays or any(name.startswith("Tensor.") and name[7:] not in _SHARED for _, name in called):
+            return False
     others = (n for n in facts.function.of(ast.Call) if not facts.refs.get(n, "").startswith(("numpy.", *_BUILTINS)))
     return not {part for call in others for part in (*call.args, *(k.value for k in call.keywords))} & set(tensors)
 

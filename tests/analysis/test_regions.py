@@ -990,6 +990,82 @@ AROUND_THE_MODEL = {
             if np.mean(image.shape[:2]) > np.random.uniform():  # NOT
                 image = image[1:]
             return image
+        def distance(a, b):
+            a = a[np.random.choice(a.shape[0], 4)]
+            if (a.sum() - np.diag(a @ b.T).sum()) > 0:  # NOT
+                return float(a.mean())  # NOT
+            return 0.0
+        """,
+    "a module that trains another": """
+        class ModelTrainer(nn.Module):
+            def __init__(self, net):
+                super().__init__()
+                self.net, self.optimizer = net, torch.optim.SGD(net.parameters(), 0.1)
+            def forward(self, x: torch.Tensor):
+                loss = self.net(x).sum()
+                self.accelerator.backward(loss)
+                self.log(loss)
+                self.optimizer.zero_grad()
+                DECIDES
+                return x
+            def log(self, x: torch.Tensor):
+                DECIDES
+        """,
+    "a module that is given pictures": """
+        import numpy as np
+        class Reader(nn.Module):
+            def forward(self, pages: list[np.ndarray], scale: float = 1.0):
+                return [self.crop(page) for page in pages]
+            def crop(self, page: np.ndarray):
+                if page.max() > 3:  # NOT
+                    page = page[1:]
+                return page
+        """,
+    "what brings a batch to the device": """
+        class Restorer(BaseModel):
+            def feed(self, data):
+                self.given = data["given"].to(self.device)
+                x = self.given * 2
+                DECIDES
+                self.x = x
+        """,
+    "what a loop that generates calls between the steps": """
+        class Model(nn.Module):
+            def forward(self, x):
+                return x
+            def prepare_inputs_for_generation(self, x: torch.Tensor):
+                DECIDES
+                return x
+        """,
+    "what pickles tensors": """
+        import pickle
+        def _padded(x: torch.Tensor):
+            DECIDES
+            return x
+        def gather(x):
+            return pickle.loads(_padded(x).numpy().tobytes())
+        """,
+    "what is switched off in the code": """
+        class Model(nn.Module):
+            def forward(self, x):
+                if False:
+                    DECIDES
+                self.dump(x)
+                return x
+            def dump(self, x: torch.Tensor):
+                if True:
+                    return
+                DECIDES
+        """,
+    "a calculator that the first call makes": """
+        from ase.calculators.calculator import Calculator
+        class Energy(Calculator):
+            def __init__(self, x: torch.Tensor):
+                DECIDES
+                self.x = x
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor):
+                return x * Energy(x).x
         """,
 }
 
@@ -1049,6 +1125,42 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             def evaluate(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
                 return x
+        class Energy(nn.Module):
+            def forward(self, x: torch.Tensor, weights: np.ndarray):
+                {DECIDES}  # BREAK
+                return x
+        class MetaLearner(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return self.adapted(x)
+            def adapted(self, x: torch.Tensor):
+                grads = torch.autograd.grad(x.sum(), self.parameters())
+                {DECIDES}  # BREAK
+                return x
+        class Adapted(nn.Module):
+            def forward(self, x: torch.Tensor):
+                self.optimizer.zero_grad()
+                {DECIDES}  # BREAK
+                return x
+        class Held:
+            def keep(self, x: torch.Tensor, device):
+                self.x = x.to(device)
+                {DECIDES}  # BREAK
+                return x
+            def kept(self, data: torch.Tensor):
+                x = data[0].to(self.device)
+                {DECIDES}  # BREAK
+                return x
+        def weighted(x, k):
+            n = x.detach().sum()
+            if n > np.sqrt(k):  # BREAK
+                x = x / n
+            return x
+        def cubed(x: torch.Tensor):
+            while True:
+                {DECIDES}  # BREAK
+                if x.shape[0] == 3:
+                    return x
         class VideoPredictor(nn.Module):
             def decoded(self, x: torch.Tensor):
                 {DECIDES}  # BREAK

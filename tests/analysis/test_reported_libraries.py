@@ -110,6 +110,44 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return values[first:]  # BREAK
         """,
     },
+    "dictionaries of tensors, which are asked for a key": {
+        "pkg/matched.py": """
+            class Matched(nn.Module):
+                def forward(self, outputs, targets):
+                    if "dense" in targets and targets["dense"] is not None:
+                        dense = targets["dense"].reshape(-1)
+                    else:
+                        dense = self.spread(targets)
+                    return dense + outputs
+                def spread(self, targets):
+                    return (targets["start"] * 3).clamp(0, 3)
+            class Encoded(nn.Module):
+                def forward(self, x):
+                    x = torch.relu(self.layer(x))
+                    if 3 in x:  # BREAK
+                        x = x + 1
+                    return x
+            class Chosen(nn.Module):
+                def forward(self, x, flag):
+                    x = self.joined(x)
+                    if x > 1:  # BREAK
+                        x = self.layer(x)
+                    return x
+                def joined(self, x):
+                    return x * 2
+        """,
+    },
+    "what a library of the host raises": {
+        "pkg/scale.py": """
+            import librosa
+            class Scale(nn.Module):
+                def forward(self, x: Tensor):
+                    if self.top < 0:
+                        raise librosa.util.exceptions.ParameterError("the top must not be below zero")
+                    window = librosa.filters.get_window("hann", 4)  # BREAK
+                    return x * window
+        """,
+    },
     "arrays that are tensors to Dynamo": {
         "pkg/arrays.py": """
             import numpy as np

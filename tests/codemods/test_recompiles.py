@@ -179,6 +179,16 @@ def test_a_validation_is_not_reported() -> None:
     assert _reported(ShapeBranch, text) == 0
 
 
+@pytest.mark.parametrize(("otherwise", "reported"), [('raise ValueError("size")', 0), ("x = x - 2", 1)])
+def test_a_branch_that_raises_on_one_side_is_compiled_once(otherwise: str, reported: int) -> None:
+    text = _branch("x.shape[0] > 2").replace("    return", f"    else:\n        {otherwise}\n    return")
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    sizes = (3, 4, 6, 2) if reported else (3, 4, 6, 7)
+    assert _graphs(space["f"], [torch.ones(n) for n in sizes]) == 2 + reported
+    assert _reported(ShapeBranch, text) == reported
+
+
 _SIZES = (3, 5, 7, 9, 11, 13)
 
 
