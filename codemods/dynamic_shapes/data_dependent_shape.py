@@ -54,6 +54,7 @@ from compilefix.source.snippets import snippet
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+_OF_UNIQUE = frozenset({"return_inverse", "return_counts", "sorted", "dim"})
 _LABEL_LOSSES = frozenset({"torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss"})
 """No setting keeps these in the graph: there is no kernel that tells the shapes."""
 _ADVICE = {
@@ -265,11 +266,25 @@ def _within(inner: Span, outer: Span) -> bool:
 
 
 def _lists_places(node: ast.Call, scope: Scope) -> str | None:
-    """The method where something unknown is asked for `nonzero()`, as arrays have it too, or `masked_select`."""
+    """The method where something unknown is asked for `nonzero()`, as arrays have it too, or what only tensors have.
+
+    Tables have `unique()` too, but for its keywords.
+    """
     func = node.func
-    if not isinstance(func, ast.Attribute) or func.attr not in ("nonzero", "masked_select"):
+    if not isinstance(func, ast.Attribute):
+        return None
+    distinct = func.attr == "unique" and any(keyword.arg in _OF_UNIQUE for keyword in node.keywords)
+    if not distinct and func.attr not in ("nonzero", "masked_select", "bincount", "argwhere"):
         return None
     return f"Tensor.{func.attr}" if scope.value(func.value).is_unknown else None
+
+
+def _is_difference(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the lengths between bounds, `ends[1:] - ends[:-1]`: lists cannot be subtracted."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not scope.value(node).is_unknown:
+        return False
+    sides = (node.left, node.right)
+    return all(isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Slice) for side in sides)
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:
@@ -289,7 +304,9 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
             return False
         position = 0 if method else 1
         repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")
-        return (not method and repeats is None) or (repeats is not None and scope.value(repeats).is_tensor)
+        if repeats is None:
+            return not method
+        return scope.value(repeats).is_tensor or _is_difference(repeats, scope)
     return False
 
 

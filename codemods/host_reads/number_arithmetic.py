@@ -129,7 +129,8 @@ class NumberArithmetic(Rule):
     def _unproved(self, scope: Scope) -> Iterator[Finding]:
         """`x.item()` where the kind of `x` is not known: a tensor, or an array, which breaks the graph as well.
 
-        And `float(x)` where `x` is a tensor only in some calls, or None: of None there is no number.
+        And both where `x` is a tensor only in some calls (`loss = 0`, to which losses are added), and `float(x)` where
+        it may be None: of None there is no number.
         """
         for node in scope.of(ast.Call):
             source = _apparent(node, scope)
@@ -137,12 +138,16 @@ class NumberArithmetic(Rule):
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
                 # No number has `item()`. `float(x)` may be of one, where `x` is seen to be a number on some way.
                 value = scope.value(source)
-                item = isinstance(node.func, ast.Attribute) or (value.is_unknown and not value.kinds & _NUMBERS)
+                method = isinstance(node.func, ast.Attribute)
+                item = method or (value.is_unknown and not value.kinds & _NUMBERS)
                 fix = number_fix(node, source, "item", scope) if item else None
-                if isinstance(fix, Fix):
+                if isinstance(fix, Fix) and not value.sometimes_tensor:
                     yield self.fixed(scope, node, message, fix)
-                else:
-                    yield self.declined(scope, node, message, f"`{snippet(source)}` is not proved to be a tensor")
+                    continue
+                reason = f"`{snippet(source)}` is not proved to be a tensor"
+                if method and value.sometimes_tensor:
+                    reason = fix if isinstance(fix, str) else f"`{snippet(source)}` is a tensor in some calls only"
+                yield self.declined(scope, node, message, reason)
 
     def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:
         """The finding for one read of a tensor's value."""
@@ -163,7 +168,7 @@ def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
         source = node.func.value
         value = scope.value(source)
         unknown = value.is_unknown and scope.callee(node) is None
-        return source if unknown or value.kinds == ARRAYS else None
+        return source if unknown or value.sometimes_tensor or value.kinds == ARRAYS else None
     if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:
         source = node.args[0]
         value = scope.value(source)

@@ -137,6 +137,18 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x * 2
         """,
     },
+    "sizes that something unknown decides, which only a tensor can": {
+        "pkg/graphs.py": """
+            class Pooled(nn.Module):
+                def forward(self, x: Tensor, batch, table, names):
+                    counts = batch.index.bincount()  # BREAK
+                    each = torch.repeat_interleave(batch.weight, batch.ends[1:] - batch.ends[:-1])  # BREAK
+                    values, places = batch.index.unique(return_inverse=True)  # BREAK
+                    labels = table.labels.unique()
+                    twice = torch.repeat_interleave(batch.weight, names.count - 1)
+                    return x * each, counts, values, places, labels, twice
+        """,
+    },
     "what a library of the host raises": {
         "pkg/scale.py": """
             import librosa

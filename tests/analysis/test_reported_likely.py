@@ -50,6 +50,26 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x + self.layer(noise)
         """,
     },
+    "zero, to which losses are added": {
+        "pkg/summed.py": """
+            class Summed(nn.Module):
+                def parts(self, x):
+                    loss = 0
+                    for layer in self.layers():
+                        loss += torch.mean(layer(x))
+                    return loss
+                def forward(self, x):
+                    loss = self.parts(x)
+                    self.shown = loss.item()  # BREAK
+                    return x * 2
+            def counted(x: Tensor, n: int):
+                count, rows = 0, []
+                for i in range(n):
+                    count += 1
+                    rows.append({"item": x})
+                return x * count, rows[0].item
+        """,
+    },
     "the largest of a tensor or a list": {
         "pkg/labels.py": """
             from typing import List, Union
