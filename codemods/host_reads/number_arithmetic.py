@@ -141,11 +141,13 @@ class NumberArithmetic(Rule):
                 method = isinstance(node.func, ast.Attribute)
                 item = method or (value.is_unknown and not value.kinds & _NUMBERS)
                 fix = number_fix(node, source, "item", scope) if item else None
-                if isinstance(fix, Fix) and not value.sometimes_tensor:
+                # A number in some calls, which raises there.
+                otherwise = value.sometimes_tensor and not value.is_unknown and value.kinds != ARRAYS
+                if isinstance(fix, Fix) and not (method and otherwise):
                     yield self.fixed(scope, node, message, fix)
                     continue
                 reason = f"`{snippet(source)}` is not proved to be a tensor"
-                if method and value.sometimes_tensor:
+                if method and otherwise:
                     reason = fix if isinstance(fix, str) else f"`{snippet(source)}` is a tensor in some calls only"
                 yield self.declined(scope, node, message, reason)
 
@@ -168,7 +170,8 @@ def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
         source = node.func.value
         value = scope.value(source)
         unknown = value.is_unknown and scope.callee(node) is None
-        return source if unknown or value.sometimes_tensor or value.kinds == ARRAYS else None
+        sometimes = value.sometimes_tensor and not value.is_tensor
+        return source if unknown or sometimes or value.kinds == ARRAYS else None
     if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:
         source = node.args[0]
         value = scope.value(source)
