@@ -121,6 +121,8 @@ def _is_membership(test: ast.Compare, scope: Scope) -> bool:
     if not isinstance(test.ops[0], ast.In | ast.NotIn):
         return False
     items, value = test.comparators[0], scope.value(test.left)
+    if isinstance(test.left, ast.JoinedStr) or (value.const is not None and isinstance(value.const.value, str)):
+        return False  # a key of a dictionary of tensors
     return scope.value(items).is_tensor or (value.is_tensor and isinstance(items, ast.Tuple | ast.List))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from compilefix.codemods.rule import Scope
 
 _JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"})
+_SCALING = frozenset({"interpolate", "upsample", "upsample_nearest", "upsample_bilinear"})
 _GROWING = frozenset({"pad", "repeat", "repeat_interleave", "unsqueeze"})
 
 
@@ -22,7 +23,15 @@ def is_resized(node: ast.expr, other: str, scope: Scope) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = (scope.callee(node) or "").rpartition(".")[2]
-    return name in _JOINING | _GROWING and any(ast.unparse(part) == other for part in _operands(node, name))
+    if name in _SCALING and not any(_scales(keyword) for keyword in node.keywords):
+        return False  # a size that is given may be the one that there is
+    return name in _JOINING | _GROWING | _SCALING and any(ast.unparse(part) == other for part in _operands(node, name))
+
+
+def _scales(keyword: ast.keyword) -> bool:
+    """Whether a keyword asks for a tensor that is larger or smaller: `scale_factor=0.5`."""
+    value = keyword.value
+    return keyword.arg == "scale_factor" and not (isinstance(value, ast.Constant) and value.value in (None, 1))
 
 
 def asked_to_differ(one: str, other: str, at: ast.AST, scope: Scope) -> bool:

@@ -138,6 +138,8 @@ class NumpyOnTensor(Rule):
         if node.attr in _NOT_TRACED and isinstance(node.ctx, ast.Load) and scope.value(node.value).is_(Kind.NDARRAY):
             message = f"Dynamo does not trace `{node.attr}` of the array `{snippet(node.value)}`: the graph breaks"
             reason = "name the dtype, or read it outside the compiled code"
+            if node.attr != "dtype":
+                reason = "read it outside the compiled code"
             yield self.declined(scope, node, message, reason, gb=("GB0157",))
 
     def _read(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:

@@ -40,7 +40,7 @@ class Evidence:
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
         forward = function.node.name == "forward"
-        constant = _with_constant(function) | _with_keys(function) if forward else ()
+        constant = _with_constant(function) if forward else ()
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
@@ -186,17 +186,6 @@ def _with_constant(function: Function) -> frozenset[str]:
     pairs = [*zip(given[len(given) - len(arguments.defaults) :], arguments.defaults, strict=True)]
     pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
     return frozenset(a.arg for a, d in pairs if isinstance(d, ast.Constant) and d.value is not None)
-
-
-def _with_keys(function: Function) -> frozenset[str]:
-    """The names that are asked for an item by a text, `targets["boxes"]`, as dictionaries are."""
-    return frozenset(
-        node.value.id
-        for node in function.of(ast.Subscript)
-        if isinstance(node.value, ast.Name)
-        and isinstance(node.slice, ast.Constant)
-        and isinstance(node.slice.value, str)
-    )
 
 
 def _computed_from(node: ast.expr) -> ast.Name | None:

@@ -38,6 +38,10 @@ _SHOWS_OR_KEEPS = re.compile(
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
+_FILES = re.compile(
+    r"(save|dump|load)_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config|table)"
+)
+"""How functions are called that bring something to or from a file."""
 _ASSERTS_OR_CONVERTS = re.compile(
     r"assert(_|[A-Z])|(train|fit)$|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
 )
@@ -54,7 +58,7 @@ _TRAINS = re.compile(r"(Trainer|Learner)(Base|Interface|Mixin)?$")
 _BESIDE = frozenset(
     {"test", "tests", "unittests", "unit_tests", "testing", "_testing", "testing_utils", "benchmark", "benchmarks"}
     | {"dataset", "datasets", "dataparsers", "export", "exporter", "exporters", "visualization", "visualisation"}
-    | {"cli", "commands"}
+    | {"cli", "commands", "dataloader", "dataloaders"}
 )
 """Folders and files of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
@@ -67,6 +71,7 @@ _IMAGES = ("cv2.", "PIL.")
 _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
 _ARRAYS = re.compile(r"\bndarray\b|\bNDArray\b")
+_OF_ARRAYS = frozenset({"astype", "tobytes"})
 _ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
 """What a test asks of results."""
 _OUTSIDE_PACKAGES = frozenset(
@@ -77,9 +82,11 @@ _OUTSIDE_PACKAGES = frozenset(
     | {"argparse", "subprocess", "shutil", "tempfile", "glob", "zipfile", "tarfile", "multiprocessing", "unittest"}
     | {"requests", "urllib", "socket", "http", "flask", "fastapi", "uvicorn", "huggingface_hub", "boto3", "click"}
     | {"h5py", "lmdb", "imageio", "moviepy", "soundfile", "sacrebleu", "submitit", "hydra", "omegaconf"}
-    | {"pickle", "ctypes", "shapely", "rdkit"}
+    | {"pickle", "ctypes", "shapely", "rdkit", "sklearn", "pandas", "tensorrt_llm", "pycocotools"}
 )
 """Packages that show things, keep them, get them from somewhere or start programs: no tensor comes out of them."""
+_PROGRAMS = frozenset({"gradio", "streamlit", "flask", "fastapi", "uvicorn", "tkinter", "pygame", "glfw", "imgui"})
+"""Packages that show windows and pages: a file that imports one is a program."""
 _HANDLES = frozenset(
     {"torch.save", "torch.load", "torch.jit.save", "torch.jit.load", "torch.jit.trace", "torch.jit.script"}
     | {"torch.distributed.init_process_group", "os.makedirs", "os.mkdir", "os.listdir"}
@@ -121,6 +128,14 @@ def shows_or_keeps(function: Function, project: Project) -> bool:
     return named or _reaches_outside(function, project) or _calls_one_of(function, _HANDLES - _TRACES)
 
 
+def handles_files(function: Function, project: Project) -> bool:
+    """Whether the function brings something to or from a file, by its name or by what it calls."""
+    if function.cls is not None and project.is_module_class(function.cls) and function.node.name == "forward":
+        return False
+    named = _FILES.match(function.node.name.lstrip("_")) is not None
+    return named or opens_files(function) or _handles_files(function)
+
+
 def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         _is_called_so(function)
@@ -135,6 +150,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _tokenizes(function)
         or _sets_up(function, project)
         or _keeps_batch(function, project)
+        or _works_on_arrays(function)
         or _is_test(function)
         or (function.cls is not None and _is_host_class(function.cls, project))
     )
@@ -213,8 +229,14 @@ def _draws(function: Function) -> bool:
 def _is_beside_the_model(module: Module) -> bool:
     """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
     *packages, last = module.name.split(".")
-    beside = not _BESIDE.isdisjoint(packages) or (bool(packages) and (last in _BESIDE or last.endswith("_dataset")))
-    return beside or last.startswith("test_") or last.endswith("_test") or last == "conftest"
+    beside = not (_BESIDE | {"data"}).isdisjoint(packages) or (
+        bool(packages) and (last in _BESIDE or last.endswith("_dataset"))
+    )
+    return beside or last.startswith("test_") or last.endswith("_test") or last == "conftest" or _is_program(module)
+
+
+def _is_program(module: Module) -> bool:
+    return not module.packages.isdisjoint(_PROGRAMS)
 
 
 def _is_host_class(cls: Class, project: Project) -> bool:
@@ -399,6 +421,34 @@ def _keeps_batch(function: Function, project: Project) -> bool:
     )
 
 
+def _works_on_arrays(function: Function) -> bool:
+    """Whether all tensors that a function is given become arrays first, and nothing of torch is called beside that.
+
+    And whether it asks one for what arrays have and tensors have not (`x.astype(float)`), without asking what it is.
+    """
+    given = {p.arg for p in function.parameters[int(function.cls is not None and not function.is_static) :]}
+    if "numpy" not in function.module.packages or not given:
+        return False
+    methods = [node.func for node in function.of(ast.Call) if isinstance(node.func, ast.Attribute)]
+    arrays = [m for m in methods if m.attr in _OF_ARRAYS and isinstance(m.value, ast.Name) and m.value.id in given]
+    if arrays and not any(_asks_for_type(node) for node in function.of(ast.Call)):
+        return True
+    turned = {name for m in methods if m.attr == "numpy" and (name := _named(m.value)) in given}
+    tensors = {p.arg for p in function.parameters if p.annotation is not None and "Tensor" in ast.unparse(p.annotation)}
+    return bool(turned) and tensors <= turned and not any(name.startswith("torch.") for name in function.called_names)
+
+
+def _named(node: ast.expr) -> str | None:
+    """The name that an expression begins with: `x` of `x.detach().cpu()`."""
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _asks_for_type(node: ast.Call) -> bool:
+    return ast.unparse(node.func).rpartition(".")[2] in ("isinstance", "is_tensor", "is_numpy_array")
+
+
 def _sets(name: str) -> bool:
     return name in _MAKES or name.startswith("set_")
 
@@ -421,6 +471,5 @@ def _reaches_outside(function: Function, project: Project) -> bool:
         return True
     module = function.module
     outside = {name for name in _OUTSIDE_PACKAGES & module.packages if name not in project.modules}
-    return bool(outside) and any(
-        (module.qualified(node.func) or "").partition(".")[0] in outside for node in function.of(ast.Call)
-    )
+    called = ((module.qualified(node.func) or "") for node in function.of(ast.Call)) if outside else ()
+    return any(name.partition(".")[0] in outside and not name.startswith("sklearn.utils.") for name in called)

@@ -21,6 +21,7 @@ from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_code import (
     drives,
     feeds_or_tests,
+    handles_files,
     is_host_code,
     opens_files,
     prepares,
@@ -239,6 +240,9 @@ def library_functions(
     inside = {id(module) for module in own}
 
     def is_end(function: Function) -> bool:
+        # What brings something to or from a file breaks the graph itself, and what it calls runs between two graphs.
+        if handles_files(function, inference.project):
+            return True
         return id(function.module) not in inside and is_library_root(function, inference)
 
     reached = _reach(_library_roots(own, inference.project), inference, known, is_end)
@@ -664,8 +668,17 @@ def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:
         arrays = any(_holds_tensor(facts.value(given)) for node in of_numpy for given in node.args)
         if not arrays or any(name.startswith("Tensor.") and name[7:] not in _SHARED for _, name in called):
             return False
-    others = (n for n in facts.function.of(ast.Call) if not facts.refs.get(n, "").startswith(("numpy.", *_BUILTINS)))
+    others = (
+        n
+        for n in facts.function.of(ast.Call)
+        if not facts.refs.get(n, "").startswith(("numpy.", *_BUILTINS)) and not _is_beside(facts.calls.get(n), facts)
+    )
     return not {part for call in others for part in (*call.args, *(k.value for k in call.keywords))} & set(tensors)
+
+
+def _is_beside(callee: Function | None, facts: FunctionFacts) -> bool:
+    """Whether a call is one of a function of the same file, which may work on arrays as well."""
+    return callee is not None and callee.cls is None and callee.module is facts.function.module
 
 
 def _holds_tensor(value: Value) -> bool:

@@ -273,7 +273,7 @@ class Interpreter(Expressions):
         if node.msg is not None:
             self.eval(node.msg, self.narrow(node.test, env, False))
         env.update(self.narrow(node.test, env, True))
-        return env
+        return None if isinstance(node.test, ast.Constant) and not node.test.value else env
 
     def _function_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Env | None:
         for inner in self.module.all_functions:

@@ -995,6 +995,12 @@ AROUND_THE_MODEL = {
             if (a.sum() - np.diag(a @ b.T).sum()) > 0:  # NOT
                 return float(a.mean())  # NOT
             return 0.0
+        def scaled(image, lower: int):
+            if np.ptp(image[..., 0]) > 0:  # NOT
+                image = ranged(image, lower=lower)
+            return image
+        def ranged(image, lower):
+            return image - np.percentile(image, lower)
         """,
     "a module that trains another": """
         class ModelTrainer(nn.Module):
@@ -1036,6 +1042,38 @@ AROUND_THE_MODEL = {
             def prepare_inputs_for_generation(self, x: torch.Tensor):
                 DECIDES
                 return x
+        """,
+    "what is never run behind an assert": """
+        def packed(x: torch.Tensor):
+            assert False, "wrong"
+            DECIDES
+        """,
+    "what makes arrays of tensors first": """
+        import numpy as np
+        def scores(given: torch.Tensor, wanted: torch.Tensor):
+            given, wanted = given.detach().cpu().numpy(), wanted.numpy()
+            if given.sum() > 3:  # NOT
+                given = given * 2
+            return np.mean(given == wanted)
+        def noisy(image, most):
+            if np.random.rand() < most:  # NOT
+                image = image.astype(np.float64)
+                image += np.random.normal(0, 1, image.shape)
+                if image.max() > 3:  # NOT
+                    image = image / 2
+            return image
+        """,
+    "what trains a classifier on the host": """
+        from sklearn.linear_model import LogisticRegression
+        def probed(x: torch.Tensor, y: torch.Tensor):
+            DECIDES
+            return LogisticRegression().fit(x.numpy(), y.numpy())
+        """,
+    "a file with a page": """
+        import gradio
+        def cut(x: torch.Tensor):
+            DECIDES
+            return x
         """,
     "what pickles tensors": """
         import pickle
@@ -1080,6 +1118,28 @@ def test_code_round_the_model_is_no_root(kind: str, tmp_path: Path) -> None:
     other.write_text("", encoding="utf-8")
     assert marked(text, "NOT")
     assert found([path, other]) == ()
+
+
+def test_what_is_brought_to_a_file_is_where_the_graph_ends(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Model(nn.Module):
+            def forward(self, x):
+                self.kept(x.shape[0])
+                return x
+            def kept(self, n):
+                torch.save(self.counted(n), "counts.pt")  # BREAK
+            def counted(self, n):
+                x = torch.ones(n)
+                {DECIDES}  # NOT
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text("", encoding="utf-8")
+    assert {f.span.line for f in found([path, other])} == marked(text, "BREAK")
 
 
 def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> None:
@@ -1151,6 +1211,30 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
                 x = data[0].to(self.device)
                 {DECIDES}  # BREAK
                 return x
+        def as_arrays(x: torch.Tensor, y: torch.Tensor):
+            z = np.sqrt(x.numpy()).sum()
+            {DECIDES}  # BREAK
+            return x * y * z
+        def places(x: torch.Tensor):
+            i = x.argmax(-1).cpu().numpy().astype(int)
+            y = torch.relu(x)
+            {DECIDES}  # BREAK
+            return y[i]
+        def either(x):
+            if isinstance(x, np.ndarray):
+                x = torch.from_numpy(x.astype(np.float32))
+            x = x.detach()
+            {DECIDES}  # BREAK
+            return x
+        class Logged(nn.Module):
+            def forward(self, x):
+                return self.noted(x)
+            def noted(self, x: torch.Tensor):
+                self.count = len(str(x.shape))
+                return self.halved(x)
+            def halved(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x / 2
         def weighted(x, k):
             n = x.detach().sum()
             if n > np.sqrt(k):  # BREAK
@@ -1252,7 +1336,7 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["datasets.mix", "dataset.mix", "sound_dataset", "utils.test", "exporter", "unittests.run"]
+    "name", ["data.mix", "datasets.mix", "dataset.mix", "sound_dataset", "utils.test", "exporter", "unittests.run"]
 )
 def test_files_beside_the_model_hold_no_roots(name: str) -> None:
     text = program(f"def mixed(x: torch.Tensor):\n    {DECIDES}  # NOT\n    return x\n")
