@@ -51,7 +51,8 @@ class Elements:
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
     made one number, with the last dimension. spread_bases: those that have one number for each row, which is laid over
-    it. named: statements that the code needs before it. hoists: mask and tensor
+    it. column_bases: those of which a number of each row is read, and how many dimensions stand behind those of the
+    mask. named: statements that the code needs before it. hoists: mask and tensor
     that get a name before it, as their dimensions are asked. before: lines that the code needs before it, which use
     what it uses.
     """
@@ -72,6 +73,7 @@ class Elements:
     hoists: dict[str, ast.expr] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
     spread_bases: set[str] = field(default_factory=set)
+    column_bases: dict[str, int] = field(default_factory=dict)
     _in_row: bool = False
     _in_spread: bool = False
     _indices: set[str] = field(default_factory=set)
@@ -93,6 +95,8 @@ class Elements:
             text = self._atom(base)
             if text in self.bases and self._in_row != (text in self.row_bases):
                 return self._refuse(f"`{text}` is used with its last dimension and without")
+            if text in self.column_bases:
+                return self._refuse(f"`{text}` is used whole and by columns")
             if text in self.bases and self._in_spread != (text in self.spread_bases):
                 return self._refuse(f"`{text}` is used with dimensions behind its own and without")
             if text not in self.bases:
@@ -226,6 +230,10 @@ class Elements:
         assert isinstance(node, ast.Subscript)
         assert isinstance(node.slice, ast.Tuple)
         text = self._atom(node.value)
+        behind = sum(not (isinstance(part, ast.Constant) and part.value is None) for part in node.slice.elts[1:])
+        if self.column_bases.get(text, behind) != behind or (text in self.bases and text not in self.column_bases):
+            return self._refuse(f"`{text}` is used whole and by columns")
+        self.column_bases[text] = behind
         if text not in self.bases:
             self.bases.append(text)
         self.obstacles.append(
@@ -505,6 +513,9 @@ class Elements:
             over = template.use(self.mask.node)
         if text in self.row_bases:
             over = f"{template.use(self.mask.node, operand=True)}[..., None]"
+            self.over_codes.append(over)
+        elif behind := self.column_bases.get(text, 0):
+            over = f"{template.use(self.mask.node, operand=True)}[{', '.join(['...', *['None'] * behind])}]"
             self.over_codes.append(over)
         code = f"{where(self.scope)}({over}, {template.use(self.atoms[text])}, {number})"
         self.safe_codes.append(code)
