@@ -131,10 +131,10 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "rows-match": (
         "Tensors that a loop reads and fills row by row have one row for each turn of the loop; the lengths of the "
-        "rows are integers in one dimension. What is added to masked elements has one for each; where it has another "
-        "number, no error is raised as before, or another. What `repeat_interleave` gives has as many rows as the "
-        "tensor that it is combined with: one that is broadcast raises, and on a GPU a wrong number is not noticed, "
-        "and memory behind the result may be written."
+        "rows are integers in one dimension. What is added to masked elements or takes their place has one for each; "
+        "where it has another number, no error is raised as before, or another. What `repeat_interleave` gives has as "
+        "many rows as the tensor that it is combined with: one that is broadcast raises, and on a GPU a wrong number "
+        "is not noticed, and memory behind the result may be written."
     ),
     "one-hot-rows": (
         "What is compared with one, and of whose true places the columns are listed, is a matrix that has columns and "

@@ -2,9 +2,10 @@
 
 ## What it does
 Finds `x[mask] = f(x[mask])` and `x[mask] += value`, and computes `f` for all elements and selects with `torch.where`.
-`x[mask] = value` reads nothing and is compiled as it is. `x[mask] = torch.arange(mask.sum())` numbers the elements: a
-running count of the mask gives the same numbers. `table[index[mask]] = values[mask]` writes all values, those that are
-not selected to a row in front that is dropped.
+`x[mask] = value` reads nothing and is compiled as it is, unless `value` is a parameter or made of one: its gradient has
+as many elements as the mask has true values, so that training breaks the graph (GB0219). `torch.where` selects it then.
+`x[mask] = torch.arange(mask.sum())` numbers the elements: a running count of the mask gives the same numbers.
+`table[index[mask]] = values[mask]` writes all values, those that are not selected to a row in front that is dropped.
 
 ## Why is this bad
 What is read has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -15,6 +16,7 @@ ends there (GB0036), and on a GPU the program waits for the device.
 angle[angle < 0] += 2 * math.pi
 y[positive] = (-1 / x[positive]).exp()
 hidden[image_mask] += embeds
+hidden[dropped] = self.mask_token
 ```
 
 ## Use instead
@@ -25,6 +27,7 @@ y.copy_(torch.where(positive, (-1 / safe).exp(), y))
 selected = image_mask[..., None]
 added = torch.zeros_like(hidden).masked_scatter(selected, embeds)  # or embeds, where that is one row
 hidden.copy_(torch.where(selected, hidden + added, hidden))
+hidden.copy_(torch.where(dropped[..., None], self.mask_token, hidden))
 ```
 
 ## Fix safety
@@ -39,10 +42,10 @@ still does, and its message names another operation.
 Where the elements say which rows of a table are taken (`y[mask] = table[index[mask]]`), the first row stands for the
 others: the table must have one (`branches-total`), and the derivative must be finite there (`finite-derivative`).
 
-What is added to the elements and has a row for each true value (`x[mask] += rows`) is put in the places of all
-elements by `masked_scatter`. Rows that do not fit raised: fewer raise another RuntimeError now, on a GPU one that ends
-its context, and of more the first ones are taken (`rows-match`). One row for all places is added to all, which the
-shapes tell while tracing.
+What is added to the elements or written in their place, and has a row for each true value (`x[mask] += rows`), is put
+in the places of all elements by `masked_scatter`. Rows that do not fit raised: fewer raise another RuntimeError now, on
+a GPU one that ends its context, and of more the first ones are taken (`rows-match`). One row for all places is added to
+all, which the shapes tell while tracing.
 
 An index of which a mask selects (`table[index[mask]] = values[mask]`) must be one of integers, with the shape of the
 mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
@@ -62,9 +65,10 @@ select, so that the checks of the function hold for them too; a check of another
 may have raised where the mask selects nothing (`mask-not-empty`). The gradient of one number that
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
 than the tensor a mask is broadcast; where it does not fit the tensor, the index raises and the selection may not
-(`same-shape-dtype`). A parameter beside the elements (`x[mask] += self.token.weight`) is taken to fit one row, and not
-to have a row for each true value (`same-shape-dtype`). A mask of what the graph writes into may be computed again by
-the backward pass, from what was written (`no-recompute`).
+(`same-shape-dtype`). A parameter beside the elements (`x[mask] += self.token.weight`), or one of one
+dimension that is written in their place, is taken to fit one row, and not to have a row for each true value
+(`same-shape-dtype`). A mask of what the graph writes into may be computed again by the backward pass, from what was
+written (`no-recompute`).
 
 Graph breaks: GB0033, GB0036. torch: all supported versions.
 """
@@ -85,6 +89,7 @@ from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_
 from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.dynamic_shapes.trained_writes import TrainedWrite, selected, trained_write
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
@@ -131,6 +136,8 @@ class MaskedWrite(Rule):
                     yield self._judge(node, target, scope)
                 elif (places := masked_places(node, scope)) is not None:
                     yield self._judge_places(places, scope)
+                elif (trained := trained_write(node, scope)) is not None:
+                    yield self._judge_trained(trained, scope)
 
     def _judge_places(self, found: MaskedPlaces, scope: Scope) -> Finding:
         count = f"as many as `{snippet(found.mask.node)}` has true values"
@@ -143,6 +150,19 @@ class MaskedWrite(Rule):
         edits = (*gone, scope.edit(found.statement, code, **template.parts))
         fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, found.statement, message, fix)
+
+    def _judge_trained(self, found: TrainedWrite, scope: Scope) -> Finding:
+        shown = snippet(found.statement.targets[0])
+        message = (
+            f"the gradient of what `{shown}` gets has a shape that depends on values: in training the graph breaks"
+        )
+        template = Template()
+        code = selected(found, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, found.statement, message, template.broken, gb=())
+        edit = scope.edit(found.statement, code, **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.statement, message, fix, gb=())
 
     def _number(self, found: Numbered, scope: Scope) -> Finding:
         message = f"`{snippet(found.statement.value)}` has as many numbers as `{snippet(found.mask)}` has true values"

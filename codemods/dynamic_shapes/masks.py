@@ -128,7 +128,9 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
     if value.kinds == ARRAYS and value.dtype == "bool":
         return True
-    return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(node)
+    joined = isinstance(node, ast.Call) and len(node.args) > 0 and scope.callee(node) in ("torch.cat", "torch.stack")
+    named = node.args[0] if joined and isinstance(node, ast.Call) else node
+    return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(named)
 
 
 def named_mask(node: ast.expr) -> bool:

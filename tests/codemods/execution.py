@@ -228,13 +228,13 @@ class Compiled:
     observations: list[Observation]
 
 
-def compiled(workload: Program, *, up_to_a_break: bool = False) -> Compiled:
-    """Run a workload compiled with the backend `eager`, and count; up to the first call that breaks, if so wanted."""
+def compiled(workload: Program, *, up_to_a_break: bool = False, backend: str = "eager") -> Compiled:
+    """Run a compiled workload, and count; up to the first call that breaks, if so wanted."""
     torch._dynamo.reset()
     seen: list[Observation] = []
     with BreakCollector() as collector:
         boundary = helper().boundary
-        for one in _observations(workload, lambda f: boundary(torch.compile(f, backend="eager"))):
+        for one in _observations(workload, lambda f: boundary(torch.compile(f, backend=backend))):
             seen.append(one)
             if up_to_a_break and collector.break_sites:
                 break

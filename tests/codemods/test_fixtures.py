@@ -1,7 +1,8 @@
 """The fixtures of all rules: what they become, what they refuse, and that the code still does the same.
 
 `<case>.before.py` becomes `<case>.after.py`; a first line `# assume: a, b` names the assumptions that this needs, and
-`# differs: outputs` what those excuse. `<case>.declined.py` begins with `# declined: <part of the reason>`; where it
+`# differs: outputs` what those excuse. What breaks the graph in the backward pass alone says `# backend: aot_eager`.
+`<case>.declined.py` begins with `# declined: <part of the reason>`; where it
 has a `naive`, the rewrite that the rule refuses, that one must differ from the original. Each fixture has a `workload`
 that returns a callable and the argument tuples to call it with.
 """
@@ -131,12 +132,13 @@ def test_does_the_same_in_fewer_graphs(before: Path, tmp_path: Path, monkeypatch
     old, new = execution.load(before), execution.load(after_path(before))
     expected = execution.observe(old.workload)
     assert execution.differences(expected, execution.observe(new.workload), excused) == []
-    compiled_new = execution.compiled(new.workload)
+    backend = next(iter(header(text, "backend")), "eager")
+    compiled_new = execution.compiled(new.workload, backend=backend)
     assert execution.differences(expected, compiled_new.observations, excused) == []
     assert compiled_new.graphs > 0, "nothing was compiled"
     # One break in the original is more than none; to compile all of its calls takes most of the time of this test.
     if any(fix.effect == "break" for fix in outcome.patchset.fixes):
-        compiled_old = execution.compiled(old.workload, up_to_a_break=not compiled_new.sites)
+        compiled_old = execution.compiled(old.workload, up_to_a_break=not compiled_new.sites, backend=backend)
         assert len(compiled_new.sites) < len(compiled_old.sites)
     elif compiled_new.sites:
         assert compiled_new.sites <= execution.compiled(old.workload).sites

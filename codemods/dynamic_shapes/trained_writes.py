@@ -1,0 +1,178 @@
+"""Masked elements that get what training changes: `x[mask] = self.mask_token`, `x[mask] = self.project(features)`.
+
+Nothing is read, and forward the statement is compiled as it is. The gradient of what is written is that of the masked
+elements, as many as the mask has true values: where the model trains, AOTAutograd meets `aten.nonzero` as it traces the
+backward pass, and Dynamo ends the graph there (GB0219), which `fullgraph=True` refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.added_rows import ALONE, AddedRows, accumulated
+from compilefix.codemods.dynamic_shapes.masks import Mask, whole_mask
+from compilefix.codemods.dynamic_shapes.selected_elements import Elements
+from compilefix.codemods.overlapping import overlaps
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Template, where
+from compilefix.source.index import Class
+from compilefix.source.snippets import snippet
+
+_CONVERSIONS = frozenset({"to", "type", "type_as", "float", "half", "bfloat16", "double", "contiguous"})
+_UNTRAINED = (
+    "Dropout",
+    "Pool",
+    "ReLU",
+    "GELU",
+    "SiLU",
+    "Identity",
+    "Flatten",
+    "Upsample",
+    "Softmax",
+    "Tanh",
+    "Sigmoid",
+)
+_MATRIX = 2
+
+
+@dataclass(frozen=True)
+class TrainedWrite:
+    """`x[mask] = value` where `value` hangs on a parameter: `memory` is `x`."""
+
+    statement: ast.Assign
+    memory: ast.expr
+    mask: Mask
+    value: ast.expr
+
+
+def trained_write(node: ast.stmt, scope: Scope) -> TrainedWrite | None:
+    """The masked write of a statement, where a parameter of the class is written or what is computed of one."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    target = node.targets[0]
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name | ast.Attribute):
+        return None
+    value = scope.value(node.value)
+    if not value.is_tensor or value.dtype in ("bool", "int"):
+        return None
+    if not any(_is_trained(leaf, scope) for leaf in value.leaves):
+        return None
+    mask = whole_mask(target, scope) or _named(target, scope)
+    return None if mask is None else TrainedWrite(node, target.value, mask, node.value)
+
+
+def _named(target: ast.Subscript, scope: Scope) -> Mask | None:
+    """An index that is called a mask somewhere in its name (`mask_time_indices`), and is not known to be another one.
+
+    One that is declared to hold floats is not taken at its word: no tensor of floats is an index.
+    """
+    index = target.slice
+    last = index.id if isinstance(index, ast.Name) else index.attr if isinstance(index, ast.Attribute) else ""
+    value = scope.value(index)
+    if "mask" not in last or not value.may_be(Kind.TENSOR) or value.dtype in ("int", "complex") or value.rank == 0:
+        return None
+    return Mask(index, index)
+
+
+def selected(found: TrainedWrite, template: Template, scope: Scope) -> str:
+    """The statements that select what is written; what stands against it is noted in the template."""
+    elements = Elements(found.mask, scope, found.statement)
+    template.refuse(scope.recomputed(found.mask.node, set(ast.walk(found.statement))))
+    mask = scope.value(found.mask.node)
+    if not mask.is_tensor:
+        template.refuse([Obstacle(f"`{snippet(found.mask.node)}` is not proved to be a tensor", "boolean-mask")])
+    if not _is_row(found, scope):
+        if found.mask.leading or found.mask.last:
+            template.refuse([Obstacle(f"`{snippet(found.value)}` may have a row for each true value")])
+            return ""
+        rows = AddedRows(found.memory, found.mask, found.value, ALONE)
+        return accumulated(rows, found.statement, elements, template)
+    memory, value = scope.value(found.memory), scope.value(found.value)
+    if not memory.certain or not value.certain:
+        unproved = found.value if memory.certain else found.memory
+        template.refuse([Obstacle(f"`{snippet(unproved)}` is not proved to be a tensor", "branches-total")])
+    if memory.dtype_id is None or memory.dtype_id != value.dtype_id:
+        reason = f"`{snippet(found.value)}` is not proved to have the dtype of `{snippet(found.memory)}`"
+        template.refuse([Obstacle(reason, "same-shape-dtype")])
+    reason = f"`{snippet(found.value)}` is not proved to be one row for all true values of `{snippet(found.mask.node)}`"
+    template.refuse([Obstacle(reason, "same-shape-dtype")])
+    if overlaps(found.memory, scope):
+        template.refuse([Obstacle(f"elements of `{snippet(found.memory)}` may share memory: `copy_` refuses that")])
+    name, over = template.use(found.memory), elements.over(found.memory, template)
+    line = f"{name}.copy_({where(scope)}({over}, {template.use(found.value)}, {name}))"
+    template.refuse(elements.obstacles)
+    named = [f"{free} = {template.use(part)}" for free, part in elements.hoists.items()]
+    return "\n".join([*named, elements.with_names(line, template)])
+
+
+def _is_row(found: TrainedWrite, scope: Scope) -> bool:
+    """Whether a parameter is written that is one row, perhaps in another dtype: a mask token.
+
+    It has one dimension or none, or the ones before its last one have one element.
+    """
+    node, converted = found.value, True
+    while converted:
+        converted = (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CONVERSIONS
+        )
+        if converted:
+            assert isinstance(node, ast.Call)
+            assert isinstance(node.func, ast.Attribute)
+            node = node.func.value
+    rank, whole = scope.value(found.value).rank, scope.value(found.memory).rank
+    masked = scope.value(found.mask.node).rank
+    if rank is None or not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "self":
+        return False
+    if rank > 1:
+        made = _made(node.attr, scope)
+        fits = rank == _MATRIX or (whole is not None and rank <= whole)
+        return fits and made is not None and _has_one_row(made[0], rank)
+    return rank == 0 or whole is None or masked is None or masked < whole
+
+
+def _is_trained(leaf: str, scope: Scope) -> bool:
+    """Whether a tensor that a value hangs on for sure is a parameter of the class, or belongs to a layer of it."""
+    cls = scope.function.cls
+    owner, _, path = leaf.partition(".")
+    if cls is None or owner != "self":
+        return False
+    made = _made(path.partition(".")[0], scope)
+    return made is not None and _makes_trained(*made, scope)
+
+
+def _made(name: str, scope: Scope) -> tuple[ast.Call, Class] | None:
+    """The call that makes an attribute of the class, and the class that it stands in; None where several may."""
+    cls = scope.function.cls
+    for base in scope.legality.inference.project.ancestors(cls) if cls is not None else ():
+        nodes = ast.walk(base.node) if isinstance(base, Class) else ()
+        values = [
+            n.value
+            for n in nodes
+            if isinstance(n, ast.Assign) and any(ast.unparse(t) == f"self.{name}" for t in n.targets)
+        ]
+        if values and isinstance(base, Class):
+            made = values[0]
+            return (made, base) if len(values) == 1 and isinstance(made, ast.Call) else None
+    return None
+
+
+def _has_one_row(made: ast.Call, rank: int) -> bool:
+    """Whether a parameter is made of `torch.zeros(1, 1, width)`: all sizes but the last are written, and 1."""
+    inner = made.args[0] if made.args else None
+    sizes = inner.args if isinstance(inner, ast.Call) else []
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = sizes[0].elts
+    return len(sizes) == rank and all(isinstance(size, ast.Constant) and size.value == 1 for size in sizes[:-1])
+
+
+def _makes_trained(call: ast.Call, cls: Class, scope: Scope) -> bool:
+    made = cls.module.qualified(call.func) or ""
+    if made in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+        trains = [k.value for k in call.keywords if k.arg == "requires_grad"] + call.args[1:2]
+        return not any(isinstance(value, ast.Constant) and value.value is False for value in trains)
+    if made.startswith("torch.nn."):
+        return not any(part in made for part in _UNTRAINED)
+    return isinstance(scope.legality.inference.project.resolve(made), Class)
