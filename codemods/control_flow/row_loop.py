@@ -6,7 +6,8 @@ length on (`lengths[i]:`), and copies of a row (`out[i, :n] = x[i, :n]`). The lo
 `zip`, over the lengths or their `tolist()`, and may read the length first (`n = lengths[i].item() + 1`) and compare it
 with a number (`if n < out.shape[1]:`). All rows are
 written at once, where a range of positions is below the lengths. And loops that write one number between consecutive
-items of a tensor, in one dimension or in blocks of two: `mask[..., cu[i - 1] : cu[i], cu[i - 1] : cu[i]] = True`.
+items of a tensor, in one dimension or in blocks of two: `mask[..., cu[i - 1] : cu[i], cu[i - 1] : cu[i]] = True`. And
+loops that fill one box in each row: `mask[i, box[1] : box[3], box[0] : box[2]] = 1`.
 
 ## Why is this bad
 A slice needs its end as a Python number, so Dynamo ends the graph at every row (GB0124, GB0033), and because it stands
@@ -36,7 +37,8 @@ part. Where there are no rows to copy, what is filled requires a gradient all th
 below zero counts from the end, as in a slice: the code for that is left out where lengths cannot be negative. A tensor
 of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are read again by the
 backward pass where memory is saved (`no-recompute`). Blocks are the same for all items that do not count from the end
-(`not-negative`), whatever their order, also those that overlap or reach behind the tensor.
+(`not-negative`), whatever their order, also those that overlap or reach behind the tensor. So are boxes, of which an
+edge may be cut to a whole number (`int(box[0])`); else they must hold integers (`rows-match`).
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -50,6 +52,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.control_flow.block_loop import Blocks, block_code, block_obstacles, blocks_of
+from compilefix.codemods.control_flow.box_loop import Boxes, box_code, box_obstacles, box_value, boxes_of
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.row_guards import Guard, guard_of, guard_stays
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
@@ -99,6 +102,8 @@ class RowLoop(Rule):
         for node in scope.of(ast.For):
             if (blocks := blocks_of(node, scope)) is not None:
                 yield self._judge_blocks(blocks, scope)
+            if (boxes := boxes_of(node, scope)) is not None:
+                yield self._judge_boxes(boxes, scope)
             rows = rows_of(node.target, node.iter, scope) if not node.orelse else None
             if rows is None:
                 continue
@@ -120,6 +125,19 @@ class RowLoop(Rule):
         if template.broken is not None:
             return self.declined(scope, at, message, template.broken)
         edit = scope.edit(found.loop, block_code(found, scope, template), **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, at, message, fix)
+
+    def _judge_boxes(self, found: Boxes, scope: Scope) -> Finding:
+        message = f"each turn reads items of `{snippet(found.boxes)}` to fill a box, and breaks the graph"
+        template = Template()
+        template.refuse(_left_over(found.loop, scope))
+        template.refuse(box_obstacles(found, scope))
+        template.refuse(box_value(found, list(_fits(found.filled, found.value, scope)), scope))
+        at = found.loop.body[-1]
+        if template.broken is not None:
+            return self.declined(scope, at, message, template.broken)
+        edit = scope.edit(found.loop, box_code(found, scope, template), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, at, message, fix)
 
