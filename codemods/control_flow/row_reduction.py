@@ -2,8 +2,9 @@
 
 ## What it does
 Finds `torch.stack([x[i, :lengths[i]].mean(0) for i in range(len(x))])`, also with `enumerate` or `zip` over the lengths
-or their `tolist()`, and the loop that appends each result to a list which is then stacked. All rows are reduced at
-once, with the positions outside of the slice made to count for nothing.
+or their `tolist()`, the loop that appends each result to a list which is then stacked, and the one that writes it into
+a row (`out[i] = x[i, : lengths[i]].mean(0)`). All rows are reduced at once, with the positions outside of the slice
+made to count for nothing.
 
 ## Why is this bad
 A slice needs its end as a Python number, so Dynamo ends the graph at every row (GB0124, GB0033), and because it stands
@@ -25,7 +26,8 @@ then (`mask-not-empty`). A length below zero would count from the end (`not-nega
 are not proved to have one row for each turn the fix needs `rows-match`: with other sizes another error is raised, or
 none. A stack of no rows raises, and the rewritten code gives a tensor without rows (`dimension-not-empty`).
 A tensor of one dimension raises with another text (`enough-dimensions`). Lengths that are written later are read again
-by the backward pass where memory is saved (`no-recompute`).
+by the backward pass where memory is saved (`no-recompute`). What is written into must have the dimensions of what is
+written (`same-shape-dtype`); without rows it requires a gradient all the same (`gradient-zeros`).
 
 Graph breaks: GB0124, GB0033. torch: all supported versions.
 """
@@ -38,11 +40,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import may_share
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_reads.reduced_slices import neutral, reduced_by
+from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name, where
 from compilefix.source.snippets import snippet
@@ -67,7 +71,7 @@ class RowReduction(Rule):
     name = "row-reduction"
     summary = "rows cut at lengths from a tensor, reduced one by one and stacked"
     gb = ("GB0124", "GB0033")
-    hints = ("stack",)
+    hints = ("stack", "for ")
     assumptions = (
         "rows-match",
         "enough-dimensions",
@@ -78,10 +82,13 @@ class RowReduction(Rule):
         "summation-order",
         "mask-not-empty",
         "same-shape-dtype",
+        "gradient-zeros",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """Calls of `torch.stack` on a list with one reduced row for each turn."""
+        """Calls of `torch.stack` on a list with a reduced row for each turn, and loops that write one in each turn."""
+        for loop in scope.of(ast.For):
+            yield from self._written(loop, scope)
         for call in scope.of(ast.Call):
             if scope.callee(call) != "torch.stack" or not call.args or not _first_dimension(call):
                 continue
@@ -119,17 +126,50 @@ class RowReduction(Rule):
         store = scope.statement(scope.names(listed.id, stores=True)[0])
         yield self._judge(call, item, rows, found, (store, loop), scope)
 
+    def _written(self, loop: ast.For, scope: Scope) -> Iterator[Finding]:
+        """`out[i] = x[i, :lengths[i]].mean(0)`, where that is all the loop does."""
+        rows, body = rows_of(loop.target, loop.iter, scope), loop.body
+        if rows is not None and len(body) == 2 and (read := with_read(rows, body[0], scope)) is not None:
+            rows, body = read, body[1:]
+        write = body[0]
+        if rows is None or loop.orelse or len(body) != 1 or not isinstance(write, ast.Assign):
+            return
+        target = write.targets[0]
+        if len(write.targets) != 1 or not isinstance(target, ast.Subscript) or rows.tensor is not None:
+            return
+        if not isinstance(target.slice, ast.Name) or target.slice.id != rows.counter:
+            return
+        found = _reduced(write.value, rows, scope)
+        names = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        if found is None or any(live_after(name, loop, scope) for name in names):
+            return
+        message = f"each turn reads an element of `{snippet(found.part.lengths)}` to cut a row, and breaks the graph"
+        template = Template()
+        self._refuse(rows, found, template, scope)
+        template.refuse(_fills(target.value, rows, found, scope))
+        code = f"{template.use(target.value)}.copy_({_code(found, template, scope, alone=True)})"
+        if template.broken is not None:
+            yield self.declined(scope, write, message, template.broken)
+            return
+        fix = Fix((scope.edit(loop, code, **template.parts),), imports(scope), template.assumptions, template.reasons)
+        yield self.fixed(scope, write, message, fix)
+
+    def _refuse(self, rows: Rows, found: _Reduced, template: Template, scope: Scope) -> None:
+        """Note what stands against reducing all rows at once."""
+        template.refuse(rows_match(rows, found.part, scope))
+        template.refuse(_computed_twice(found, scope))
+        template.refuse(reduced_by(found.kind, found.part.tensor, scope))
+        if not Sizes(scope).never_negative(found.part.lengths):
+            shown = snippet(found.part.lengths)
+            template.refuse([Obstacle(f"`{shown}` is not proved to be at least zero in each element", "not-negative")])
+
     def _judge(
         self, call: ast.Call, at: ast.expr, rows: Rows, found: _Reduced, gone: Sequence[ast.stmt], scope: Scope
     ) -> Finding:
         message = f"each turn reads an element of `{snippet(found.part.lengths)}` to cut a row, and breaks the graph"
         template = Template()
-        template.refuse(rows_match(rows, found.part, scope))
-        template.refuse(_turns(rows, found, scope))
-        template.refuse(reduced_by(found.kind, found.part.tensor, scope))
-        if not Sizes(scope).never_negative(found.part.lengths):
-            shown = snippet(found.part.lengths)
-            template.refuse([Obstacle(f"`{shown}` is not proved to be at least zero in each element", "not-negative")])
+        self._refuse(rows, found, template, scope)
+        template.refuse(_turns(rows, scope))
         alone = isinstance(scope.parents.get(call), ast.Assign | ast.Return)
         code = _code(found, template, scope, alone=alone)
         if template.broken is not None:
@@ -139,11 +179,39 @@ class RowReduction(Rule):
         return self.fixed(scope, at, message, Fix(tuple(edits), imports(scope), template.assumptions, template.reasons))
 
 
-def _turns(rows: Rows, found: _Reduced, scope: Scope) -> Iterator[Obstacle]:
-    """Whether there is a turn, and the lengths may be computed twice, as a mean does."""
+def _turns(rows: Rows, scope: Scope) -> Iterator[Obstacle]:
+    """Whether there is a turn."""
     turns = Sizes(scope).size(rows.turns)
     if turns is None or not turns.isdecimal() or int(turns) == 0:
         yield Obstacle("a stack of no rows raises, and would be a tensor without rows", "dimension-not-empty")
+
+
+def _fills(filled: ast.expr, rows: Rows, found: _Reduced, scope: Scope) -> Iterator[Obstacle]:
+    """Whether what all rows give may be written into a tensor at once."""
+    value, tensor = scope.value(filled), scope.value(found.part.tensor)
+    shown, sizes = snippet(filled), Sizes(scope)
+    if not isinstance(filled, ast.Name | ast.Attribute) or not value.is_tensor or not value.certain:
+        yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
+    if overlaps(filled, scope):
+        yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
+    read = (tensor, scope.value(found.part.lengths))
+    if any(may_share(value.storage, other.storage) for other in read):
+        yield Obstacle(f"`{shown}` may share memory with what is read")
+    if value.origin and value.leaves and value.dtype == "float":
+        yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
+    if value.dtype is None or (value.dtype != "float" and tensor.dtype != value.dtype):
+        yield Obstacle(f"`{shown}` is not proved to be floating", "same-shape-dtype")
+    if value.rank is None or tensor.rank is None or value.rank != (1 if found.total else tensor.rank - 1):
+        yield Obstacle(f"`{shown}` is not proved to have the dimensions of what is written", "same-shape-dtype")
+    turns = sizes.rows(rows.turns) if scope.value(rows.turns).is_tensor else sizes.size(rows.turns)
+    if turns is None or turns != sizes.rows(filled):
+        yield Obstacle(f"`{shown}` is not proved to have one row for each turn", "rows-match")
+    if turns is None or not turns.isdecimal() or int(turns) == 0:
+        yield Obstacle(f"`{shown}` would require a gradient also where there are no rows", "gradient-zeros")
+
+
+def _computed_twice(found: _Reduced, scope: Scope) -> Iterator[Obstacle]:
+    """Whether the lengths may be computed twice, as a mean does."""
     lengths = found.part.lengths
     if found.kind == "mean" and not isinstance(lengths, ast.Name | ast.Attribute):
         effects = scope.legality.effects.of(lengths, scope.facts)

@@ -106,7 +106,7 @@ def _item(node: ast.expr, rows: Rows) -> ast.expr | None:
 
 
 def part_of_row(node: ast.expr, rows: Rows, scope: Scope) -> Part | None:
-    """The part of a row that an expression names: `m[i, a:b]`, `m[i, a:b, :]`, `m[i][a:b]`, `row[a:b]`."""
+    """The part of a row that an expression names: `m[i, :n]`, `m[i, 0:n, :]`, `m[i][n:]`, `row[:n]`."""
     if not isinstance(node, ast.Subscript):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -121,6 +121,8 @@ def part_of_row(node: ast.expr, rows: Rows, scope: Scope) -> Part | None:
     bounds = parts[0]
     if not isinstance(row, ast.Name) or row.id != rows.counter or not whole or not isinstance(bounds, ast.Slice):
         return None
+    if bounds.upper is not None and isinstance(bounds.lower, ast.Constant) and bounds.lower.value == 0:
+        bounds = ast.copy_location(ast.Slice(None, bounds.upper, bounds.step), bounds)
     end = bounds.upper or bounds.lower
     if end is None or bounds.step is not None or (bounds.lower is not None and bounds.upper is not None):
         return None
