@@ -6,13 +6,15 @@ if self.ready:                                               if not self.ready_s
                                                                      self.ready_seen = True
                                                              if self.ready_seen:
                                                                  return
+if self.training and self.ready.item() == 0:                 if self.training and not self.ready_seen: ...
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -38,13 +40,55 @@ class Flag:
     at_first: ast.expr | None
 
 
+@dataclass(frozen=True)
+class Question:
+    """Where a condition asks for a flag: `asked` is the flag, and `part` what reads its truth.
+
+    compared: whether `part` is `flag == 0`, true where the flag is not set. beside: the fixed conditions joined to it.
+    """
+
+    asked: ast.Attribute
+    part: ast.expr
+    compared: bool
+    beside: tuple[ast.expr, ...]
+
+
+def _question(test: ast.expr, scope: Scope) -> Question | None:
+    """The flag in `self.flag`, `not self.flag`, `self.flag.item() == 0` and `self.training and not self.flag`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        found = [(part, _question(part, scope)) for part in test.values if not _is_fixed(part, scope)]
+        beside = tuple(part for part in test.values if _is_fixed(part, scope))
+        inner = found[0][1] if len(found) == 1 else None
+        return None if inner is None else replace(inner, beside=beside)
+    part = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    compared = part is test and isinstance(part, ast.Compare) and ast.unparse(part).endswith(" == 0")
+    read = part.left if compared and isinstance(part, ast.Compare) else part
+    if (
+        isinstance(read, ast.Call)
+        and isinstance(read.func, ast.Attribute)
+        and read.func.attr == "item"
+        and not read.args
+    ):
+        read = read.func.value
+    if not isinstance(read, ast.Attribute) or not _is_own(read, scope):
+        return None
+    return Question(read, part, compared, ())
+
+
+def _is_fixed(node: ast.expr, scope: Scope) -> bool:
+    """Whether a condition is one of Python that may be asked twice: `self.training`, `not self.frozen`."""
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    return isinstance(node, ast.Name | ast.Attribute) and scope.value(node).is_(Kind.STATIC)
+
+
 def seen_set(node: ast.If, scope: Scope) -> Fix | None:
     """The fix for an `if` on a flag that is only ever set, if it is one."""
-    asked = node.test.operand if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not) else node.test
     cls = scope.function.cls
-    if cls is None or not _is_own(asked, scope) or node in _chained(scope) or waits_for_flag(node, scope):
+    question = _question(node.test, scope)
+    if cls is None or question is None or node in _chained(scope) or waits_for_flag(node, scope):
         return None
-    assert isinstance(asked, ast.Attribute)
+    asked = question.asked
     flag = _flag(asked.attr, cls)
     if flag is None or not _only_set(flag, cls):
         return None
@@ -53,8 +97,10 @@ def seen_set(node: ast.If, scope: Scope) -> Fix | None:
         return None
     template = Template()
     test = template.use(asked)
-    wait = f"if not {owner}.{seen}:\n    if {test}:\n        {owner}.{seen} = True"
-    edits = [scope.before(node, wait, **template.parts), scope.edit(asked, f"{owner}.{seen}")]
+    conditions = [*(template.use(part) for part in question.beside), f"not {owner}.{seen}"]
+    wait = f"if {' and '.join(conditions)}:\n    if {test}:\n        {owner}.{seen} = True"
+    code = f"not {owner}.{seen}" if question.compared else f"{owner}.{seen}"
+    edits = [scope.before(node, wait, **template.parts), scope.edit(question.part, code)]
     made = Template()
     first = "False" if flag.at_first is None else _truth(flag.at_first, made)
     edits.append(scope.before(flag.made, f"{_object(flag.made)}.{seen} = {first}", **made.parts))
@@ -136,7 +182,9 @@ def _known(value: ast.expr) -> ast.expr | None:
         inner = inner.elts[0]
     elif _last_name(value.func) not in ("tensor", "as_tensor"):
         return None  # `torch.Tensor(3)` has three elements
-    return inner if all(isinstance(n, (*_PLAIN, *_IDENTITY)) for n in ast.walk(inner)) else None
+    cut = any(k.arg == "dtype" for k in value.keywords) and not isinstance(inner, ast.Constant)
+    # A dtype may make another truth of it, as `uint8` does of 0.5.
+    return inner if not cut and all(isinstance(n, (*_PLAIN, *_IDENTITY)) for n in ast.walk(inner)) else None
 
 
 def _last_name(node: ast.expr) -> str:
@@ -144,6 +192,8 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _truth(node: ast.expr, template: Template) -> str:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return str(bool(node.value))
     negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     constant = isinstance(node, ast.Constant) and isinstance(node.value, bool)
     is_truth = negated or constant or isinstance(node, ast.Compare)
@@ -168,14 +218,21 @@ def _use(node: ast.Attribute, around: dict[ast.AST, ast.AST]) -> str:
             assigned = around.get(parent)
             return "set" if isinstance(assigned, ast.Assign) and _is_true(assigned.value) else "other"
         parent = around.get(parent)
+    if isinstance(parent, ast.Attribute) and parent.attr == "item":
+        call = around.get(parent)
+        return "asked" if isinstance(call, ast.Call) and call.func is parent and not call.args else "other"
     if isinstance(parent, ast.Attribute):
         call = around.get(parent)
         sets = parent.attr in _SETS and isinstance(call, ast.Call) and call.func is parent and len(call.args) == 1
         return "set" if sets and isinstance(call, ast.Call) and _is_true(call.args[0]) else "other"
-    is_not = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-    return (
-        "asked" if is_not or (isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node) else "other"
-    )
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+        return "asked"
+    if isinstance(parent, ast.Compare) and all(isinstance(c, ast.Constant) for c in parent.comparators):
+        return "asked"
+    asking: ast.AST = node
+    while isinstance(parent, ast.BoolOp):
+        asking, parent = parent, around.get(parent)
+    return "asked" if isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is asking else "other"
 
 
 def _is_true(node: ast.expr) -> bool:

@@ -54,3 +54,22 @@ def test_a_state_that_sets_it_is_seen() -> None:
     rows = torch.arange(15.0).reshape(5, 3)
     torch.testing.assert_close(module(rows), known(rows), rtol=0, atol=0)
     torch.testing.assert_close(module.vectors, known.vectors, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("trained", [False, True])
+def test_asks_in_training_alone(*, trained: bool, compiled: bool) -> None:
+    results = []
+    for version in ("before", "after"):
+        torch.manual_seed(0)
+        module = execution.load(FOLDER / f"flag_set_in_training.{version}.py").Scaled(3, trained)
+        torch._dynamo.reset()
+        run = torch.compile(module, backend="eager") if compiled and version == "after" else module
+        rows = torch.arange(6.0).reshape(2, 3)
+        outputs = []
+        for training in (False, True, True, False, True, False):
+            module.train(training)
+            outputs.append(run(rows + len(outputs)))
+        results.append((*outputs, *module.state_dict().values(), torch.rand(1)))
+    for old, new in zip(*results, strict=True):
+        torch.testing.assert_close(new, old, rtol=0, atol=0)
