@@ -3,14 +3,15 @@
     for i, box in enumerate(boxes):
         mask[i, box[1] : box[3], box[0] : box[2]] = 1
 
-A place lies in the box of its row where it is not below the start and below the end, in each dimension of the box.
+A place lies in the box of its row where it is not below the start and below the end, in each dimension of the box. What
+a turn computes of the numbers of its row, `int(box[0] * width)`, is computed for all rows.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
@@ -23,169 +24,202 @@ from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
 
 _MOST = 3
-_LISTS = frozenset({"tolist", "int", "long", "unbind"})
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"}
+_CLAMPS = {"max": "min", "min": "max"}
+_WHOLE = frozenset({"int", "long"})
+_LISTS = _WHOLE | {"tolist", "unbind", "item", "cpu"}
 
 
 @dataclass(frozen=True)
-class Edge:
-    """Where a box starts or ends in one dimension: the item of its row at `index`, and what is added to it.
+class _Number:
+    """Code for a number of each row, as a column, and whether it is proved to be an integer."""
 
-    whole: whether the number is cut to a whole one, as by `int(box[0])`.
-    """
-
-    index: tuple[int, ...]
-    offset: int = 0
-    whole: bool = False
+    code: str
+    whole: bool
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """`filled[i, a:b, c:d] = value` in a loop over the rows, with `a` to `d` from the same row of `boxes`.
+    """`filled[i, a:b, c:d] = value` in a loop over the rows, with numbers of the same row for `a` to `d`.
 
-    sides: start and end in each dimension behind the rows; None for the whole dimension, and for an open end.
+    sides: code for start and end in each dimension behind the rows; None for the whole dimension, and for an open end.
     """
 
     loop: ast.For
     rows: Rows
     filled: ast.expr
-    boxes: ast.expr
-    sides: tuple[tuple[Edge | None, Edge | None] | None, ...]
+    tables: tuple[ast.expr, ...]
+    sides: tuple[tuple[_Number | None, _Number | None] | None, ...]
     value: ast.expr
 
-    @property
-    def edges(self) -> tuple[Edge, ...]:
-        """All starts and ends that are read."""
-        return tuple(edge for side in self.sides if side is not None for edge in side if edge is not None)
+
+@dataclass
+class _Turn:
+    """What a turn of the loop computes, as code for all rows; `tables` are the tensors whose rows it reads."""
+
+    rows: Rows
+    scope: Scope
+    template: Template
+    named: dict[str, _Number | ast.expr] = field(default_factory=dict)
+    tables: dict[str, ast.expr] = field(default_factory=dict)
+
+    def assign(self, statement: ast.stmt) -> bool:
+        """Take in a statement that gives names numbers of the row; False where it does something else."""
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        target, value = statement.targets[0], statement.value
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        if not all(isinstance(one, ast.Name) for one in targets):
+            return False
+        names = [one.id for one in targets if isinstance(one, ast.Name)]
+        if not {self.rows.counter, self.rows.length}.isdisjoint(names) or len({*names}) != len(names):
+            return False
+        given: list[_Number | None]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(value.elts) == len(names):
+            given = [self.number(one) for one in value.elts]
+        elif isinstance(target, ast.Tuple):
+            given = [self._item(value, place) for place in range(len(names))]
+        else:
+            given = [self.number(value)]
+        self.named |= {name: one for name, one in zip(names, given, strict=True) if one is not None}
+        return None not in given
+
+    def number(self, node: ast.expr) -> _Number | None:
+        """Code for a number of the row, if an expression is one."""
+        if isinstance(node, ast.Name) and node.id in self.named:
+            known = self.named[node.id]
+            return known if isinstance(known, _Number) else None
+        inner = read_of(node, self.scope)
+        if inner is None and isinstance(node, ast.Call) and ast.unparse(node.func) == "int" and len(node.args) == 1:
+            inner = node.args[0]
+        if inner is not None and isinstance(node, ast.Call):
+            return self._read(node, inner)
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            left, right = self._side(node.left), self._side(node.right)
+            divides = isinstance(node.op, ast.Div | ast.FloorDiv)
+            if left is None or right is None or (divides and not self._fixed(node.right)):
+                return None
+            whole = left.whole and right.whole and not isinstance(node.op, ast.Div)
+            return _Number(f"({left.code} {_OPERATORS[type(node.op)]} {right.code})", whole)
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in _CLAMPS
+            and len(node.args) == 2
+            and not node.keywords
+        ):
+            limit = next((a for a in node.args if self._fixed(a)), None)
+            clamped = next((n for a in node.args if a is not limit and (n := self.number(a)) is not None), None)
+            if limit is None or clamped is None or not clamped.whole or self.scope.value(limit).dtype != "int":
+                return None
+            code = f"{clamped.code}.clamp({_CLAMPS[ast.unparse(node.func)]}={self.template.use(limit)})"
+            return _Number(code, whole=True)
+        return self._element(node)
+
+    def _read(self, node: ast.Call, inner: ast.expr) -> _Number | None:
+        number = self.number(inner)
+        if number is None or number.whole:
+            return number
+        if isinstance(node.func, ast.Name):
+            return _Number(f"{number.code}.long()", whole=True) if node.func.id == "int" else None
+        return _Number(f"{number.code}.double()", whole=False)  # Python computes with it in double precision
+
+    def _side(self, node: ast.expr) -> _Number | None:
+        if self._fixed(node):
+            return _Number(self.template.use(node, operand=True), self.scope.value(node).dtype == "int")
+        return self.number(node)
+
+    def _fixed(self, node: ast.expr) -> bool:
+        """Whether a number is the same in each turn, and known while tracing."""
+        own = {self.rows.counter, self.rows.length, *self.named}
+        if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(node)):
+            return False
+        return self.scope.value(node).is_(Kind.STATIC, Kind.SIZE)
+
+    def _element(self, node: ast.expr) -> _Number | None:
+        """`boxes[i, 0]`, `boxes[i][0]`, `starts[i]`, and `box[0]` of the row that the loop gives."""
+        index: list[ast.expr] = []
+        while isinstance(node, ast.Subscript):
+            index = [*(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]), *index]
+            node = node.value
+            if self.rows.tensor is None and isinstance(index[0], ast.Name) and index[0].id == self.rows.counter:
+                break
+        numbers = [part.value for part in index[1:] if isinstance(part, ast.Constant)]
+        if isinstance(node, ast.Name) and node.id == self.rows.length and self.rows.lengths is not None:
+            numbers = [part.value for part in index if isinstance(part, ast.Constant)]
+            table, expected = self.rows.lengths, len(index)
+        elif index and isinstance(index[0], ast.Name) and index[0].id == self.rows.counter and self.rows.tensor is None:
+            table, expected = node, len(index) - 1
+        else:
+            return None
+        places = [number for number in numbers if type(number) is int]
+        return self._column(table, places) if len(places) == expected else None
+
+    def _item(self, node: ast.expr, place: int) -> _Number | None:
+        """What `x1, y1, x2, y2 = box`, `= boxes[i]` or `= boxes[i].int().tolist()` gives one of the names."""
+        whole = listed = False
+        while (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _LISTS
+            and not (node.args or node.keywords)
+        ):
+            whole, listed = whole or node.func.attr in _WHOLE, listed or node.func.attr == "tolist"
+            node = node.func.value
+        row = ast.copy_location(ast.Subscript(node, ast.Constant(place), ast.Load()), node)
+        number = self._element(row)
+        if number is None or number.whole:
+            return number
+        return _Number(f"{number.code}.{'long' if whole else 'double'}()", whole) if whole or listed else number
+
+    def _column(self, table: ast.expr, places: Sequence[int]) -> _Number | None:
+        if not isinstance(table, ast.Name | ast.Attribute) or not self.scope.value(table).is_tensor:
+            return None
+        self.tables.setdefault(ast.unparse(table), table)
+        index = ", ".join([":", *map(str, places), "None"])
+        return _Number(f"{self.template.use(table)}[{index}]", self.scope.value(table).dtype == "int")
 
 
-def boxes_of(loop: ast.For, scope: Scope) -> Boxes | None:
+def boxes_of(loop: ast.For, scope: Scope, template: Template) -> Boxes | None:
     """The boxes that a loop fills, if that is all it does."""
     rows = rows_of(loop.target, loop.iter, scope) if not loop.orelse else None
-    if rows is None or len(loop.body) > 2 or not loop.body:
+    if rows is None:
         return None
-    named: dict[str, Edge] = {}
-    boxes: ast.expr | None = rows.lengths
-    if len(loop.body) == 2:
-        unpacked = _unpacked(loop.body[0], rows)
-        if unpacked is None:
-            return None
-        boxes, named = unpacked
+    turn = _Turn(rows, scope, template)
     write = loop.body[-1]
     if not isinstance(write, ast.Assign) or len(write.targets) != 1 or not isinstance(write.targets[0], ast.Subscript):
         return None
     target = write.targets[0]
     parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
-    owner: ast.expr = target.value
-    if rows.tensor is not None:
-        if not isinstance(owner, ast.Name) or owner.id != rows.counter:
-            return None
-        owner = rows.tensor
-    else:
-        row = parts.pop(0)
-        if not isinstance(row, ast.Name) or row.id != rows.counter:
-            return None
-    if boxes is None:
-        boxes = next((b for n in ast.walk(target.slice) if (b := _rows_read(n, rows)) is not None), None)
-    if boxes is None or not parts or len(parts) > _MOST:
+    owner: ast.expr | None = target.value if rows.tensor is None else rows.tensor
+    row = parts.pop(0) if rows.tensor is None else target.value
+    if not isinstance(row, ast.Name) or row.id != rows.counter or not 0 < len(parts) <= _MOST:
         return None
-    sides: list[tuple[Edge | None, Edge | None] | None] = []
+    if not all(turn.assign(statement) for statement in loop.body[:-1]):
+        return None
+    sides: list[tuple[_Number | None, _Number | None] | None] = []
     for part in parts:
-        if ast.unparse(part) == ":":
-            sides.append(None)
-            continue
         if not isinstance(part, ast.Slice) or part.step is not None:
             return None
-        ends = (part.lower, part.upper)
-        edges = [None if end is None else _edge(end, rows, boxes, named, scope) for end in ends]
-        if any(edge is None and end is not None for edge, end in zip(edges, ends, strict=True)):
+        ends = [end if end is None else turn.number(end) for end in (part.lower, part.upper)]
+        if any(found is None and end is not None for found, end in zip(ends, (part.lower, part.upper), strict=True)):
             return None
-        sides.append((edges[0], edges[1]))
-    found = Boxes(loop, rows, owner, boxes, tuple(sides), write.value)
-    return found if sum(side is not None for side in sides) > 1 and found.edges else None
-
-
-def _rows_read(node: ast.AST, rows: Rows) -> ast.expr | None:
-    """The tensor in `boxes[i, 0]` and `boxes[i][0]`."""
-    if not isinstance(node, ast.Subscript):
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return node.value if isinstance(parts[0], ast.Name) and parts[0].id == rows.counter else None
-
-
-def _unpacked(statement: ast.stmt, rows: Rows) -> tuple[ast.expr, dict[str, Edge]] | None:
-    """The boxes, and the edges that names stand for: `x1, y1, x2, y2 = box`, `= boxes[i].tolist()`."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    target, given, whole = statement.targets[0], statement.value, False
-    while (
-        isinstance(given, ast.Call)
-        and isinstance(given.func, ast.Attribute)
-        and given.func.attr in _LISTS
-        and not (given.args or given.keywords)
-    ):
-        whole = whole or given.func.attr in ("int", "long")
-        given = given.func.value
-    if not isinstance(target, ast.Tuple) or not all(isinstance(e, ast.Name) for e in target.elts):
-        return None
-    named = isinstance(given, ast.Name) and given.id == rows.length and rows.lengths is not None
-    boxes = rows.lengths if named else _rows_read(given, rows) if ast.unparse(given).endswith("]") else None
-    if boxes is None or (isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Tuple)):
-        return None
-    names = [e.id for e in target.elts if isinstance(e, ast.Name)]
-    read = {n.id for n in ast.walk(boxes) if isinstance(n, ast.Name)} | {rows.counter, rows.length}
-    if len({*names}) != len(names) or not read.isdisjoint(names):
-        return None
-    return boxes, {name: Edge((place,), whole=whole) for place, name in enumerate(names)}
-
-
-def _edge(node: ast.expr, rows: Rows, boxes: ast.expr, named: Mapping[str, Edge], scope: Scope) -> Edge | None:
-    inner = read_of(node, scope)
-    if inner is not None:
-        edge = _edge(inner, rows, boxes, named, scope)
-        cast = ast.unparse(node.func) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
-        if edge is None or (cast is not None and (cast != "int" or edge.offset)):
-            return None
-        return Edge(edge.index, edge.offset, edge.whole or cast is not None)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        added, edge = scope.value(node.right).const, _edge(node.left, rows, boxes, named, scope)
-        if edge is None or added is None or type(added.value) is not int:
-            return None
-        return Edge(
-            edge.index, edge.offset + (added.value if isinstance(node.op, ast.Add) else -added.value), edge.whole
-        )
-    if isinstance(node, ast.Name):
-        return named.get(node.id)
-    index: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        index = [*(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]), *index]
-        node = node.value
-        if index and isinstance(index[0], ast.Name) and index[0].id == rows.counter and rows.tensor is None:
-            break
-    if isinstance(node, ast.Name) and node.id == rows.length and rows.lengths is not None:
-        same = ast.dump(boxes) == ast.dump(rows.lengths)
-    else:
-        same = len(index) > 0 and isinstance(index[0], ast.Name) and index[0].id == rows.counter
-        same, index = same and rows.tensor is None and ast.dump(node) == ast.dump(boxes), index[1:]
-    numbers = [part.value if isinstance(part, ast.Constant) else None for part in index]
-    places = tuple(number for number in numbers if type(number) is int)
-    return Edge(places) if same and places and len(places) == len(numbers) else None
+        sides.append(None if ends == [None, None] else (ends[0], ends[1]))
+    bounded = [side for side in sides if side is not None]
+    read = {n.id for part in template.parts.values() for n in ast.walk(part) if isinstance(n, ast.Name)}
+    if not read.isdisjoint(turn.named):
+        return None  # the next turn would read something else
+    if owner is None or not turn.tables or (len(bounded) < 2 and not all(all(side) for side in bounded)):
+        return None  # one end in one dimension is the length of a row
+    return Boxes(loop, rows, owner, tuple(turn.tables.values()), tuple(sides), write.value)
 
 
 def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
     """What is not proved of the boxes, beside the number that is written."""
-    filled, boxes = scope.value(found.filled), scope.value(found.boxes)
-    shown, name = snippet(found.filled), snippet(found.boxes)
+    filled, shown = scope.value(found.filled), snippet(found.filled)
     if not isinstance(found.filled, ast.Name | ast.Attribute) or not filled.is_tensor:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
-    if not isinstance(found.boxes, ast.Name | ast.Attribute) or not boxes.is_tensor:
-        yield Obstacle(f"`{name}` is not proved to be a tensor under a name")
-    for one, text in ((filled, shown), (boxes, name)):
-        if one.is_tensor and not one.certain:
-            yield Obstacle(f"`{text}` is not proved to be a tensor", "branches-total")
     if overlaps(found.filled, scope):
         yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
-    if may_share(filled.storage, boxes.storage):
-        yield Obstacle(f"`{name}` may share memory with what is written")
     if filled.origin and filled.leaves and filled.dtype == "float":
         yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
     needed = len(found.sides) + 1
@@ -194,29 +228,33 @@ def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
         yield Obstacle(reason, "enough-dimensions")
     elif filled.rank < needed:
         yield Obstacle(f"`{shown}` has fewer dimensions than the boxes")
-    yield from scope.recomputed(found.boxes)
-    narrow = any(edge.offset for edge in found.edges) and boxes.dtype_id not in ("int32", "int64")
-    if boxes.dtype != "int" or narrow:  # of NaN there is no whole number, and few bits may go round
-        yield Obstacle(f"`{name}` is not proved to hold integers", "rows-match")
+    if any(not end.whole for side in found.sides if side is not None for end in side if end is not None):
+        yield Obstacle(f"the edges of the boxes in `{shown}` are not proved to be integers", "rows-match")
     sizes = Sizes(scope)
     turns = found.rows.turns
-    counted = {
-        sizes.rows(turns) if scope.value(turns).is_tensor else sizes.size(turns),
-        sizes.rows(found.filled),
-        sizes.rows(found.boxes),
-    }
-    if None in counted or len(counted) != 1 or boxes.rank != len(found.edges[0].index) + 1:
-        yield Obstacle(f"`{name}` and `{shown}` are not proved to have one row for each turn", "rows-match")
-    yield Obstacle(
-        f"the edges in `{name}` are not proved to be at least zero, and else count from the end", "not-negative"
-    )
+    counted = {sizes.rows(turns) if scope.value(turns).is_tensor else sizes.size(turns), sizes.rows(found.filled)}
+    for table in found.tables:
+        value, name = scope.value(table), snippet(table)
+        if may_share(filled.storage, value.storage):
+            yield Obstacle(f"`{name}` may share memory with what is written")
+        for one, text in ((filled, shown), (value, name)):
+            if not one.certain:
+                yield Obstacle(f"`{text}` is not proved to be a tensor", "branches-total")
+        yield from scope.recomputed(table)
+        counted.add(sizes.rows(table))
+        if value.dtype_id not in ("int32", "int64"):  # of NaN there is no whole number, and few bits may go round
+            yield Obstacle(f"`{name}` is not proved to hold whole numbers", "rows-match")
+    if None in counted or len(counted) != 1 or any(scope.value(table).rank is None for table in found.tables):
+        yield Obstacle(f"what is read and `{shown}` are not proved to have one row for each turn", "rows-match")
+    yield Obstacle(f"the edges of the boxes in `{shown}` are not proved to be at least zero", "not-negative")
 
 
 def box_code(found: Boxes, scope: Scope, template: Template) -> str:
     """The statements that fill all boxes at once."""
-    torch, filled, boxes = torch_name(scope), template.use(found.filled), template.use(found.boxes, operand=True)
-    device = "" if Sizes(scope).same_device(found.filled, found.boxes) else f".to({filled}.device)"
-    integers = scope.value(found.boxes).dtype == "int"
+    torch, filled = torch_name(scope), template.use(found.filled)
+    device = f".to({filled}.device)"
+    if all(Sizes(scope).same_device(found.filled, table) for table in found.tables):
+        device = ""
     lines: list[str] = []
     taken: list[str] = []
     inside: list[str] = []
@@ -227,17 +265,9 @@ def box_code(found: Boxes, scope: Scope, template: Template) -> str:
         places, within = free_name("places", scope, taken), free_name("inside", scope, taken)
         taken += [places, within]
         lines.append(f"{places} = {torch}.arange({filled}.shape[{number + 1}], device={filled}.device)")
-        tests = []
-        for edge, operator in zip(side, (">=", "<"), strict=True):
-            if edge is None:
-                continue
-            code = f"{boxes}[:, {', '.join(map(str, edge.index))}, None]"
-            if edge.whole and not integers:
-                code = f"{code}.long()"
-            if edge.offset:
-                code = f"({code} {'-' if edge.offset < 0 else '+'} {abs(edge.offset)})"
-            tests.append(f"({places} {operator} {code}{device})")
-        lines.append(f"{within} = {' & '.join(tests)}")
+        ends = [(end, sign) for end, sign in zip(side, (">=", "<"), strict=True) if end is not None]
+        tests = [f"{places} {sign} {end.code}{device}" for end, sign in ends]
+        lines.append(f"{within} = {tests[0]}" if len(tests) == 1 else f"{within} = ({tests[0]}) & ({tests[1]})")
         dims = [":", *("None" if other != number else ":" for other in range(count))]
         inside.append(f"{within}[{', '.join(dims)}]")
     selected = " & ".join(inside)
@@ -247,7 +277,8 @@ def box_code(found: Boxes, scope: Scope, template: Template) -> str:
         lines.append(f"{chosen} = {selected}")
         selected = f"{chosen}[(...,) + (None,) * ({filled}.dim() - {count + 1})]"
     elif rank > count + 1:
-        selected = f"({selected})[{', '.join(['...', *['None'] * (rank - count - 1)])}]"
+        whole = selected if len(inside) == 1 else f"({selected})"
+        selected = f"{whole}[{', '.join(['...', *['None'] * (rank - count - 1)])}]"
     return "\n".join([*lines, f"{filled}.masked_fill_({selected}, {template.use(found.value)})"])
 
 

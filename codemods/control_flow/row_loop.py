@@ -7,7 +7,8 @@ length on (`lengths[i]:`), and copies of a row (`out[i, :n] = x[i, :n]`). The lo
 with a number (`if n < out.shape[1]:`). All rows are
 written at once, where a range of positions is below the lengths. And loops that write one number between consecutive
 items of a tensor, in one dimension or in blocks of two: `mask[..., cu[i - 1] : cu[i], cu[i - 1] : cu[i]] = True`. And
-loops that fill one box in each row: `mask[i, box[1] : box[3], box[0] : box[2]] = 1`.
+loops that fill one box in each row: `mask[i, box[1] : box[3], box[0] : box[2]] = 1`, or between what is computed of
+numbers of the row (`int(box[0] * width)`).
 
 ## Why is this bad
 A slice needs its end as a Python number, so Dynamo ends the graph at every row (GB0124, GB0033), and because it stands
@@ -102,8 +103,9 @@ class RowLoop(Rule):
         for node in scope.of(ast.For):
             if (blocks := blocks_of(node, scope)) is not None:
                 yield self._judge_blocks(blocks, scope)
-            if (boxes := boxes_of(node, scope)) is not None:
-                yield self._judge_boxes(boxes, scope)
+            template = Template()
+            if (boxes := boxes_of(node, scope, template)) is not None:
+                yield self._judge_boxes(boxes, scope, template)
             rows = rows_of(node.target, node.iter, scope) if not node.orelse else None
             if rows is None:
                 continue
@@ -128,9 +130,8 @@ class RowLoop(Rule):
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, at, message, fix)
 
-    def _judge_boxes(self, found: Boxes, scope: Scope) -> Finding:
-        message = f"each turn reads items of `{snippet(found.boxes)}` to fill a box, and breaks the graph"
-        template = Template()
+    def _judge_boxes(self, found: Boxes, scope: Scope, template: Template) -> Finding:
+        message = f"each turn reads elements of `{snippet(found.tables[0])}` to fill a box, and breaks the graph"
         template.refuse(_left_over(found.loop, scope))
         template.refuse(box_obstacles(found, scope))
         template.refuse(box_value(found, list(_fits(found.filled, found.value, scope)), scope))
