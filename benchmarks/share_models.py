@@ -30,6 +30,9 @@ MODES = ("eval", "eval varied", "train")
 current: tuple[str, str] = ("", "")
 """The model and the mode that `workload` gives; set by the process that runs it."""
 
+requiring: list[bool] | None = None
+"""Which input sets of the train mode require gradients, as the model as written takes them; None: it is asked."""
+
 
 def chosen() -> list[str]:
     """The names of the models, `package/name`."""
@@ -82,7 +85,10 @@ def workload() -> tuple[Any, list[Any]]:
     if mode.startswith("train"):
         required = [_mapped(given, _requiring) for given in sets]
         # Some code writes into its inputs, which a leaf that requires a gradient does not allow.
-        sets = [r if _runs(function, r) or not _runs(function, s) else s for r, s in zip(required, sets, strict=True)]
+        global requiring
+        if requiring is None:
+            requiring = [_runs(function, r) or not _runs(function, s) for r, s in zip(required, sets, strict=True)]
+        sets = [r if wanted else s for r, s, wanted in zip(required, sets, requiring, strict=True)]
     return function, sets
 
 

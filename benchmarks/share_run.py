@@ -140,6 +140,9 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
         torch._dynamo.config.capture_dynamic_output_shape_ops = True
     modes: dict[str, Any] = {}
     files: set[str] = set()
+    if arm != "eager":  # the inputs are those of the original, also where fixed code would take others
+        original = result_of(name, "eager", out)
+        share_models.requiring = json.loads(original.read_text(encoding="utf-8")).get("requiring")
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for mode in share_models.MODES:
             share_models.current = (name, mode)
@@ -160,7 +163,8 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
                 sys.setprofile(lambda frame, event, _: files.add(frame.f_code.co_filename) if event == "call" else None)
             modes[mode] = _observed(request).to_dict()
             sys.setprofile(None)
-    _save({"modes": modes, "files": sorted(files), "key": key}, name, arm, out)
+    document = {"modes": modes, "files": sorted(files), "key": key, "requiring": share_models.requiring}
+    _save(document, name, arm, out)
     os._exit(0)
 
 

@@ -15,7 +15,7 @@ from accuracy_compare import Source
 from share_fixes import file_of
 from share_run import free, options, result_of
 
-from compilefix.measuring.parity import compare
+from compilefix.measuring.parity import ASPECTS, compare
 from compilefix.measuring.request import ArmResult
 
 _ARMS = ("written", "safe", "assumed", "flags")
@@ -171,7 +171,11 @@ def _difference(
         return None
     parity = compare(reference, arm, baseline if baseline.observations else None, options(mode))
     first = parity.first_difference
-    return None if first is None else _first(f"{first.aspect}, {first.place}: {first.text}")
+    if first is None:
+        return None
+    wrong = [a for a in ASPECTS if a != first.aspect and getattr(parity, a) in ("different", "error")]
+    also = f" (and {', '.join(wrong)})" if wrong else ""
+    return _first(f"{first.aspect}, {first.place}: {first.text}") + also
 
 
 def _load(name: str, arm: str, out: Path) -> dict[str, Any]:
@@ -212,14 +216,14 @@ _TITLES = {
 
 
 def _wrong_results(model: Model, arm: str) -> list[str]:
-    """What differs from the eager original; not what the model's own code does as well with the same breaks.
+    """What differs from the eager original; not what differs as written in the same way, with the same words.
 
     An arm that changes nothing that the model runs is the arm as written.
     """
     if arm in model.same:
         return []
-    own = {d.partition(":")[0] for d in model.differs.get("written", [])}
-    return [d for d in model.differs.get(arm, []) if d.partition(":")[0] not in own]
+    own = model.differs.get("written", [])
+    return [d for d in model.differs.get(arm, []) if d not in own]
 
 
 def _by_package(models: list[Model]) -> str:

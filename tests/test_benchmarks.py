@@ -137,3 +137,43 @@ def test_break_sites_are_compared_by_what_became_of_their_lines(tmp_path: Path) 
     assert [site.line for site in found.gone] == [4, 6]
     assert [site.line for site in found.new_as_written] == [6]
     assert [site.line for site in found.new_in_changed] == [8]
+
+
+def test_a_difference_is_the_originals_own_only_where_it_differs_as_written_in_the_same_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    tables = load("share_tables")
+    written = ["train: text, record 1: a warning", "eval: exceptions, exception: AssertionError"]
+    model = tables.Model("package/model", free={"assumed": True}, differs={"written": written})
+    model.differs["assumed"] = written[1:]
+    assert model.gone("assumed")
+    model.differs["assumed"] = ["train: gradients, gradient of x: has a gradient only in the patched code"]
+    assert not model.gone("assumed")
+    model.differs["assumed"] = [f"{written[1]} (and outputs)"]
+    assert not model.gone("assumed")
+
+
+def test_fixed_code_gets_the_inputs_that_the_code_as_written_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    models = load("share_models")
+
+    def written(x):  # type: ignore[no-untyped-def]
+        x[:, None].requires_grad = True  # no leaf, where the input requires a gradient
+        return x.sum()
+
+    def fixed(x):  # type: ignore[no-untyped-def]
+        return x.sum()
+
+    models.current = ("package/model", "train")
+    for function in (written, fixed):
+        monkeypatch.setattr(
+            models, "builders", lambda function=function: {"package/model": lambda: (function, [(torch.ones(2),)])}
+        )
+        _, ((given,),) = models.workload()
+        assert not given.requires_grad
+    models.requiring = None
+    _, ((given,),) = models.workload()
+    assert given.requires_grad
