@@ -53,6 +53,8 @@ def main() -> int:
     tables.add_argument("--markdown", type=Path)
     tables.add_argument("--json", type=Path)
     run.add_argument("--observed", type=Path)
+    for one in (run, serve):
+        one.add_argument("--backend", default="eager", help="what graphs are compiled with; give each its own --out")
     for one in (fix, run, serve):
         one.add_argument("names", nargs="*", help="models, or packages; without any, all")
         one.add_argument("--jobs", type=int, default=2)
@@ -79,7 +81,7 @@ def main() -> int:
     if options.command == "serve":
         from share_run import serve as serve_models
 
-        return serve_models(options.fixes, options.names, options.out, options.seconds)
+        return serve_models(options.fixes, options.names, options.out, options.seconds, options.backend)
     if options.command == "run":
         return _run(options)
     if options.command == "sites":
@@ -127,6 +129,7 @@ def _work(groups: dict[str, list[str]]) -> Iterator[tuple[str, str, list[str]]]:
 
 def _served(options: argparse.Namespace, package: str, fixes: str, names: list[str]) -> str:
     words = ["serve", fixes, *names, "--out", str(options.out), "--seconds", str(options.seconds)]
+    words += ["--backend", options.backend]
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(Path(__file__).resolve()), *words],

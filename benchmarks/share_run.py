@@ -31,7 +31,7 @@ from compilefix.measuring.observing import observe
 from compilefix.measuring.request import ArmResult, BreakSite, FrameEvent, Options, WorkerRequest, WorkloadError
 
 
-def serve(fixes: str, names: list[str], out: Path, seconds: int) -> int:
+def serve(fixes: str, names: list[str], out: Path, seconds: int, backend: str = "eager") -> int:
     """Run all arms with these fixes whose results are not there."""
     arms = [arm for arm, (level, _) in ARMS.items() if level == fixes]
     package = names[0].partition("/")[0]
@@ -57,7 +57,7 @@ def serve(fixes: str, names: list[str], out: Path, seconds: int) -> int:
         result_of(name, arm, out).unlink(missing_ok=True)
         if arm == "flags" and _is_free(result_of(name, "assumed", out)):
             continue
-        process = context.Process(target=_child, args=(name, arm, key, boundary, out, seconds))
+        process = context.Process(target=_child, args=(name, arm, key, boundary, out, seconds, backend))
         started = time.monotonic()
         process.start()
         process.join(20 * seconds)
@@ -131,7 +131,7 @@ def _save(document: dict[str, Any], name: str, arm: str, out: Path) -> None:
     result_of(name, arm, out).write_text(json.dumps(document), encoding="utf-8")
 
 
-def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, seconds: int) -> None:
+def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, seconds: int, backend: str) -> None:
     warnings.simplefilter("ignore")
     signal.setitimer(signal.ITIMER_PROF, seconds)  # the machine may be busy with other work
     _, flags = ARMS[arm]
@@ -155,7 +155,7 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
                 role="observe",
                 compiled=arm != "eager",
                 workload="share_models:workload",
-                options=options(mode),
+                options=options(mode, backend),
                 folder=folder,
                 boundary=boundary,
             )
@@ -168,9 +168,9 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
     os._exit(0)
 
 
-def options(mode: str) -> Options:
+def options(mode: str, backend: str = "eager") -> Options:
     """How a mode is run."""
-    return Options(device="cpu", backend="eager", training=mode.startswith("train"), calls=1, repeats=0)
+    return Options(device="cpu", backend=backend, training=mode.startswith("train"), calls=1, repeats=0)
 
 
 def _observed(request: WorkerRequest) -> ArmResult:
