@@ -174,6 +174,12 @@ ASSUMPTIONS: Mapping[str, str] = {
         "is given, up to rounding, the values that it takes from outside do not change after it is scripted, and what "
         "is scripted is only called. It can be scripted, and where it fails, type and text of the error may be others."
     ),
+    "torch-einsum": (
+        "An einsum of opt_einsum or TensorLy may be PyTorch's: its operands are tensors of PyTorch, TensorLy computes "
+        "with PyTorch, a letter stands for each dimension, the terms may be multiplied and added in another order, "
+        "which changes the rounding, the result may have other strides or share the memory of the only operand, no "
+        "intermediate results are shared between sums, and an error has another type and text."
+    ),
     "constant-result": (
         "A function of a library that is given numbers and texts, and no tensor, gives the same result for the same "
         "arguments, and nobody writes into that: it is computed while Dynamo traces, and stays in the graph. An object "
