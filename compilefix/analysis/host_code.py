@@ -39,7 +39,7 @@ _SHOWS_OR_KEEPS = re.compile(
 )
 """How functions are called that show, keep or load something; `draw` and `load` alone mean other things too."""
 _FILES = re.compile(
-    r"(save|dump|load)_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config|table)"
+    r"(save|dump|load)_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config|table)|from_pretrained$"
 )
 """How functions are called that bring something to or from a file."""
 _ASSERTS_OR_CONVERTS = re.compile(
@@ -364,6 +364,8 @@ def _tokenizes(function: Function) -> bool:
     """Whether the function makes numbers of text or text of numbers, which no graph does."""
     for node in function.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in _TOKENIZES:
+            return True
+        if isinstance(node.func, ast.Name | ast.Attribute) and ast.unparse(node.func).endswith("tokenizer"):
             return True
         if any(keyword.arg == "return_tensors" for keyword in node.keywords):
             return True

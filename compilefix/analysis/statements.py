@@ -10,9 +10,9 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.expressions import OPERATORS, Expressions
 from compilefix.analysis.function_facts import Env, FunctionFacts, either, join_env
 from compilefix.analysis.managers import catches_errors
-from compilefix.analysis.operators import binary, element_of, opaque
+from compilefix.analysis.operators import binary, element_of, opaque, unpack
 from compilefix.analysis.torch_calls import RESHAPES_IN_PLACE
-from compilefix.analysis.values import Kind, join, join_all, replace
+from compilefix.analysis.values import Kind, Value, join, join_all, replace
 from compilefix.source.tree import children, walk
 
 
@@ -67,8 +67,27 @@ class Interpreter(Expressions):
         value = self.eval(node.value, env)
         self.narrow_rank(node, env)
         for target in node.targets:
-            self.bind(target, value, env)
+            parts = self._aligned(target, node.value)
+            if parts is None:
+                self.bind(target, value, env)
+                continue
+            for item, part in parts:
+                self.bind(item, part, env)
         return env
+
+    def _aligned(self, target: ast.expr, source: ast.expr) -> list[tuple[ast.expr, Value]] | None:
+        """The items of a target with their values in `b, n, scale = *x.shape, self.scale`, where one is spread."""
+        if not isinstance(target, ast.Tuple | ast.List) or not isinstance(source, ast.Tuple | ast.List):
+            return None
+        spread = [index for index, item in enumerate(source.elts) if isinstance(item, ast.Starred)]
+        count = len(target.elts) - len(source.elts) + 1
+        if len(spread) != 1 or count < 1 or any(isinstance(item, ast.Starred) for item in target.elts):
+            return None
+        starred = source.elts[spread[0]]
+        assert isinstance(starred, ast.Starred)
+        given = [self.facts.value(item) for item in source.elts]
+        given[spread[0] : spread[0] + 1] = unpack(self.facts.value(starred.value), count, self.place(target))
+        return list(zip(target.elts, given, strict=True))
 
     def _ann_assign(self, node: ast.AnnAssign, env: Env) -> Env | None:
         declared = annotated(node.annotation, self.module, self.project)

@@ -1075,6 +1075,12 @@ AROUND_THE_MODEL = {
             DECIDES
             return x
         """,
+    "what makes numbers of a text": """
+        def predicted(model, x: torch.Tensor, text: str):
+            ids = model.tokenizer(text)
+            DECIDES
+            return model(x, ids)
+        """,
     "what pickles tensors": """
         import pickle
         def _padded(x: torch.Tensor):
@@ -1215,6 +1221,11 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             z = np.sqrt(x.numpy()).sum()
             {DECIDES}  # BREAK
             return x * y * z
+        class Quantized(nn.Module):
+            def forward(self, x: torch.Tensor):
+                ids = self.tokenizer(x)
+                {DECIDES}  # BREAK
+                return self.layer(ids) + x
         def places(x: torch.Tensor):
             i = x.argmax(-1).cpu().numpy().astype(int)
             y = torch.relu(x)

@@ -151,6 +151,21 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x * each, counts, values, places, labels, twice
         """,
     },
+    "sizes that are spread beside what else is unpacked": {
+        "pkg/spread.py": """
+            class Spread(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.scale = nn.Parameter(torch.ones(2))
+                def forward(self, x: Tensor):
+                    b, n, _, scale, least = *x.shape, self.scale, x.min()
+                    mask = torch.ones((b, n))
+                    if scale[0] > 1:  # BREAK
+                        mask = mask * 2
+                    first, *others = *x.shape, least
+                    return mask, mask[:least.int()], first, others  # BREAK
+        """,
+    },
     "what a library of the host raises": {
         "pkg/scale.py": """
             import librosa
