@@ -14,6 +14,9 @@ from compilefix.source.snippets import snippet
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
 _FAILING = frozenset({"std", "var", "std_mean", "var_mean", "cumsum"})  # in the backward pass
+_ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
+_SOFTMAX = frozenset({"softmax", "Softmax"})
+_PRODUCTS = frozenset({"matmul", "bmm", "mm", "einsum", "baddbmm"})
 _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
 
 
@@ -26,11 +29,62 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         return "torch fails on it where the flag is set"
     if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
         return "the flag does not help `bincount` with `minlength`"
+    attended = attended_later(node, scope)
+    if attended is not None:
+        return attended
     for use in (node, *_loads(node, scope)):
         reason = use_not_captured(use, scope)
         if reason is not None:
             return f"line {use.lineno}: {reason}"
     return None
+
+
+def attended_later(node: ast.expr, scope: Scope) -> str | None:
+    """Why attention over what has an unknown size stands in the way; None where the function has none.
+
+    Inductor fails on it, forward or backward, and Dynamo breaks the graph at `scaled_dot_product_attention`.
+    """
+    calls = scope.among(ast.Call)
+    names = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
+    if not _ATTENTION.isdisjoint(names) or not _SOFTMAX.isdisjoint(names):
+        made = _made_of(node, scope)
+
+        def is_made(part: ast.AST) -> bool:
+            return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+
+        for call, name in zip(calls, names, strict=True):
+            if name in _ATTENTION and is_made(call):
+                return (
+                    f"line {call.lineno}: attention over a size that is a symbol breaks the graph, or does not compile"
+                )
+        products: list[ast.expr] = [c for c, name in zip(calls, names, strict=True) if name in _PRODUCTS]
+        products += [n for n in scope.function.of(ast.BinOp) if isinstance(n.op, ast.MatMult)]
+        for call, name in zip(calls, names, strict=True):
+            if name in _SOFTMAX and is_made(call) and any(is_made(product) for product in products):
+                return f"line {call.lineno}: attention over a size that is a symbol does not compile"
+    return None
+
+
+def _made_of(node: ast.expr, scope: Scope) -> set[str]:
+    """The names that may hold what is made of a result, in its function."""
+    sources = [
+        (n.iter, n.target) if isinstance(n, ast.For | ast.comprehension) else (n.value, target)
+        for n in scope.function.nodes
+        if isinstance(n, ast.For | ast.comprehension | ast.Assign | ast.AnnAssign | ast.AugAssign)
+        for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    ]
+    made: set[str] = set()
+    found = True
+    while found:
+        found = False
+        for value, target in sources:
+            parts = list(ast.walk(value)) if value is not None else []
+            if not any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in parts):
+                continue
+            names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            found = found or not names <= made
+            made |= names
+    return made
 
 
 def _loads(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:

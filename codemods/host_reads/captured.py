@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import is_read_of
-from compilefix.codemods.dynamic_shapes.captured_sizes import use_not_captured
+from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, use_not_captured
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
@@ -153,6 +153,8 @@ def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple
     """As `not_captured`, of one use of a list of integers."""
     parent = scope.parents.get(node)
     if (split := _splits(node, scope)) is not None:
+        if (attended := attended_later(split, scope)) is not None:
+            return attended
         return next((r for part in _parts(split, scope) if (r := use_not_captured(part, scope)) is not None), None)
     if isinstance(parent, ast.Subscript) and parent.value is node and is_position(parent, scope):
         return _not_captured(parent, scope, depth, seen)
