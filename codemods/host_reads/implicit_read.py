@@ -205,7 +205,8 @@ class ImplicitRead(Rule):
             what = "a fill value" if filled is not None else f"an argument of `{called}`"
             yield self._number(node, what, ("GB0033",), scope)
         elif isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load):
-            yield from self._index(node, parent, scope)
+            if not _is_state_of_optimizer(parent.value, scope):
+                yield from self._index(node, parent, scope)
         elif isinstance(parent, ast.Tuple) and index_of(node, scope) is not None:
             if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
                 yield self._place(node, scope)
@@ -307,6 +308,15 @@ class ImplicitRead(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
+
+
+def _is_state_of_optimizer(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is `self.state` of an optimizer, in which its parameters are keys."""
+    cls = scope.function.cls
+    if cls is None or not isinstance(node, ast.Attribute) or node.attr != "state":
+        return False
+    bases = scope.legality.inference.project.ancestors(cls)
+    return any(isinstance(base, str) and base.startswith("torch.optim.") for base in bases)
 
 
 def _may_read(node: ast.Call, scope: Scope) -> bool:

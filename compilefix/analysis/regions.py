@@ -270,7 +270,7 @@ def _overriding(
             own = isinstance(node, ast.Call) and _is_own(node.func)
             if own and callee.cls is not None and project.is_module_class(callee.cls):
                 called.setdefault((callee.cls, callee.node.name), compiled.root)
-    names = {name for _, name in called} - NEVER_COMPILED
+    names = {name for _, name in called if not name.lstrip("_").startswith(_SETS_UP)} - NEVER_COMPILED
     for module in modules:
         for cls in module.classes.values():
             overridden = names & cls.methods.keys()

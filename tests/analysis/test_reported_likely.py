@@ -350,11 +350,35 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/others.py": "",
     },
+    "the state of an optimizer, in which tensors are keys": {
+        "pkg/optimizers.py": """
+            from typing import List
+            from torch.optim import Optimizer
+            class Clipped(Optimizer):
+                def __init__(self, params, size):
+                    super().__init__(params, {})
+                    self.state = list(size)
+                    self.size = list(size)
+                    self.scale = torch.ones(2)
+                def update(self, params: List[Tensor]):
+                    for p in params:
+                        state = self.state[p]
+                        size = self.size[p]  # BREAK
+                        norm = p.norm()
+                        if norm > 1:  # BREAK
+                            p.mul_(self.scale[0] / norm)
+                    return state, size
+        """,
+        "pkg/others.py": "",
+    },
     "what the subclasses of a module put in the place of what it calls": {
         "pkg/base.py": """
             class Affinity(nn.Module):
                 def __call__(self, x: Tensor):
+                    self.make_samplers(x)
                     return self._compute(x)
+                def make_samplers(self, x):
+                    raise NotImplementedError
                 def _compute(self, x):
                     raise NotImplementedError
                 def describe(self, x):
@@ -369,6 +393,10 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         x = x * scale
                     self.register_buffer("scale", scale)
                     return x
+                def make_samplers(self, x):
+                    scale = torch.ones(3).sum()
+                    print(scale)
+                    self.register_buffer("scale", scale)
                 def describe(self, x):
                     scale = torch.ones(3).sum()
                     print(scale)
