@@ -55,6 +55,11 @@ def summary_lines(summary: Summary, files: int, known: int = 0) -> Iterator[str]
             f"{count(summary.hidden, 'hidden fix', 'hidden fixes')}: allow with --assume "
             f"{','.join(summary.assumptions)} or --unsafe-fixes (`compilefix rules --assumptions` says what they mean)."
         )
+    if summary.apart:
+        yield (
+            f"{count(summary.apart, 'finding')} in functions to which no `forward` and no torch.compile was seen to "
+            "lead: they matter where you compile these (the setting `roots` says what is compiled)."
+        )
 
 
 def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:

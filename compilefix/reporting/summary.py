@@ -11,13 +11,18 @@ from compilefix.codemods.finding import Finding
 
 @dataclass(frozen=True)
 class Summary:
-    """How many findings there are, how many are fixed with what is allowed, with more assumptions, and not at all."""
+    """How many findings there are, how many are fixed with what is allowed, with more assumptions, and not at all.
+
+    `apart` counts those in functions on tensors to which no `torch.compile`, configured root or `forward` was seen to
+    lead.
+    """
 
     total: int
     fixable: int
     hidden: int
     assumptions: tuple[str, ...]
     declined: int
+    apart: int
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,13 @@ def summarize(findings: Sequence[Finding], allowed: frozenset[str] | None) -> Su
         else:
             hidden += 1
             missing.update(set(finding.fix.assumptions) - (allowed or frozenset()))
-    return Summary(len(findings), fixable, hidden, tuple(sorted(missing)), declined)
+    apart = sum(_is_apart(finding) for finding in findings)
+    return Summary(len(findings), fixable, hidden, tuple(sorted(missing)), declined, apart)
+
+
+def _is_apart(finding: Finding) -> bool:
+    root = finding.reached_by[0] if finding.reached_by else "compile"
+    return not ("compile" in root or root.endswith(("(configured root)", ".forward", ".__call__", ".backward")))
 
 
 def statistics(findings: Sequence[Finding], allowed: frozenset[str] | None) -> tuple[RuleCount, ...]:
