@@ -96,13 +96,16 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
     if mask is None:
         template.refuse([Obstacle(f"give `{snippet(found.mask.node)}` a name: its dimensions are asked")])
     elif None in ranks or sum(rank or 0 for rank in ranks[1:]) > (ranks[0] or 0):
-        behind = f"*{name}.shape[{mask}.dim() :]" if None in ranks or ranks[0] != ranks[1] else ""
-        whole = f"{rows_code}.expand(-1, {behind})" if behind else rows_code
-        several = [f"{rows_code}.dim() > {name}.dim() - {mask}.dim()"] if None in ranks else []
+        several = [f"{rows_code}.dim() <= {name}.dim() - {mask}.dim()"] if None in ranks else []
+        one = " or ".join([*several, f"len({rows_code}) == 1"])
         added = free_name("added", scope)
-        spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {whole})"
-        test = " and ".join([*several, f"len({rows_code}) != 1"])
-        lines += [f"{added} = (", f"    {spread}", f"    if {test}", f"    else {rows_code}", ")"]
+        spread = f"{torch}.zeros_like({name}).masked_scatter({over}, {rows_code}"
+        lines += [f"{added} = (", f"    {rows_code}", f"    if {one}", f"    else {spread})"]
+        if None in ranks or ranks[0] != ranks[1]:
+            # Not for what has the dimensions: of no rows inductor (torch 2.11, H200) reads the first behind `expand`.
+            behind = f"{name}.shape[{mask}.dim() :]"
+            lines += [f"    if {rows_code}.shape[1:] == {behind}", f"    else {spread}.expand(-1, *{behind}))"]
+        lines.append(")")
         rows_code = added
     result = rows_code if found.operation == ALONE else f"{name} {found.operation} {rows_code}"
     select = f"{torch}.where({over}, {result}, {name})"

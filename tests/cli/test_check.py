@@ -266,7 +266,7 @@ def test_control_characters_of_the_source_do_not_reach_the_terminal(cli: Cli) ->
 
 
 def test_the_end_says_how_many_stand_in_functions_that_nothing_was_seen_to_compile(cli: Cli) -> None:
-    """A reader of 50 findings agreed with nearly all to which a `forward` led, and with two of three of the others."""
+    """A reader agreed with nearly all to which a `forward` led, and with a third to a half of the others."""
     alone = "import torch\n\n\ndef scaled(x: torch.Tensor):\n    return slow(x) * 2\n"
     model = "\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return slow(x)\n"
     cli.write("alone.py", alone + model)
