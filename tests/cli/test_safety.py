@@ -191,6 +191,7 @@ def test_links_out_of_the_tree_are_reported_and_left_alone(tmp_path: Path) -> No
     assert (tree / "link.py").is_symlink()
 
 
+@pytest.mark.slow
 def test_a_deeply_nested_and_a_huge_file_do_not_stop_the_rest(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "deep.py").write_text("x = " + "(" * 3000 + "1" + ")" * 3000 + "\n")

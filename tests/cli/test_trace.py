@@ -369,6 +369,7 @@ net(torch.ones(2))
 """
 
 
+@pytest.mark.slow
 @needs_torch
 def test_check_and_apply_know_what_a_run_has_met(tmp_path: Path) -> None:
     program = tmp_path / "program.py"

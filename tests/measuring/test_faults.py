@@ -184,6 +184,7 @@ def test_closing_every_file_of_the_process_is_a_result(run: Run) -> None:
     assert "while running call" in found.error
 
 
+@pytest.mark.slow
 def test_a_fork_that_comes_back_does_not_answer_twice(run: Run, tmp_path: Path) -> None:
     worker = request(
         tmp_path,

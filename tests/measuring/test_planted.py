@@ -83,6 +83,7 @@ HANDFUL = {
 """Cases, each with the backend that it is compiled with."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in (*WRONG, *TRUE) if case.name in HANDFUL], ids=lambda case: case.name)
 def test_the_whole_command_on_a_repository(case: Planted, tmp_path: Path) -> None:
     assert_judged(case, *verified(case, tmp_path, "--repeats", "0", "--backend", HANDFUL[case.name]))

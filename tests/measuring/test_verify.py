@@ -120,6 +120,7 @@ def test_a_function_that_is_compiled_from_its_source_is_left_without_probes(tmp_
     assert set(found.parity.aspects().values()) == {"equal"}
 
 
+@pytest.mark.slow
 def test_inputs_are_varied_to_reach_the_other_side_and_the_difference_is_kept(tmp_path: Path) -> None:
     one_sided = [text.replace(", (-torch.ones(3),)]", "]") for text in (BEFORE, WRONG)]
     file = tmp_path / "model.py"
@@ -141,6 +142,7 @@ def test_inputs_are_varied_to_reach_the_other_side_and_the_difference_is_kept(tm
     assert "call 1 returned tensor([-3., -3., -3.])" in after
 
 
+@pytest.mark.slow
 def test_each_fix_is_judged_alone(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     whole = patched(file, BEFORE, RIGHT)
