@@ -61,7 +61,7 @@ def _question(test: ast.expr, scope: Scope) -> Question | None:
         inner = found[0][1] if len(found) == 1 else None
         return None if inner is None else replace(inner, beside=beside)
     part = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-    compared = part is test and isinstance(part, ast.Compare) and ast.unparse(part).endswith(" == 0")
+    compared = part is test and isinstance(part, ast.Compare) and _is_compared_to_zero(part)
     read = part.left if compared and isinstance(part, ast.Compare) else part
     if (
         isinstance(read, ast.Call)
@@ -73,6 +73,13 @@ def _question(test: ast.expr, scope: Scope) -> Question | None:
     if not isinstance(read, ast.Attribute) or not _is_own(read, scope):
         return None
     return Question(read, part, compared, ())
+
+
+def _is_compared_to_zero(node: ast.Compare) -> bool:
+    """Whether it is `flag == 0`, and no chain of comparisons that ends so."""
+    other = node.comparators[0]
+    alone = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq)
+    return alone and isinstance(other, ast.Constant) and type(other.value) is int and other.value == 0
 
 
 def _is_fixed(node: ast.expr, scope: Scope) -> bool:

@@ -73,3 +73,13 @@ def test_asks_in_training_alone(*, trained: bool, compiled: bool) -> None:
         results.append((*outputs, *module.state_dict().values(), torch.rand(1)))
     for old, new in zip(*results, strict=True):
         torch.testing.assert_close(new, old, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("asked", "kept"), [("item() == 0", True), ("item() == 1 == 0", False)])
+def test_a_chain_of_comparisons_is_no_question_for_zero(asked: str, *, kept: bool) -> None:
+    path = FOLDER / "flag_set_in_training.before.py"
+    text = path.read_text(encoding="utf-8")
+    assert "self.scaled.item() == 0" in text
+    changed = text.replace("self.scaled.item() == 0", f"self.scaled.{asked}")
+    outcome = execution.rewritten(path, changed, None)
+    assert ("scaled_seen" in execution.after(outcome, changed)) is kept
