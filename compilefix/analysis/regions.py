@@ -608,6 +608,8 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     project = inference.project
     classes = {made.cls for made in facts.constructed.values()}
     called = _calls(facts)
+    if any(_is_around_the_model(base, inference) for base in _overridden(function, called, project)):
+        return True
     if any(map(drives, called)) or any(shows_or_keeps(callee, project) for callee in called):
         return True
     around = (callee for callee in called if is_host_code(callee, project))
@@ -619,6 +621,14 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
 
 def _calls(facts: FunctionFacts) -> set[Function]:
     return {callee for callee in facts.calls.values() if callee.node.name != "__init__"}
+
+
+def _overridden(function: Function, called: Iterable[Function], project: Project) -> Iterator[Function]:
+    """The method of a base class that a method calls where it stands in its place: `super().generate(...)`."""
+    bases = () if function.cls is None else project.ancestors(function.cls)
+    for callee in called:
+        if callee.node.name == function.node.name and callee.cls is not function.cls and callee.cls in bases:
+            yield callee
 
 
 def _is_returned(function: Function) -> bool:

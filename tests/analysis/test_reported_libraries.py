@@ -686,6 +686,43 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x.index_add(0, at, x[:2], alpha=scale)  # BREAK
         """,
     },
+    "a method that calls what it overrides is run as that one is": {
+        "pkg/generation.py": """
+            from pkg.custom import load_custom
+            class Generates:
+                def generate(self, ids: Tensor, custom):
+                    if custom:
+                        return load_custom(custom)
+                    if ids.sum() == 0:
+                        raise ValueError("empty")
+                    return self.decode(ids)
+                def score(self, ids: Tensor):
+                    if ids.sum() == 0:  # BREAK
+                        raise ValueError("empty")
+                    return ids.float()
+        """,
+        "pkg/custom.py": """
+            def load_custom(path):
+                with open(path) as file:
+                    return eval(file.read())
+        """,
+        "pkg/speech.py": """
+            from pkg.generation import Generates
+            class Speaks(Generates):
+                def generate(self, ids: Tensor, custom):
+                    if ids.min() < 0:
+                        raise ValueError("negative")
+                    return super().generate(ids, custom)
+                def score(self, ids: Tensor):
+                    if ids.min() < 0:  # BREAK
+                        raise ValueError("negative")
+                    return super().score(ids)
+                def choose(self, ids: Tensor):
+                    if ids.min() < 0:  # BREAK
+                        raise ValueError("negative")
+                    return super().score(ids)
+        """,
+    },
 }
 
 
