@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterator
 from functools import partial
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
+from compilefix.analysis.summaries import is_super
+from compilefix.analysis.summaries import passed as arguments_of
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.sizes import Sizes
@@ -38,6 +41,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, read_of, torch_name
+from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -857,16 +861,32 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     if flow.calls >= _MAX_CALLS:
         flow.refuse(f"`{snippet(call)}` passes the number on through many functions")
         return True
-    facts = scope.legality.inference.facts(callee)
+    flow.calls += 1
+    for function in (callee, *_instead(call, callee, scope)):
+        _into(function, name, call, scope, flow)
+    return True
+
+
+def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function]:
+    """The methods of subclasses that a call of a method may run as well."""
+    if not (isinstance(call.func, ast.Attribute) and is_super(call.func.value)):
+        yield from scope.legality.inference.project.overriding(callee)
+
+
+def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow) -> None:
+    """Follow the number from a parameter of a function that a call runs."""
+    if name not in {p.arg for p in callee.parameters}:
+        flow.refuse(f"`{callee.qualname}` calls `{name}` otherwise")
+        return
+    operands = [scope.value(a) for a in (*call.args, *(k.value for k in call.keywords))]
+    facts = scope.legality.inference.in_call(callee, arguments_of(call, callee, operands) or {})
     callers = (*scope.compiled.callers, scope.function)
     inner = Scope(CompiledFunction(callee, facts, scope.compiled.root, callers), scope.legality, "")
-    before = list(flow.rewrites)
-    flow.calls += 1
+    before = len(flow.rewrites)
     follow_name(name, inner, flow, parameter=True)
-    added = [node for node, _ in flow.rewrites[len(before) :]]
+    added = [node for node, _ in flow.rewrites[before:]]
     if added and (callee.module.file.path != scope.file.path or not all(_takes_both(n, inner) for n in added)):
         flow.refuse(f"`{callee.qualname}` would have to change, and others may call it with a Python number")
-    return True
 
 
 def _takes_both(node: ast.expr, scope: Scope) -> bool:

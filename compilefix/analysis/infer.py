@@ -52,6 +52,7 @@ class Inference:
         # Functions whose facts were forgotten because a caller says more of them, in that order, and how often.
         self.outdated: dict[Function, int] = {}
         self._alone: Function | None = None
+        self._given: tuple[Function, Mapping[str, Value]] | None = None
         self.too_deep: list[Function] = []
 
     def facts(self, function: Function) -> FunctionFacts:
@@ -104,6 +105,21 @@ class Inference:
             return self._interpret(function)
         finally:
             self._alone = None
+
+    def in_call(self, function: Function, arguments: Mapping[str, Value]) -> FunctionFacts:
+        """The facts of a function in one call: its parameters are the tensors that this one is seen to pass."""
+        tensors = {name: v for name, v in arguments.items() if v.is_tensor and v.certain}
+        if not tensors or function in self._active:
+            return self.facts(function)
+        self._given = function, tensors
+        try:
+            return self._interpret(function)
+        finally:
+            self._given = None
+
+    def given(self, function: Function, name: str) -> Value | None:
+        """The tensor that a parameter is in the call that `in_call` looks at."""
+        return self._given[1].get(name) if self._given is not None and self._given[0] is function else None
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""

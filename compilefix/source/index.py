@@ -675,6 +675,16 @@ class Project:
                 return item.methods[name]
         return None
 
+    def overriding(self, method: Function) -> Iterator[Function]:
+        """The methods of subclasses that stand in the place of a method, in the whole project."""
+        cls, name = method.cls, method.node.name
+        if cls is None or method.parent is not None:
+            return
+        for module in self.modules.mentioning(f"def {name}("):
+            for other in self.modules[module].classes.values():
+                if name in other.methods and other is not cls and cls in self.ancestors(other):
+                    yield other.methods[name]
+
     def is_module_class(self, cls: Class) -> bool:
         """Whether the class is an `nn.Module`: by its bases, or, where these are unknown, by having `forward`."""
         chain = self.ancestors(cls)
