@@ -73,9 +73,8 @@ class Binding(Narrowing):
         if default_value is not None and default_value.kinds == values.NONE.kinds:
             unknown = replace(value, kinds=value.kinds | values.NONE.kinds)
             value = unknown if value.is_unknown else join(value, values.NONE)
-        given = self.inference.given(self.function, arg.arg)
-        if given is not None and not (value.is_tensor and value.certain):
-            value = values.tensor(dtype=given.dtype, rank=given.rank, has_dims=given.has_dims)
+        if hint is not None and hint.certain and not (value.is_tensor and value.certain):
+            value = hint  # in this one call
         if value.may_be(Kind.TENSOR) and not value.is_unknown:
             name = f"{self.function.qualname}.{arg.arg}"
             if arg.arg in self.floats and value.is_tensor:

@@ -95,7 +95,7 @@ class ProjectFacts(Protocol):
         """The value that an annotation in a module promises."""
 
     def hints(self, function: Function) -> Mapping[str, Value]:
-        """What callers pass to parameters of a function of which its own code says nothing."""
+        """What callers pass to parameters of a function of which its own code says nothing; certain is a call's own."""
 
 
 def either(place: str, a: Value, b: Value) -> Value:

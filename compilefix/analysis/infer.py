@@ -88,7 +88,10 @@ class Inference:
 
     def hints(self, function: Function) -> Mapping[str, Value]:
         """What callers pass to parameters of a function of which its own code says nothing."""
-        return self._hints.of(function) if function is not self._alone else {}
+        if function is self._alone:
+            return {}
+        given = self._given[1] if self._given is not None and self._given[0] is function else {}
+        return {**self._hints.of(function), **given}
 
     def hinted(self, function: Function) -> frozenset[str]:
         """The parameters of a function that count as tensors only because a caller passes one."""
@@ -108,7 +111,11 @@ class Inference:
 
     def in_call(self, function: Function, arguments: Mapping[str, Value]) -> FunctionFacts:
         """The facts of a function in one call: its parameters are the tensors that this one is seen to pass."""
-        tensors = {name: v for name, v in arguments.items() if v.is_tensor and v.certain}
+        tensors = {
+            name: values.tensor(dtype=v.dtype, rank=v.rank, has_dims=v.has_dims)
+            for name, v in arguments.items()
+            if v.is_tensor and v.certain
+        }
         if not tensors or function in self._active:
             return self.facts(function)
         self._given = function, tensors
@@ -116,10 +123,6 @@ class Inference:
             return self._interpret(function)
         finally:
             self._given = None
-
-    def given(self, function: Function, name: str) -> Value | None:
-        """The tensor that a parameter is in the call that `in_call` looks at."""
-        return self._given[1].get(name) if self._given is not None and self._given[0] is function else None
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
