@@ -54,7 +54,7 @@ def _added_to_result(function: Function, scope: Scope) -> Iterator[ast.AugAssign
     """Where a function of this file adds to what the one at hand returned."""
     calls = scope.legality.inference.facts(function).calls if function.of(ast.AugAssign) else {}
     given = [
-        n for n in function.of(ast.Assign) if isinstance(n.value, ast.Call) and calls.get(n.value) is scope.function
+        n for n in function.of(ast.Assign) if isinstance(n.value, ast.Call) and calls.get(n.value) in scope.stands_for
     ]
     for statement in function.of(ast.AugAssign) if given else ():
         if any(ast.dump(t) == ast.dump(statement.target) for n in given for t in n.targets):

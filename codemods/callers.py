@@ -24,7 +24,9 @@ def callers(scope: Scope) -> Iterator[Function]:
     inference = scope.legality.inference
     for function in scope.function.module.all_functions:
         reads = scope.function.is_property and _reads(function, scope.function)
-        if function is scope.function or not (reads or scope.function in inference.facts(function).calls.values()):
+        if function is scope.function or not (
+            reads or not scope.stands_for.isdisjoint(inference.facts(function).calls.values())
+        ):
             continue
         if not _drives(function):
             yield function

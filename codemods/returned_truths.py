@@ -76,7 +76,7 @@ def _askers(scope: Scope) -> Iterator[tuple[Scope, list[ast.AST]]]:
     near = (*scope.function.module.all_functions, *scope.compiled.callers)
     for caller in dict.fromkeys(chain(near, callers_elsewhere(scope))):
         facts = scope.legality.inference.facts(caller)
-        asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee is scope.function]
+        asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee in scope.stands_for]
         if scope.function.is_property:
             asking += [node for node in caller.of(ast.Attribute) if is_read_of(node, scope.function)]
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)

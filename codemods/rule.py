@@ -19,7 +19,7 @@ from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Function
+from compilefix.source.index import Class, Function
 from compilefix.source.tree import parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -55,6 +55,14 @@ class Scope:
         return known
 
     @cached_property
+    def stands_for(self) -> frozenset[Function]:
+        """The function, and the methods of its bases in whose place it stands: a call of one of them may run it."""
+        cls, name = self.function.cls, self.function.node.name
+        bases = self.legality.inference.project.ancestors(cls) if cls and self.function.parent is None else ()
+        replaced = (base.methods.get(name) for base in bases if isinstance(base, Class))
+        return frozenset((self.function, *(method for method in replaced if method is not None)))
+
+    @cached_property
     def _later(self) -> tuple[Span, ...]:
         return tuple(map(self.span, effects_at_the_boundary(self.facts)))
 
@@ -66,7 +74,7 @@ class Scope:
         own = (method for method in methods if method.node.name not in NEVER_COMPILED)
         around = [f for f in dict.fromkeys((*self.compiled.callers, *own)) if f is not self.function]
         called = {caller: frozenset(self.legality.called(caller)) for caller in around}
-        leading = {self.function}
+        leading = set(self.stands_for)
         while more := [f for f in around if f not in leading and not leading.isdisjoint(called[f])]:
             leading.update(more)
         return tuple(
@@ -90,7 +98,7 @@ class Scope:
                 named = [node for node in among(function) if _called(node) == name]
                 if named and function is not self.function:
                     calls = inference.facts(function).calls
-                    yield from ((function, node) for node in named if calls.get(node) is self.function)
+                    yield from ((function, node) for node in named if calls.get(node) in self.stands_for)
 
     def recomputed(self, read: ast.expr, own: Collection[ast.AST] = ()) -> Iterator[Obstacle]:
         """Whether the backward pass may compute what is read here again; `own` are writes that do not count."""

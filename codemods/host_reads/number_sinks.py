@@ -425,7 +425,7 @@ def _is_append(node: ast.AST) -> bool:
 def _only_keeps(user: Function, scope: Scope) -> bool:
     """Whether a function only collects what this one returns, and nobody in the file goes on with that."""
     inference = scope.legality.inference
-    calls = [call for call, callee in inference.facts(user).calls.items() if callee is scope.function]
+    calls = [call for call, callee in inference.facts(user).calls.items() if callee in scope.stands_for]
     around = parents((user.node, *user.nodes))
     others = (f for f in user.module.all_functions if f is not user)
     return (

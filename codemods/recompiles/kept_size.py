@@ -175,7 +175,7 @@ def _arguments(position: int, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
         facts = inference.facts(caller)
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
         for call in caller.of(ast.Call):
-            if facts.calls.get(call) is scope.function and len(call.args) > position >= 0:
+            if facts.calls.get(call) in scope.stands_for and len(call.args) > position >= 0:
                 yield call.args[position], inner
 
 

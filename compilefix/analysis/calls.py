@@ -147,6 +147,8 @@ class Calls(Binding):
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
+        if summary.is_tensor and self._is_own(node.func):
+            summary = self._or_instead(summary, found)
         # An item of a list that another method has made is not new either.
         known = (f"{found.qualname}@", "param:", "self.", "global.")
         kept = found.is_memoized or any(not token.startswith(known) for token in memory_of(summary))
@@ -164,6 +166,20 @@ class Calls(Binding):
         if self.inference.written_in_place(found):
             return result  # `x.unsqueeze_(0)` gives it another shape
         return _handed_back(arguments[handed], result)
+
+    def _is_own(self, func: ast.expr) -> bool:
+        """Whether a method of the object itself is called, which may be of a subclass."""
+        return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == self.self_name
+
+    def _or_instead(self, summary: Value, method: Function) -> Value:
+        """A tensor that a method returns, and in its place perhaps a method of a subclass in the same module."""
+        for cls in method.module.classes.values():
+            other = cls.methods.get(method.node.name)
+            if other is None or cls is method.cls or method.cls not in self.project.ancestors(cls):
+                continue
+            instead = self.inference.summary(other)
+            summary = replace(summary, certain=False) if instead.is_unknown else join(summary, instead)
+        return summary
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""

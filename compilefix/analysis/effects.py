@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
@@ -213,7 +214,10 @@ class EffectAnalysis:
         name = facts.refs.get(node)
         text = ast.unparse(node.func)
         if callee is not None:
-            return _reached(f"`{text}`", self.of_function(callee))
+            does = _reached(f"`{text}`", self.of_function(callee))
+            for method in self._instead(node, callee, facts):
+                does = does | _reached(f"`{method.qualname}`, which `{text}` may run", self.of_function(method))
+            return does
         if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
         if changes_container(node, facts):
@@ -276,6 +280,15 @@ class EffectAnalysis:
         if isinstance(made, Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
+
+    def _instead(self, node: ast.Call, callee: Function, facts: FunctionFacts) -> Iterator[Function]:
+        """The methods of subclasses that a method runs where it calls one of its own object: `self.step(x)`."""
+        func, around = node.func, facts.function
+        if around.cls is None or around.is_static or not around.parameters:
+            return
+        own = func.value if isinstance(func, ast.Attribute) else None
+        if isinstance(own, ast.Name) and own.id == around.parameters[0].arg:
+            yield from self.inference.project.overriding(callee)
 
     def _plain_exception(self, cls: Class) -> bool:
         """Whether a class of the project is an exception that does nothing of its own when it is made."""
