@@ -176,6 +176,8 @@ class EffectAnalysis:
             method = self.inference.project.method(cls, node.attr)
             if method is not None and method.is_property:
                 effects = self.of_function(method)
+                for other in self._instead(node, method, facts):
+                    effects = effects | self.of_function(other)
                 return _reached(f"the property `{ast.unparse(node)}`", effects)
         return PURE
 
@@ -215,7 +217,7 @@ class EffectAnalysis:
         text = ast.unparse(node.func)
         if callee is not None:
             does = _reached(f"`{text}`", self.of_function(callee))
-            for method in self._instead(node, callee, facts):
+            for method in self._instead(node.func, callee, facts):
                 does = does | _reached(f"`{method.qualname}`, which `{text}` may run", self.of_function(method))
             return does
         if is_noted(node, facts):
@@ -281,14 +283,14 @@ class EffectAnalysis:
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
 
-    def _instead(self, node: ast.Call, callee: Function, facts: FunctionFacts) -> Iterator[Function]:
-        """The methods of subclasses that a method runs where it calls one of its own object: `self.step(x)`."""
-        func, around = node.func, facts.function
+    def _instead(self, node: ast.expr, method: Function, facts: FunctionFacts) -> Iterator[Function]:
+        """The methods of subclasses that run where code names one of its own object: `self.step(x)`, `self.size`."""
+        around = facts.function
         if around.cls is None or around.is_static or not around.parameters:
             return
-        own = func.value if isinstance(func, ast.Attribute) else None
+        own = node.value if isinstance(node, ast.Attribute) else None
         if isinstance(own, ast.Name) and own.id == around.parameters[0].arg:
-            yield from self.inference.project.overriding(callee)
+            yield from self.inference.project.overriding(method)
 
     def _plain_exception(self, cls: Class) -> bool:
         """Whether a class of the project is an exception that does nothing of its own when it is made."""
