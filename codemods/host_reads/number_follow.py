@@ -869,7 +869,8 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
 
 def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function]:
     """The methods of subclasses that a call of a method may run as well."""
-    if not (isinstance(call.func, ast.Attribute) and is_super(call.func.value)):
+    func = call.func  # what a module in an attribute runs is that of its own class
+    if isinstance(func, ast.Attribute) and func.attr == callee.node.name and not is_super(func.value):
         yield from scope.legality.inference.project.overriding(callee)
 
 

@@ -39,6 +39,7 @@ _STAR_BUILTINS = {
     ),
 }
 _WORD = re.compile(r"\w+")
+_MANY_MODULES = 20
 _CONSTANT = re.compile(r"(True|False|None|-?[\d.]\S*|'[^']*'|\"[^\"]*\")(\s*#.*)?")
 _SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
 
@@ -676,11 +677,16 @@ class Project:
         return None
 
     def overriding(self, method: Function) -> Iterator[Function]:
-        """The methods of subclasses that stand in the place of a method, in the whole project."""
+        """The methods of subclasses that stand in the place of a method.
+
+        They are looked for in the file of the class, and in those that name it, unless these are many.
+        """
         cls, name = method.cls, method.node.name
         if cls is None or method.parent is not None:
             return
-        for module in self.modules.mentioning(f"def {name}("):
+        own, naming = cls.module.name, frozenset(self.modules.mentioning(cls.node.name))
+        likely = [m for m in self.modules.mentioning(f"def {name}(") if m in naming and m != own]
+        for module in (own, *(likely if len(likely) <= _MANY_MODULES else ())):
             for other in self.modules[module].classes.values():
                 if name in other.methods and other is not cls and cls in self.ancestors(other):
                     yield other.methods[name]
