@@ -584,14 +584,19 @@ def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterat
 
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
     name = function.node.name
+    makes_distribution = _makes_distribution(function, inference.project)
     return (
         (function.parent is None or _is_returned(function))
         and function.module.mentions("torch")
-        and (name not in NEVER_COMPILED or _makes_distribution(function, inference.project))
+        and (name not in NEVER_COMPILED or makes_distribution)
         and not name.startswith("test")
         # What drives a model is no root, but says which arguments of other functions are tensors: it is walked first.
         and _on_tensors(function, inference, inference.facts)
-        and (_is_called_like_a_module(function, inference.project) or not _is_around_the_model(function, inference))
+        and (
+            makes_distribution
+            or _is_called_like_a_module(function, inference.project)
+            or not _is_around_the_model(function, inference)
+        )
     )
 
 
@@ -640,8 +645,11 @@ def _is_returned(function: Function) -> bool:
 
 
 def _makes_distribution(function: Function, project: Project) -> bool:
-    """Whether a distribution is made: compiled code makes one of its tensors, and samples from it, in each call."""
-    if function.cls is None or function.node.name != "__init__":
+    """Whether a distribution is made: compiled code makes one of its tensors, and samples from it, in each call.
+
+    One that is a module as well, as a prior is, is made once.
+    """
+    if function.cls is None or function.node.name != "__init__" or project.is_module_class(function.cls):
         return False
     return any(isinstance(a, str) and a.startswith("torch.distributions.") for a in project.ancestors(function.cls))
 

@@ -16,6 +16,8 @@ from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
+_PROPERTIES = frozenset({"property", "cached_property", "lazy_property"})
+_KEEPS_RESULTS = frozenset({"lru_cache", "cache", "cached_property", "lazy_property"})
 _NAMES_TORCH = re.compile(r"\btorch\.|\bTensor\b")
 _DEFINED = r"(?<=\n)(?:(?:async )?def|class) {name}\b|(?<=\n){name}(?: *=|:)"
 # Where a name may be bound at the top level of a module: defined, assigned, imported, or in a line of imported names.
@@ -116,7 +118,7 @@ class Function:
     @cached_property
     def is_property(self) -> bool:
         """Whether reading the attribute runs the method."""
-        return any(d.rpartition(".")[2] in ("property", "cached_property") for d in self.decorators)
+        return any(d.rpartition(".")[2] in _PROPERTIES for d in self.decorators)
 
     @cached_property
     def kept_defaults(self) -> frozenset[str]:
@@ -144,8 +146,8 @@ class Function:
 
     @cached_property
     def is_memoized(self) -> bool:
-        """Whether `functools` keeps what a call returned, and returns it again."""
-        return any(d.rpartition(".")[2] in ("lru_cache", "cache", "cached_property") for d in self.decorators)
+        """Whether what a call returned is kept, and returned again."""
+        return any(d.rpartition(".")[2] in _KEEPS_RESULTS for d in self.decorators)
 
     @cached_property
     def hands_back(self) -> str | None:
@@ -696,7 +698,8 @@ class Project:
         chain = self.ancestors(cls)
         if any(isinstance(c, str) and (c.endswith(_MODULE_BASES) or c.startswith("torch.nn.")) for c in chain):
             return True
-        unknown = any(isinstance(c, str) and c.partition(".")[0] not in _PLAIN_BASES for c in chain)
+        bases = (c for c in chain if isinstance(c, str))
+        unknown = any(c.partition(".")[0] not in _PLAIN_BASES and not c.startswith(_NO_MODULES) for c in bases)
         return unknown and "forward" in cls.methods
 
     def is_autograd_function(self, cls: Class) -> bool:
@@ -709,6 +712,8 @@ class Project:
         return any(c in names for c in self.ancestors(cls))
 
 
+_NO_MODULES = ("torch.distributions.", "torch.optim.", "torch.utils.data.")
+"""What the names of classes of torch begin with that are no modules, whatever `forward` their subclasses have."""
 _MODULE_BASES = (".LightningModule",)
 """Bases of other packages that are modules."""
 _PLAIN_BASES = frozenset(

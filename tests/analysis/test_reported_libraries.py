@@ -275,6 +275,29 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         raise ValueError
         """,
     },
+    "distributions that have a `forward`, and properties that keep what they computed": {
+        "pkg/structures.py": """
+            import torch
+            from torch.distributions import Distribution
+            from torch.distributions.utils import lazy_property
+            class Structure(Distribution):
+                def __init__(self, scores, lens):
+                    self.scores = scores.requires_grad_() if isinstance(scores, torch.Tensor) else scores  # BREAK
+                    self.lens = lens
+                    self.mask = lens.unsqueeze(-1).gt(torch.arange(scores.shape[1]))
+                @lazy_property
+                def total(self):
+                    return self.forward(self.scores)
+                @lazy_property
+                def best(self):
+                    chosen = torch.where(self.backward(self.total.sum()))[2]  # BREAK
+                    return self.lens.new_zeros(self.mask.shape).masked_scatter_(self.mask, chosen)
+                def forward(self, scores):
+                    return scores.masked_fill(~self.mask.unsqueeze(-1), 0).logsumexp(-1).sum(-1)
+                def backward(self, total):
+                    return torch.autograd.grad(total, self.scores, create_graph=True)[0]  # BREAK
+        """
+    },
     "objects that compiled code makes": {
         "pkg/model.py": """
             class Base:
