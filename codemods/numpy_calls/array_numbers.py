@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind, Value
@@ -12,6 +13,7 @@ from compilefix.codemods.numpy_calls.kept_numbers import is_kept_number
 from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Scope
 
+_REDUCES = re.compile(r"numpy\.(?:prod|sum|max|min|amax|amin)")
 _CASTS = frozenset({"int", "float", "bool", "complex"})
 _ARRAY_OR_NUMBER = frozenset({Kind.NDARRAY, Kind.STATIC, Kind.SIZE, Kind.NUMBER})
 
@@ -44,7 +46,7 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
                 yield call, "GB0033"
         elif name.startswith(("torch.", "Tensor.", "math.")):
             for argument in _given(call):
-                if _is_integer(argument, name, scope):
+                if _is_integer(argument, name, scope) or _lists_integers(argument, scope):
                     yield argument, "GB0033"
     for part in scope.of(ast.Subscript):
         # Of the items of a dict those are looked up that are equal, and an array is none of its keys.
@@ -92,13 +94,25 @@ def _is_integer(node: ast.expr, called: str, scope: Scope) -> bool:
     return is_computed(node, scope) and (called.startswith("math.") or integer_place(node, scope) is not None)
 
 
+def _lists_integers(node: ast.expr, scope: Scope) -> bool:
+    """Whether torch takes a list as sizes or dimensions that holds NumPy numbers: `x.permute(order)`, `*order`."""
+    value = scope.value(node)
+    if not value.is_(Kind.CONTAINER) or isinstance(node, ast.Tuple | ast.List):
+        return False
+    items = value.elements if value.elements is not None else (value.element,)
+    arrays = (item for item in items if item is not None)
+    return any(is_array(item) and item.certain for item in arrays) and integer_place(node, scope) is not None
+
+
 def is_computed(node: ast.expr, scope: Scope) -> bool:
-    """Whether a NumPy number is the result of arithmetic, or an item of an array, in this function."""
+    """Whether a NumPy number is the result of arithmetic or of a function, or an item of an array, in this function."""
     if isinstance(node, ast.Name) and len(stores := scope.names(node.id, stores=True)) == 1:
         made = scope.parents.get(stores[0])
         if isinstance(made, ast.For | ast.comprehension):
             return made.target is stores[0] and is_array(scope.value(made.iter))
         return isinstance(made, ast.Assign) and made.targets == stores and is_computed(made.value, scope)
+    if isinstance(node, ast.Call):
+        return _REDUCES.fullmatch(scope.callee(node) or "") is not None
     return isinstance(node, ast.BinOp | ast.Subscript)
 
 
@@ -118,8 +132,22 @@ def _truths(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, str]]:
             yield from _truths(value, scope)
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _truths(test.operand, scope)
-    elif is_array(scope.value(test)) and not from_tensor(test, scope):
+    elif (is_array(scope.value(test)) or _is_made_of_array(test, scope)) and not from_tensor(test, scope):
         yield test, "GB0170"
+
+
+def _is_made_of_array(node: ast.expr, scope: Scope) -> bool:
+    """Whether an array is compared or computed with: beside one, whatever else stands there, comes out an array."""
+    if isinstance(node, ast.Compare):
+        if not isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            return False
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    else:
+        return False
+    values = [scope.value(part) for part in parts]
+    return any(v.is_(Kind.NDARRAY) and v.certain for v in values) or any(_is_made_of_array(p, scope) for p in parts)
 
 
 def is_array(value: Value) -> bool:

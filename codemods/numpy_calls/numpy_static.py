@@ -44,6 +44,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Effect, Finding, Fix
 from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
 from compilefix.codemods.numpy_calls.kept_numbers import kept_in, needed_as_numpy
@@ -152,8 +153,10 @@ class NumpyStatic(Rule):
 
 def _needs(node: ast.expr, gb: str, scope: Scope) -> str:
     """The message for a NumPy number whose value is needed while tracing."""
-    if isinstance(node, ast.Call):
+    if isinstance(node, ast.Call) and not (scope.callee(node) or "").startswith("numpy."):
         return f"`{snippet(node)}` reads an array, which is traced as a tensor: the graph breaks"
+    if scope.value(node).is_(Kind.CONTAINER):
+        return f"`{snippet(node)}` holds NumPy numbers, traced as tensors, and torch reads them: the graph breaks"
     if isinstance(scope.parents.get(node), ast.Starred):
         return f"`{snippet(node)}` is a NumPy array, traced as a tensor, and its items are needed: the graph breaks"
     needed = {"GB0059": "bounds a loop", "GB0170": "decides a branch"}.get(gb, "is needed as a Python number")
