@@ -245,6 +245,8 @@ RANK = {
     "logspace": "1",
     "randperm": "1",
     "eye": "2",
+    "tril_indices": "2",
+    "triu_indices": "2",
     "masked_select": "1",
     "bincount": "1",
     "argwhere": "2",

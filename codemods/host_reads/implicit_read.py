@@ -212,6 +212,10 @@ class ImplicitRead(Rule):
                 yield self._place(node, scope)
             elif scope.value(node).rank is None and seems_one_number(node, scope):
                 yield self._item(node, scope)
+        elif isinstance(parent, ast.Tuple) and _is_index_of_tensor(parent, scope):
+            if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
+                reason = f"`{snippet(node)}.reshape(1)` keeps it on the device, and leaves a dimension of one element"
+                yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
         elif reduced_slice(node, scope) is not None:
             yield self._number(node, "a slice bound", ("GB0124",), scope)
         elif isinstance(parent, ast.Slice) and (first := _window_start(parent, scope)) is not None:
@@ -363,6 +367,13 @@ def _may_be_shape(node: ast.expr, scope: Scope) -> bool:
 
 def _ids(place: str) -> tuple[str, ...]:
     return ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
+
+
+def _is_index_of_tensor(node: ast.Tuple, scope: Scope) -> bool:
+    """Whether several indices are read at in a tensor: an integer among them is read, whatever the others are."""
+    parent = scope.parents.get(node)
+    reads = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load)
+    return isinstance(parent, ast.Subscript) and reads and scope.value(parent.value).is_tensor
 
 
 def _message(node: ast.expr, what: str) -> str:

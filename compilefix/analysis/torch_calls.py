@@ -326,6 +326,9 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
         return None  # they have the rank of the index, of the second argument
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
+    if name == "torch.cartesian_prod":
+        several = len(args) > 1 and not any(isinstance(a, ast.Starred) for a in call.nodes)
+        return 2 if several else None  # of one vector comes out the vector
     if name == "torch.randint":
         size = keywords.get("size") or (args[-1] if len(args) > 1 else values.UNKNOWN)
         return len(size.elements) if size.is_(Kind.CONTAINER) and size.elements is not None else None
@@ -443,6 +446,8 @@ def _by_rule(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
         exact = torch_api.dtype_name(given.ref) if given.ref is not None else None
         return (dtype_class(exact), exact) if exact is not None else (None, None)
     rule = api.dtype
+    if name == "torch.cartesian_prod":
+        return first.dtype, first.dtype_id  # it takes no others beside it
     if call.bare in ("any", "all") and first.dtype not in ("bool", "float"):
         return None, None  # uint8 gives uint8
     if rule == "same" or (
