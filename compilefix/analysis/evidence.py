@@ -40,7 +40,7 @@ class Evidence:
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
         forward = function.node.name == "forward"
-        constant = _with_constant(function) if forward else ()
+        constant = _with_constant(function) | _sizes(function) if forward else ()
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
@@ -186,6 +186,15 @@ def _with_constant(function: Function) -> frozenset[str]:
     pairs = [*zip(given[len(given) - len(arguments.defaults) :], arguments.defaults, strict=True)]
     pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
     return frozenset(a.arg for a, d in pairs if isinstance(d, ast.Constant) and d.value is not None)
+
+
+def _sizes(function: Function) -> frozenset[str]:
+    """The names that are sizes where something gets another shape: `queries` of `x.view(-1, queries, 4)`."""
+    calls = (n for n in function.of(ast.Call) if isinstance(n.func, ast.Attribute) and n.func.attr in _SHAPES)
+    return frozenset(a.id for call in calls for a in call.args if isinstance(a, ast.Name) and len(call.args) > 1)
+
+
+_SHAPES = frozenset({"view", "reshape", "expand", "repeat"})
 
 
 def _computed_from(node: ast.expr) -> ast.Name | None:

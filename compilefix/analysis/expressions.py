@@ -143,6 +143,9 @@ class Expressions(Calls):
             self.eval(node.value, env)
             return env[key]
         base = self.eval(node.value, env)
+        likely_packed = base.is_unknown or (base.is_tensor and not base.certain)
+        if node.attr == "batch_sizes" and likely_packed and _packs_sequences(self.module):
+            return tensor(dtype="int", rank=1, certain=False, storage=base.storage, leaves=base.leaves)
         if base.may_be(Kind.TENSOR) and not base.is_unknown:
             if node.attr in ("shape", "ndim", "dim", "size") and base.is_(Kind.TENSOR, Kind.STATIC, Kind.NONE):
                 # No number, string or None has these: what comes next has a tensor.
@@ -560,6 +563,11 @@ def _part_of(whole: Value) -> Value:
     """An item or attribute of which nothing is known; an object may hold any tensors."""
     leaves = frozenset({ANY_LEAF}) if Kind.OBJECT in whole.kinds and not whole.leaves else whole.leaves
     return replace(values.UNKNOWN, storage=whole.storage, leaves=leaves)
+
+
+def _packs_sequences(module: Module) -> bool:
+    """Whether a module packs sequences or names what holds packed ones: these alone have `batch_sizes`, a tensor."""
+    return any(module.mentions(name) for name in ("PackedSequence", "pack_padded_sequence", "pack_sequence"))
 
 
 def _part_of_pair(base: Value, name: str) -> Value | None:

@@ -101,6 +101,41 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x
         """,
     },
+    "sizes that `forward` gives to what it holds": {
+        "pkg/bias.py": """
+            class Bias(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.table = nn.Embedding(8, 2)
+                def compute(self, queries, keys):
+                    start = torch.arange(queries, 2 * queries)[:, None]
+                    return self.table((torch.arange(keys)[None] - start).clamp(0, 7))
+                def forward(self, batch, queries, keys):
+                    return self.compute(queries, keys).repeat(batch, 1, 1).view(-1, queries, keys)
+        """,
+    },
+    "what holds packed sequences": {
+        "pkg/recurrent.py": """
+            from torch.nn.utils.rnn import PackedSequence
+            class Layer(nn.Module):
+                def forward(self, sequence):
+                    count = sequence.batch_sizes[0]
+                    return sequence.data.relu()[:count]  # BREAK
+            class Described(nn.Module):
+                def forward(self, sequence):
+                    \"\"\"Runs it.
+
+                    Args:
+                        sequence (torch.Tensor): packed or not
+                    \"\"\"
+                    return sequence.data.relu()[: sequence.batch_sizes[0]]  # BREAK
+        """,
+        "pkg/settings.py": """
+            class Plan(nn.Module):
+                def forward(self, x: Tensor, plan):
+                    return x[: plan.batch_sizes[0]]
+        """,
+    },
     "what only tensors do, called with nothing": {
         "pkg/pitch.py": """
             def to_bins(cents, quantize=torch.floor):
