@@ -197,6 +197,7 @@ RETURNS = {
     "unique_consecutive": "Tensor",
     "type": "str",
     "tensor_split": "list",
+    "unravel_index": "list",
     "device": "device",
     "Size": "size",
 }
@@ -247,6 +248,7 @@ RANK = {
     "eye": "2",
     "tril_indices": "2",
     "triu_indices": "2",
+    "unravel_index": "same",
     "masked_select": "1",
     "bincount": "1",
     "argwhere": "2",
@@ -312,6 +314,7 @@ DTYPE = {
     "masked_select": "same",
     "bernoulli": "same",
     "multinomial": "int64",
+    "unravel_index": "int64",
     "cat": "promote",
     "stack": "promote",
     "__getitem__": "same",

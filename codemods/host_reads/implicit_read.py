@@ -124,6 +124,10 @@ class ImplicitRead(Rule):
         for node in scope.nodes:
             if isinstance(node, ast.Call) and _may_read(node, scope):
                 yield from self._call(node, scope)
+            elif isinstance(node, ast.BinOp) and _is_text_of_tensor(node, scope):
+                message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
+                reason = "make the text outside the compiled code"
+                yield self.declined(scope, node, message, reason, gb=("GB0033", "GB0208"))
             value = known.get(node)
             if value is None or Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
                 continue
@@ -142,6 +146,9 @@ class ImplicitRead(Rule):
             elif value.may_be(Kind.TENSOR) and not value.certain and (filled := fill_of(node, scope)) is not None:
                 if filled.build is not None and value.dtype != "complex":
                     yield self._filled(node, filled, scope)
+            elif value.is_tensor and value.rank == 0 and value.dtype == "int" and _is_part_of_index(node, scope):
+                reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
+                yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
             elif (window := window_of(node, scope)) is not None and window.first is node:
                 yield self._window(node, window, scope)
             elif window is not None and isinstance(scope.parents.get(node), ast.Slice):
@@ -212,9 +219,11 @@ class ImplicitRead(Rule):
                 yield self._place(node, scope)
             elif scope.value(node).rank is None and seems_one_number(node, scope):
                 yield self._item(node, scope)
-        elif isinstance(parent, ast.Tuple) and _is_index_of_tensor(parent, scope):
+        elif isinstance(parent, ast.Tuple | ast.List) and _is_index_of_tensor(parent, scope):
             if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
                 reason = f"`{snippet(node)}.reshape(1)` keeps it on the device, and leaves a dimension of one element"
+                if isinstance(parent, ast.List):
+                    reason = "`torch.stack` makes an index of tensors, which stays on the device"
                 yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
         elif reduced_slice(node, scope) is not None:
             yield self._number(node, "a slice bound", ("GB0124",), scope)
@@ -369,8 +378,25 @@ def _ids(place: str) -> tuple[str, ...]:
     return ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
 
 
-def _is_index_of_tensor(node: ast.Tuple, scope: Scope) -> bool:
-    """Whether several indices are read at in a tensor: an integer among them is read, whatever the others are."""
+def _is_text_of_tensor(node: ast.BinOp, scope: Scope) -> bool:
+    """Whether `"%d" % x` makes a text of a tensor. That of an exception is made where nothing is compiled."""
+    if not isinstance(node.op, ast.Mod) or not isinstance(node.left, ast.Constant) or in_log(node, scope):
+        return False
+    if not isinstance(node.left.value, str):
+        return False
+    parts = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+    if any(isinstance(outer, ast.Raise | ast.Assert) for outer in scope.ancestors(node)):
+        return False
+    return any(scope.value(part).is_tensor and scope.value(part).certain for part in parts)
+
+
+def _is_part_of_index(node: ast.expr, scope: Scope) -> bool:
+    parent = scope.parents.get(node)
+    return _is_index_of_tensor(parent if isinstance(parent, ast.Tuple) else node, scope)
+
+
+def _is_index_of_tensor(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is read at an index, or at several: an integer among them is read, whatever the others are."""
     parent = scope.parents.get(node)
     reads = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load)
     return isinstance(parent, ast.Subscript) and reads and scope.value(parent.value).is_tensor

@@ -320,6 +320,7 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     """The number of dimensions of the result, where it is known."""
     api, name, args, keywords = call.api, call.name, call.args, call.keywords
     rank = first.rank if first.is_tensor else None
+    starred = any(isinstance(a, ast.Starred) for a in call.nodes)
     if None in keywords and api.rank not in ("arg", "same"):
         return None  # `x.any(**options)`
     if call.bare in ("take", "searchsorted"):
@@ -327,8 +328,7 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
     if name == "torch.cartesian_prod":
-        several = len(args) > 1 and not any(isinstance(a, ast.Starred) for a in call.nodes)
-        return 2 if several else None  # of one vector comes out the vector
+        return 2 if len(args) > 1 and not starred else None  # of one vector comes out the vector
     if name == "torch.randint":
         size = keywords.get("size") or (args[-1] if len(args) > 1 else values.UNKNOWN)
         return len(size.elements) if size.is_(Kind.CONTAINER) and size.elements is not None else None
@@ -376,6 +376,8 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
         return None if rank is None else rank + 1
     if api.rank == "-1":
         return None if rank is None else rank - 1
+    if call.bare in ("flatten", "ravel") and len(args) == 1 and not keywords and not starred:
+        return 1  # also of what has no dimensions
     if call.bare in ("squeeze", "flatten") or (api.rank == "unknown" and call.bare not in _SIZED):
         return None
     if api.rank == "arg" or api.rank == "unknown":
@@ -385,7 +387,6 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
             sizes = sizes[:1]  # the fill value comes second
         if sizes and sizes[0].is_(Kind.CONTAINER):
             return None if sizes[0].elements is None else len(sizes[0].elements)
-        starred = any(isinstance(a, ast.Starred) for a in call.nodes)
         if len(sizes) == 1 and not sizes[0].is_(Kind.SIZE, Kind.NUMBER) and sizes[0].dtype != "int":
             return None  # it may be a tuple, or a dtype
         return (
