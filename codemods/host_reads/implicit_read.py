@@ -56,7 +56,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
@@ -146,7 +146,9 @@ class ImplicitRead(Rule):
             elif value.may_be(Kind.TENSOR) and not value.certain and (filled := fill_of(node, scope)) is not None:
                 if filled.build is not None and value.dtype != "complex":
                     yield self._filled(node, filled, scope)
-            elif value.is_tensor and value.rank == 0 and value.dtype == "int" and _is_part_of_index(node, scope):
+            elif (
+                value.is_tensor and value.rank == 0 and value.dtype in ("int", None) and _is_part_of_index(node, scope)
+            ):
                 reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
                 yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
             elif (window := window_of(node, scope)) is not None and window.first is node:
@@ -217,10 +219,10 @@ class ImplicitRead(Rule):
         elif isinstance(parent, ast.Tuple) and index_of(node, scope) is not None:
             if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
                 yield self._place(node, scope)
-            elif scope.value(node).rank is None and seems_one_number(node, scope):
+            elif _may_be_place(scope.value(node)) or _seems_item(node, scope):
                 yield self._item(node, scope)
         elif isinstance(parent, ast.Tuple | ast.List) and _is_index_of_tensor(parent, scope):
-            if scope.value(node).rank == 0 and scope.value(node).dtype == "int":
+            if _may_be_place(scope.value(node)):
                 reason = f"`{snippet(node)}.reshape(1)` keeps it on the device, and leaves a dimension of one element"
                 if isinstance(parent, ast.List):
                     reason = "`torch.stack` makes an index of tensors, which stays on the device"
@@ -282,7 +284,7 @@ class ImplicitRead(Rule):
         if base.is_tensor:
             if value.rank == 0 and value.dtype == "int":
                 yield self._place(node, scope)
-            elif value.rank is None and value.dtype in ("int", None) and seems_one_number(node, scope):
+            elif _may_be_place(value) or (value.dtype in ("int", None) and _seems_item(node, scope)):
                 yield self._item(node, scope)
         elif (base.is_(Kind.CONTAINER) and base.ref != "dict") or (base.ref or "").startswith("torch.nn."):
             yield self._number(node, "an index", ("GB0124",), scope)
@@ -388,6 +390,15 @@ def _is_text_of_tensor(node: ast.BinOp, scope: Scope) -> bool:
     if any(isinstance(outer, ast.Raise | ast.Assert) for outer in scope.ancestors(node)):
         return False
     return any(scope.value(part).is_tensor and scope.value(part).certain for part in parts)
+
+
+def _seems_item(node: ast.expr, scope: Scope) -> bool:
+    return scope.value(node).rank is None and seems_one_number(node, scope)
+
+
+def _may_be_place(value: Value) -> bool:
+    """Whether a tensor without dimensions may be an integer: no other number is taken as an index."""
+    return value.rank == 0 and value.dtype in ("int", None)
 
 
 def _is_part_of_index(node: ast.expr, scope: Scope) -> bool:

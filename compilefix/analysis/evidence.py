@@ -24,6 +24,10 @@ _WITH_ARGUMENTS = frozenset({"chunk", "unbind"})
 """Methods of tensors whose names are attributes of configurations too, which nobody calls with a number."""
 
 
+_TORCH_KEYWORDS = frozenset({"dim", "keepdim", "descending"})
+"""Keywords that methods of tensors have, and those of lists and arrays have not."""
+
+
 class Evidence:
     """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
 
@@ -53,6 +57,9 @@ class Evidence:
                 if isinstance(func.value, ast.Name) and func.value.id in names and not node.keywords:
                     self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
                 continue
+            asked = func.value if isinstance(func, ast.Attribute) and _asks_as_of_tensor(node, func) else None
+            if isinstance(asked, ast.Name) and asked.id in names:
+                self._note(asked, given, proof=False)
             if node.args and isinstance(func, ast.Attribute) and func.attr in _WITH_ARGUMENTS:
                 if isinstance(func.value, ast.Name) and func.value.id in names:
                     self._note(func.value, given, proof=False)
@@ -138,7 +145,7 @@ class Evidence:
                 found |= masks.computed(method.value)
         for part in self._function.of(ast.Subscript):
             selected = masks.compared(part.slice)
-            if selected or has_dimensions(part.slice):
+            if selected or has_dimensions(part.slice) or _is_element(part.slice):
                 found |= selected | masks.computed(part.value)
         for operation in self._function.of(ast.BinOp):
             if isinstance(operation.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Pow):
@@ -156,6 +163,11 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
+
+
+def _asks_as_of_tensor(node: ast.Call, func: ast.Attribute) -> bool:
+    """Whether a method of tensors is called with a keyword that only they take: `lengths.sort(descending=True)`."""
+    return any(k.arg in _TORCH_KEYWORDS for k in node.keywords) and torch_api.method(func.attr) is not None
 
 
 def is_no_tensors(attribute: str) -> bool:
@@ -295,6 +307,18 @@ def has_dimensions(index: ast.expr) -> bool:
     """Whether an index says something of several dimensions, as that of an array does: `x[:, 0]`, `x[..., None]`."""
     parts = index.elts if isinstance(index, ast.Tuple) else []
     return any(isinstance(part, ast.Slice) or ast.unparse(part) == "..." for part in parts)
+
+
+def _is_element(index: ast.expr) -> bool:
+    """Whether an index is one into several dimensions, one of them by its number: `x[i, 0]`."""
+    parts = index.elts if isinstance(index, ast.Tuple) else []
+    plain = all(isinstance(part, ast.Name) or _is_number(part) for part in parts)
+    return plain and any(map(_is_number, parts))
+
+
+def _is_number(node: ast.expr) -> bool:
+    node = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 class _Masks:

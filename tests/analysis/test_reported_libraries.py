@@ -114,6 +114,22 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.compute(queries, keys).repeat(batch, 1, 1).view(-1, queries, keys)
         """,
     },
+    "an element of several dimensions, and keywords that only torch has": {
+        "pkg/uses.py": """
+            class Picked(nn.Module):
+                def forward(self, x: Tensor, scores, names):
+                    kept = [x[i] for i in range(3) if scores[i, 0] > 0]  # BREAK
+                    return x if names["kind", 0] > 1 else torch.stack(kept)
+            def sorted_lengths(x: Tensor, lengths):
+                lengths, order = lengths.sort(descending=True)
+                return x[order][:, : lengths[0]]  # BREAK
+            def size(chosen):
+                return torch.mean(torch.sum(chosen, dim=1).float()).item()  # BREAK
+            def in_order(x: Tensor, lengths):
+                lengths.sort(reverse=True)
+                return x[:, : lengths[0]]
+        """,
+    },
     "what holds packed sequences": {
         "pkg/recurrent.py": """
             from torch.nn.utils.rnn import PackedSequence
