@@ -16,7 +16,7 @@ from torch import nn
 
 from accuracy_models import Built
 from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _bare, _without
+from accuracy_models.stand_ins import bare, without
 
 _t, _u, _i = random_inputs(8)
 
@@ -45,16 +45,16 @@ def _get(path: str) -> Any:
     module, _, name = path.rpartition(".")
     package = path.partition(".")[0]
     if package in ("compressai", "deepinv", "torch_uncertainty", "pytorch_widedeep"):
-        _without(*(f"torchvision.{part}" for part in _TORCHVISION))
+        without(*(f"torchvision.{part}" for part in _TORCHVISION))
     if package in ("dac", "encodec"):
-        _without("torchaudio.functional", "torchaudio.transforms")
+        without("torchaudio.functional", "torchaudio.transforms")
     if package == "pytorch_widedeep":
-        _without("cv2")
-        _without("spacy.util", "spacy.language", "spacy.lang.en", "spacy.symbols", "spacy.tokens")
+        without("cv2")
+        without("spacy.util", "spacy.language", "spacy.lang.en", "spacy.symbols", "spacy.tokens")
     if package == "chemprop":
-        _without("descriptastorus.descriptors", "astartes.molecules", "ConfigSpace", "cuik_molmaker")
+        without("descriptastorus.descriptors", "astartes.molecules", "ConfigSpace", "cuik_molmaker")
     if package in ("dac", "torch_uncertainty"):
-        _bare(package)
+        bare(package)
     return getattr(importlib.import_module(module), name)
 
 

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _bare, _without
+from accuracy_models.inputs import models_by_name, random_inputs, uses_by_name
+from accuracy_models.stand_ins import getter
 
 _t, _u, _i = random_inputs(11)
 
@@ -40,23 +40,9 @@ _BARE = (
 )
 
 
-def _get(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    package = path.partition(".")[0]
-    _without(*_ABSENT.get(package, ()))
-    for bare in _BARE:
-        if bare.partition(".")[0] == package:
-            _bare(bare)
-    return getattr(importlib.import_module(module), name)
-
-
+_get = getter(_ABSENT, _BARE)
 _call, _made = models_by_name(_get)
-
-
-def _using(path: str, use: Callable[..., Any], *inputs: Any) -> Built:
-    """A function of what a dotted path gives, and of the arguments."""
-    found = _get(path)
-    return (lambda *x: use(found, *x)), list(inputs)
+_using, _ = uses_by_name(_get)
 
 
 _CELL = 5 * torch.eye(3) + 0.1 * _t(3, 3)

@@ -40,3 +40,16 @@ def models_by_name(get: Callable[[str], Any]) -> tuple[Callable[..., Built], Cal
         return get(path)(*given, **options), inputs
 
     return called, made
+
+
+def uses_by_name(get: Callable[[str], Any]) -> tuple[Callable[..., Built], Callable[..., Built]]:
+    """How a use of a function or class, and a method of an object, become models."""
+
+    def using(path: str, use: Callable[..., Any], *inputs: Any) -> Built:
+        found = get(path)
+        return (lambda *x: use(found, *x)), list(inputs)
+
+    def method(path: str, name: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
+        return getattr(get(path)(*given, **options), name), inputs
+
+    return using, method

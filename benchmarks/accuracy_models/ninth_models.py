@@ -16,7 +16,7 @@ import torch
 
 from accuracy_models import Built
 from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _without
+from accuracy_models.stand_ins import without
 
 _t, _u, _i = random_inputs(9)
 
@@ -24,7 +24,7 @@ _t, _u, _i = random_inputs(9)
 def _get(path: str) -> Any:
     module, _, name = path.rpartition(".")
     if module.startswith("pytorchcv"):
-        _without("torchvision.transforms", "torchvision.datasets", "torchvision.ops")
+        without("torchvision.transforms", "torchvision.datasets", "torchvision.ops")
     return getattr(importlib.import_module(module), name)
 
 

@@ -19,7 +19,7 @@ from torch import nn
 
 from accuracy_models import Built
 from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _bare, _without
+from accuracy_models.stand_ins import bare, without
 
 _t, _u, _i = random_inputs(7)
 
@@ -38,12 +38,10 @@ def _get(path: str) -> Any:
             "datasets.folder",
             "io",
         )
-        _without(*(f"torchvision.{part}" for part in parts))
+        without(*(f"torchvision.{part}" for part in parts))
     if package == "laplace":
-        _without(
-            "asdl.gradient", "asdl.fisher", "asdl.hessian", "asdl.matrices", "asdl.grad_maker", "asdl.precondition"
-        )
-        _without("curvlinops.kfac")
+        without("asdl.gradient", "asdl.fisher", "asdl.hessian", "asdl.matrices", "asdl.grad_maker", "asdl.precondition")
+        without("curvlinops.kfac")
     if package == "ultralytics":
         _pretend_version("torchvision", "0.28.0")
     if package == "kymatio":
@@ -52,8 +50,8 @@ def _get(path: str) -> Any:
         if not hasattr(scipy.special, "sph_harm"):
             scipy.special.sph_harm = lambda m, n, theta, phi: scipy.special.sph_harm_y(n, m, phi, theta)
     if package in ("neuralforecast", "schnetpack"):
-        _bare(package)
-        _without("dirsync", "torch_ema")
+        bare(package)
+        without("dirsync", "torch_ema")
     os.environ.setdefault("DDE_BACKEND", "pytorch")
     return getattr(importlib.import_module(module), name)
 

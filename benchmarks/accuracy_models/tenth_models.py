@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _bare, _without
+from accuracy_models.inputs import models_by_name, random_inputs, uses_by_name
+from accuracy_models.stand_ins import getter
 
 _t, _u, _i = random_inputs(10)
 
@@ -57,34 +57,23 @@ _BARE = (
 )
 
 
-def _get(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    package = path.partition(".")[0]
-    _without(*_ABSENT.get(package, ()))
-    for bare in _BARE:
-        if bare.partition(".")[0] == package:
-            _bare(bare)
+def _prepare(package: str) -> None:
     if package == "torch_stoi":
         sys.modules["torchaudio"].transforms = SimpleNamespace(Resample=nn.Identity)  # type: ignore[attr-defined]
     if package == "scvi":
         sys.modules["scvi"].settings = SimpleNamespace(warnings_stacklevel=2)  # type: ignore[attr-defined]
         sys.modules["scvi.utils"].is_package_installed = lambda _: False  # type: ignore[attr-defined]
-    return getattr(importlib.import_module(module), name)
 
 
+_get = getter(_ABSENT, _BARE, _prepare)
 _call, _made = models_by_name(_get)
+_using, _ = uses_by_name(_get)
 
 
 def _method(path: str, method: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
     """A method of an object."""
     made = _get(path)(*given, **options)
     return (lambda *x: getattr(made, method)(*x)), inputs
-
-
-def _using(path: str, use: Callable[..., Any], *inputs: Any) -> Built:
-    """A function of what a dotted path gives, and of the arguments."""
-    found = _get(path)
-    return (lambda *x: use(found, *x)), list(inputs)
 
 
 _PITCH = [(_u(1, 6) * 400 + 60, _u(1, 6)), (_u(1, 8) * 400 + 60, _u(1, 8))]

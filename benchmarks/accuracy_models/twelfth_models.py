@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import models_by_name, random_inputs
-from accuracy_models.unseen_signals import _bare, _without
+from accuracy_models.inputs import models_by_name, random_inputs, uses_by_name
+from accuracy_models.stand_ins import getter
 
 _t, _u, _i = random_inputs(12)
 
@@ -45,33 +45,17 @@ _BARE = (
 )
 
 
-def _get(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    package = path.partition(".")[0]
-    _without(*_ABSENT.get(package, ()))
-    for bare in _BARE:
-        if bare.partition(".")[0] == package:
-            _bare(bare)
+def _prepare(package: str) -> None:
     if package == "evotorch":
         sys.modules["ray"].remote = lambda cls: cls  # type: ignore[attr-defined]
     if package == "pytorch_ood":
         centers = importlib.import_module("pytorch_ood.model.centers")
         sys.modules["pytorch_ood.model"].ClassCenters = centers.ClassCenters  # type: ignore[attr-defined]
-    return getattr(importlib.import_module(module), name)
 
 
+_get = getter(_ABSENT, _BARE, _prepare)
 _call, _made = models_by_name(_get)
-
-
-def _using(path: str, use: Callable[..., Any], *inputs: Any) -> Built:
-    """A function of what a dotted path gives, and of the arguments."""
-    found = _get(path)
-    return (lambda *x: use(found, *x)), list(inputs)
-
-
-def _method(path: str, method: str, inputs: list[Any], *given: Any, **options: Any) -> Built:
-    """A method of an object of the class that a dotted path gives."""
-    return getattr(_get(path)(*given, **options), method), inputs
+_using, _method = uses_by_name(_get)
 
 
 _E = "evotorch."

@@ -6,81 +6,28 @@ Of speechbrain, piq, auraloss, asteroid, segmentation-models-pytorch, pytorch-to
 from __future__ import annotations
 
 import importlib
-import importlib.machinery
-import importlib.util
 import sys
-import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 
-_G = torch.Generator().manual_seed(0)
+from accuracy_models.inputs import random_inputs
+from accuracy_models.stand_ins import bare, without
 
-
-def _t(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=_G)
-
-
-def _u(*shape: int) -> torch.Tensor:
-    return torch.rand(*shape, generator=_G)
-
-
-def _i(high: int, *shape: int) -> torch.Tensor:
-    return torch.randint(0, high, shape, generator=_G)
-
-
-class _Anything(type):
-    """The class of what stands for a name in a module that is not installed: it has every attribute."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Anything(name, (), {})
-
-
-class _Absent(types.ModuleType):
-    """Stands for a module that a package imports and that the models here do not use."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Anything(name, (), {})
-
-
-def _without(*names: str) -> None:
-    """Let packages import modules that are not installed."""
-    for name in names:
-        first = sys.modules.get(name.partition(".")[0])
-        if isinstance(first, _Absent) or (first is None and importlib.util.find_spec(name.partition(".")[0]) is None):
-            parts = name.split(".")
-            for end in range(1, len(parts) + 1):
-                made = _Absent(".".join(parts[:end]))
-                made.__spec__ = importlib.machinery.ModuleSpec(made.__name__, None)
-                sys.modules.setdefault(made.__name__, made)
-
-
-def _bare(package: str) -> None:
-    """Make the modules of a package importable without its `__init__`, which needs what is not installed."""
-    if package not in sys.modules:
-        spec = importlib.util.find_spec(package)
-        if spec is None:
-            raise ModuleNotFoundError(package)
-        module = types.ModuleType(package)
-        module.__path__ = list(spec.submodule_search_locations or ())
-        sys.modules[package] = module
+_t, _u, _i = random_inputs(0)
 
 
 def _get(path: str) -> Any:
     module, _, name = path.rpartition(".")
     package = module.partition(".")[0]
     if package in ("piq", "pytorch_toolbelt"):
-        _without("torchvision.models.utils", "torchvision.ops.misc", "torchvision.transforms.functional")
+        without("torchvision.models.utils", "torchvision.ops.misc", "torchvision.transforms.functional")
     if package == "speechbrain":
-        _without("torchaudio.functional", "torchaudio.transforms", "torchaudio.compliance.kaldi")
+        without("torchaudio.functional", "torchaudio.transforms", "torchaudio.compliance.kaldi")
     if package in ("segmentation_models_pytorch", "asteroid"):
-        _bare(package)
+        bare(package)
     if package not in sys.modules:
         # What an import that failed has left.
         for left in [n for n in sys.modules if n.startswith(f"{package}.")]:

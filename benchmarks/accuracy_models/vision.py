@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
-import types
 from functools import partial
 from typing import Any
 
 import torch
+
+from accuracy_models.stand_ins import bare
 
 
 def _tensor(*shape: int) -> torch.Tensor:
@@ -20,19 +20,8 @@ def _image(*shape: int) -> torch.Tensor:
     return torch.rand(*shape, generator=torch.Generator().manual_seed(0))
 
 
-def _bare(package: str) -> None:
-    """Make the modules of a package importable without its `__init__`, which needs torchvision."""
-    if package not in sys.modules:
-        spec = importlib.util.find_spec(package)
-        if spec is None:
-            raise ModuleNotFoundError(package)
-        module = types.ModuleType(package)
-        module.__path__ = list(spec.submodule_search_locations or ())
-        sys.modules[package] = module
-
-
 def _vit(module: str, name: str, options: dict[str, Any], *shapes: tuple[int, ...]) -> tuple[Any, list[Any]]:
-    _bare("vit_pytorch")
+    bare("vit_pytorch")
     model = getattr(importlib.import_module(module), name)(**options)
     return model, [(_tensor(*shape),) for shape in shapes or ((1, 3, 64, 64), (2, 3, 64, 64))]
 
@@ -130,20 +119,20 @@ _VIT: list[tuple[str, str, dict[str, Any]]] = [
 
 
 def _navit() -> tuple[Any, list[Any]]:
-    _bare("vit_pytorch")
+    bare("vit_pytorch")
     module = importlib.import_module("vit_pytorch.na_vit")
     model = module.NaViT(**_BASE | {"token_dropout_prob": 0.1})
     return model, [([[_tensor(3, 32, 48), _tensor(3, 64, 64)], [_tensor(3, 48, 32)]],)]
 
 
 def _mae() -> tuple[Any, list[Any]]:
-    _bare("vit_pytorch")
+    bare("vit_pytorch")
     vit, mae = importlib.import_module("vit_pytorch.vit"), importlib.import_module("vit_pytorch.mae")
     return mae.MAE(encoder=vit.ViT(**_BASE), decoder_dim=32), [(_tensor(b, 3, 64, 64),) for b in (1, 2)]
 
 
 def _simmim() -> tuple[Any, list[Any]]:
-    _bare("vit_pytorch")
+    bare("vit_pytorch")
     vit, mim = importlib.import_module("vit_pytorch.vit"), importlib.import_module("vit_pytorch.simmim")
     return mim.SimMIM(encoder=vit.ViT(**_BASE)), [(_tensor(b, 3, 64, 64),) for b in (1, 2)]
 
