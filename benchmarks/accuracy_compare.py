@@ -382,6 +382,7 @@ _TITLES = {
     "tenth": "Models of nineteen packages that were chosen after the ninth group",
     "eleventh": "Models of eleven packages that were chosen after the work on the tenth group",
     "twelfth": "Models of twenty packages that were chosen after the eleventh group",
+    "thirteenth": "Models of sixteen packages that were chosen after the twelfth group",
 }
 
 

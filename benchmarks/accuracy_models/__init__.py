@@ -27,6 +27,7 @@ _NINTH_MODULES = ("ninth_models",)
 _TENTH_MODULES = ("tenth_models",)
 _ELEVENTH_MODULES = ("eleventh_models",)
 _TWELFTH_MODULES = ("twelfth_models",)
+_THIRTEENTH_MODULES = ("thirteenth_models",)
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
 HELD_OUT_PACKAGES = frozenset(
@@ -46,6 +47,7 @@ GROUPS = (
     "tenth",
     "eleventh",
     "twelfth",
+    "thirteenth",
 )
 _SPLIT_PACKAGES = frozenset({"transformers", "torchmetrics", "kornia", "torch_geometric", "vit_pytorch"})
 
@@ -63,6 +65,7 @@ def load() -> Mapping[str, Builder]:
         *_TENTH_MODULES,
         *_ELEVENTH_MODULES,
         *_TWELFTH_MODULES,
+        *_THIRTEENTH_MODULES,
     )
     for name in (*_MODULES, *_UNSEEN_MODULES, *later):
         models |= import_module(f"{__name__}.{name}").MODELS
@@ -78,6 +81,8 @@ def _packages_of(modules: tuple[str, ...]) -> frozenset[str]:
 def group(name: str) -> str:
     """The one of `GROUPS` that a model belongs to."""
     package = name.partition("/")[0]
+    if package in _packages_of(_THIRTEENTH_MODULES):
+        return "thirteenth"
     if package in _packages_of(_TWELFTH_MODULES):
         return "twelfth"
     if package in _packages_of(_ELEVENTH_MODULES):
