@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from compilefix.codemods.rule import Scope
 from compilefix.source.index import Function
+
+if TYPE_CHECKING:
+    from compilefix.codemods.rule import Scope
 
 _DRIVES = frozenset({"backward", "zero_grad", "compile", "_dynamo"})
 
@@ -39,6 +42,16 @@ def callers_elsewhere(scope: Scope) -> Iterator[Function]:
         return  # nobody calls it by this name, or modules do, which are asked as callers on the way
     found = dict.fromkeys(function for function, _ in scope.named_calls(lambda function: function.of(ast.Call)))
     yield from (f for f in found if f.module is not scope.function.module and not _drives(f))
+
+
+def is_called(scope: Scope) -> bool:
+    """Whether any function of the project calls this one, or reads it where it is a property."""
+    inference, own = scope.legality.inference, scope.function
+    for function in own.module.all_functions:
+        reads = own.is_property and any(is_read_of(node, own) for node in function.of(ast.Attribute))
+        if function is not own and (reads or own in inference.facts(function).calls.values()):
+            return True
+    return next(scope.named_calls(lambda function: function.of(ast.Call)), None) is not None
 
 
 def _reads(function: Function, asked: Function) -> bool:

@@ -16,6 +16,7 @@ from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.codemods.number_methods import number_promised
+from compilefix.codemods.promised_numbers import promise_broken
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.files import SourceFile
@@ -274,8 +275,10 @@ class Rule(ABC):
         """The findings of this rule in one compiled function."""
 
     def fixed(self, scope: Scope, node: ast.AST, message: str, fix: Fix, **changes: object) -> Finding:
-        """A finding that has a fix, unless that makes a tensor of a number and the method's name promises a number."""
-        promised = number_promised(scope.function) if "number-to-tensor" in fix.assumptions else None
+        """A finding that has a fix, unless that makes a tensor of a number that the function promises to be one."""
+        promised = None
+        if "number-to-tensor" in fix.assumptions:
+            promised = number_promised(scope.function) or promise_broken(fix, scope)
         if promised is not None:
             return self.declined(scope, node, message, promised, **changes)
         return self._finding(scope, node, message, fix, None, **changes)

@@ -62,7 +62,7 @@ def test_tests_of_a_project_that_a_fix_breaks_are_listed(
     monkeypatch.syspath_prepend(str(BENCHMARKS))  # as for a script that is started
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text(
-        "import torch\n\n\ndef mean(x: torch.Tensor) -> float:\n    return x.float().mean().item()\n"
+        "import torch\n\n\ndef mean(x: torch.Tensor):\n    return x.float().mean().item()\n"
     )
     (tmp_path / "test_package.py").write_text(
         "import torch, package\n\n\ndef test_type():\n    assert isinstance(package.mean(torch.ones(2)), float)\n\n\n"

@@ -16,7 +16,7 @@ import torch
 
 class Base:
     @staticmethod
-    def rms(grad: torch.Tensor) -> float:
+    def rms(grad: torch.Tensor):
         return grad.float().pow(2).mean().sqrt().item()
 """
 STEP = """\
