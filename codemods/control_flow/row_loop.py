@@ -123,7 +123,7 @@ class RowLoop(Rule):
         template = Template()
         template.refuse(_left_over(found.loop, scope))
         template.refuse(block_obstacles(found, scope))
-        template.refuse(_fits(found.filled, found.value, scope))
+        template.refuse(_fits(found.filled, found.value, found.loop, scope))
         at = found.loop.body[-1]
         if template.broken is not None:
             return self.declined(scope, at, message, template.broken)
@@ -135,7 +135,7 @@ class RowLoop(Rule):
         message = f"each turn reads elements of `{snippet(found.tables[0])}` to fill a box, and breaks the graph"
         template.refuse(_left_over(found.loop, scope))
         template.refuse(box_obstacles(found, scope))
-        template.refuse(box_value(found, list(_fits(found.filled, found.value, scope)), scope))
+        template.refuse(box_value(found, list(_fits(found.filled, found.value, found.loop, scope)), scope))
         at = found.loop.body[-1]
         if template.broken is not None:
             return self.declined(scope, at, message, template.broken)
@@ -192,9 +192,8 @@ def _obstacles(
     yield from rows_match(rows, fill.part, scope)
     if fill.guard is not None:
         yield from guard_stays(fill.guard, fill.part, node, scope)
-    yield from (
-        _copies(node, fill, fills, scope) if fill.source is not None else _fits(fill.part.tensor, fill.value, scope)
-    )
+    copied = fill.source is not None
+    yield from _copies(node, fill, fills, scope) if copied else _fits(fill.part.tensor, fill.value, node, scope)
     if not filled.is_tensor:
         yield Obstacle(f"`{shown}` is not proved to be a tensor of rows")
     if overlaps(fill.part.tensor, scope):
@@ -212,8 +211,17 @@ def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
     return ast.dump(one) != ast.dump(other) and may_share(scope.value(one).storage, scope.value(other).storage)
 
 
-def _fits(tensor: ast.expr, number: ast.expr, scope: Scope) -> Iterator[Obstacle]:
-    """Whether a number is written that every element of the tensor can be."""
+def _same_in_each_turn(number: ast.expr, loop: ast.For) -> Iterator[Obstacle]:
+    """Whether what is written hangs on no name that the loop gives a value: each row would get that of one turn."""
+    stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    other = next((n.id for n in ast.walk(number) if isinstance(n, ast.Name) and n.id in stored), None)
+    if other is not None:
+        yield Obstacle(f"`{snippet(number)}` is written, and `{other}` is another one in each turn")
+
+
+def _fits(tensor: ast.expr, number: ast.expr, loop: ast.For, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a number is written that every element of the tensor can be, the same in each turn."""
+    yield from _same_in_each_turn(number, loop)
     filled, value = scope.value(tensor), scope.value(number)
     ranks = {"bool": 0, "int": 1, "float": 2}
     reason = f"`{snippet(number)}` is not proved to be a number that fits the dtype of the rows"
