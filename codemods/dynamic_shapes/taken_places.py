@@ -41,6 +41,7 @@ _FEW: dict[tuple[type[ast.cmpop], int], str] = {
 }
 _SOME = frozenset({(ast.Gt, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Gt, 1), (ast.GtE, 2)})
 _OF_NONE = frozenset({"mean", "sum", "std", "var", "prod", "abs", "square", "exp", "log", "sqrt", "nanmean", "nansum"})
+_BROKEN = frozenset({"isnan", "isinf", "isposinf", "isneginf"})
 _LOOSE = ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr
 
 
@@ -149,11 +150,35 @@ def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
 def _name(node: ast.If, answer: str, scope: Scope, template: Template) -> None:
     reason = f"`{snippet(node.test)}` is taken to be {answer}: compiled code raises where it is not"
     template.refuse([Obstacle(reason, "mask-not-empty")])
+    broken = _broken_values(node.test, scope, set())
+    if broken is not None:
+        template.refuse(
+            [Obstacle(f"`{snippet(broken)}` selects nothing as a rule, and compiled code would raise then")]
+        )
     around = next((a for a in scope.ancestors(node) if isinstance(a, ast.For | ast.While | ast.AsyncFor)), None)
     if around is not None:
         template.refuse([Obstacle("it is asked in a loop, where a turn may well select nothing")])
     if isinstance(scope.parents.get(node), ast.If) and scope.block(node) == [node]:
         template.refuse([Obstacle("it stands in a chain")])
+
+
+def _broken_values(node: ast.AST, scope: Scope, known: set[str]) -> ast.expr | None:
+    """The question for values that are NaN or infinite, if what is counted hangs on one: `~torch.isfinite(x)`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        asked = (scope.callee(node.operand) or "").rpartition(".")[2]
+        if asked in _BROKEN:
+            return None
+        if asked == "isfinite":
+            return node
+    if isinstance(node, ast.Call) and (scope.callee(node) or "").rpartition(".")[2] in _BROKEN:
+        return node
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
+        known.add(node.id)
+        made = (scope.parents.get(store) for store in scope.names(node.id, stores=True))
+        values = [one.value for one in made if isinstance(one, ast.Assign)]
+        return next((found for v in values if (found := _broken_values(v, scope, known)) is not None), None)
+    parts = (_broken_values(part, scope, known) for part in ast.iter_child_nodes(node))
+    return next((found for found in parts if found is not None), None)
 
 
 def _few(test: ast.expr, scope: Scope, asked: _Test) -> str | None:
