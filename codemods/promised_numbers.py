@@ -57,6 +57,21 @@ def promise_broken(fix: Fix, scope: Scope) -> str | None:
     return f"the function says that it returns a Python number, and nobody in the project calls it: `{given}`"
 
 
+def attribute_promised(target: ast.expr, scope: Scope) -> str | None:
+    """Why an attribute of the object must stay a Python number: its class, or a method of it, says that it is one."""
+    cls, arguments = scope.function.cls, scope.function.parameters
+    if cls is None or not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+        return None
+    if not arguments or target.value.id != arguments[0].arg:
+        return None
+    for node in ast.walk(cls.node):
+        if isinstance(node, ast.AnnAssign) and _last_name(node.target) == target.attr:
+            is_own = isinstance(node.target, ast.Attribute) or node in cls.node.body
+            if is_own and False in _told(node.annotation, is_item=False):
+                return f"`{ast.unparse(target)}` is said to be `{ast.unparse(node.annotation)}`"
+    return None
+
+
 def _changed_results(changed: Sequence[Span], promise: _Promise, scope: Scope) -> Iterator[str]:
     """What the function gives that was promised to be a number, and is computed by code that is replaced."""
     names = _names_changed(changed, scope)

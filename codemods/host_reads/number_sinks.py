@@ -10,6 +10,7 @@ from itertools import chain
 from compilefix.analysis.values import Kind
 from compilefix.codemods.added_in_place import added_to
 from compilefix.codemods.callers import callers, callers_elsewhere
+from compilefix.codemods.promised_numbers import attribute_promised
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
@@ -324,6 +325,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         for target in targets:
             if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or _read_back(target, scope):
                 return f"the number is stored in `{snippet(target)}`, which this function goes on to read", None
+            if (promised := attribute_promised(target, scope)) is not None:
+                return f"the number is stored, and {promised}", None
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
