@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compilefix.codemods.callers import is_called
 from compilefix.codemods.finding import Fix, Span
 from compilefix.source.index import Class, Function
+from compilefix.source.snippets import snippet
+from compilefix.source.tree import parents
 
 if TYPE_CHECKING:
     from compilefix.codemods.rule import Scope
@@ -28,6 +30,8 @@ _NO_VALUES = frozenset({"Callable", "Literal", "Type", "type"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
 _CONVERTS = frozenset({"float", "int", "bool", "complex", "len", "round", "str", "repr", "item", "tolist"})
 _ADDS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
+_SIZED = frozenset({"range", "zeros", "ones", "empty", "arange", "rand", "randn", "eye", "randperm", "one_hot"})
+_SIZED |= {"view", "reshape", "expand", "repeat", "tile", "split", "chunk", "narrow", "unflatten", "linspace"}
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set)
 _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.FunctionDef, ast.ClassDef)
 _NUMBER = r"(?:float|int)(?=\s*(?:$|[:,.)]|or\b|-))"
@@ -58,18 +62,40 @@ def promise_broken(fix: Fix, scope: Scope) -> str | None:
 
 
 def attribute_promised(target: ast.expr, scope: Scope) -> str | None:
-    """Why an attribute of the object must stay a Python number: its class, or a method of it, says that it is one."""
-    cls, arguments = scope.function.cls, scope.function.parameters
-    if cls is None or not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+    """Why an attribute of the object must stay a Python number: its class says that it is one, or uses it as a size."""
+    cls = scope.function.cls
+    if cls is None or not isinstance(target, ast.Attribute) or not _is_own(target, scope.function):
         return None
-    if not arguments or target.value.id != arguments[0].arg:
-        return None
+    for method in cls.methods.values():
+        around = parents((method.node, *method.nodes))
+        reads = (n for n in method.of(ast.Attribute) if n.attr == target.attr and isinstance(n.ctx, ast.Load))
+        sizes = (_use_as_size(read, around) for read in reads if _is_own(read, method))
+        if (use := next((size for size in sizes if size is not None), None)) is not None:
+            return f"`{method.qualname}` needs `{ast.unparse(target)}` as a size: `{snippet(use)}`"
     for node in ast.walk(cls.node):
         if isinstance(node, ast.AnnAssign) and _last_name(node.target) == target.attr:
             is_own = isinstance(node.target, ast.Attribute) or node in cls.node.body
             if is_own and False in _told(node.annotation, is_item=False):
                 return f"`{ast.unparse(target)}` is said to be `{ast.unparse(node.annotation)}`"
     return None
+
+
+def _is_own(node: ast.Attribute, method: Function) -> bool:
+    arguments = method.parameters
+    return isinstance(node.value, ast.Name) and bool(arguments) and node.value.id == arguments[0].arg
+
+
+def _use_as_size(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> ast.AST | None:
+    """The call or the index that takes a number as a size: `torch.zeros(n, 3)`, `range(n)`, `x[:n]`."""
+    child, parent = node, around.get(node)
+    while isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Tuple | ast.List | ast.keyword | ast.Slice):
+        child, parent = parent, around.get(parent)
+    if isinstance(parent, ast.Subscript):
+        return parent if parent.slice is child else None
+    if not isinstance(parent, ast.Call) or child is parent.func:
+        return None
+    name = _last_name(parent.func).removeprefix("new_")
+    return parent if name in _SIZED or (name == "full" and child in parent.args[:1]) else None
 
 
 def _changed_results(changed: Sequence[Span], promise: _Promise, scope: Scope) -> Iterator[str]:
