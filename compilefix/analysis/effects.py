@@ -222,6 +222,10 @@ class EffectAnalysis:
             return does
         if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
+        if _moves_iterator(node, name):
+            return Effects(
+                mutates=f"`{ast.unparse(node)}` moves an iterator on", raises=f"`{text}` may raise StopIteration"
+            )
         if changes_container(node, facts):
             fails = not text.endswith((".append", ".clear", ".reverse"))
             return Effects(mutates=f"`{text}` changes a container", raises=f"`{text}` may fail" if fails else None)
@@ -327,6 +331,13 @@ class EffectAnalysis:
             always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def _moves_iterator(node: ast.Call, name: str | None) -> bool:
+    """Whether a call takes the next item of something that others read too, as `next(iter(x))` does not."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "__next__":
+        return True
+    return name == "next" and bool(node.args) and isinstance(node.args[0], ast.Name | ast.Attribute | ast.Subscript)
 
 
 def _holds_numbers(node: ast.Call) -> bool:
