@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from compilefix.codemods.rule import Scope
 
@@ -39,22 +40,58 @@ def asked_to_differ(one: str, other: str, at: ast.AST, scope: Scope) -> bool:
 
     Where the test asks for more they may have one shape; it was written for those that have not.
     """
+    return any(
+        _differ(node, wanted, one, other)
+        for test, holds in _tests_before(at, scope)
+        for node, wanted in _comparisons(test, holds)
+    )
+
+
+def _tests_before(at: ast.AST, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that led to a place, and whether they hold there.
+
+    Those around it, and those of an `if` before it that is left for good: `if a.shape == b.shape: return a`.
+    """
     child = at
     for around in scope.ancestors(at):
-        if isinstance(around, ast.If):
-            wanted = ast.Eq if child in around.orelse else ast.NotEq if child in around.body else None
-            for node in ast.walk(around.test):
-                if wanted is None or not isinstance(node, ast.Compare) or [type(op) for op in node.ops] != [wanted]:
-                    continue
-                compared = node.left, node.comparators[0]
-                if set(map(_shape_of, compared)) == {one, other}:
-                    return True
-                for shaped, size in (compared, reversed(compared)):
-                    # `if a.shape != size: a = torch.zeros(size)`
-                    for tensor, made in ((one, other), (other, one)):
-                        if _shape_of(shaped) == tensor and _is_made_with(made, ast.unparse(size)):
-                            return True
+        if isinstance(around, ast.If | ast.IfExp):
+            body = around.body if isinstance(around.body, list) else [around.body]
+            orelse = around.orelse if isinstance(around.orelse, list) else [around.orelse]
+            if child in body or child in orelse:
+                yield around.test, child in body
+        for block in (getattr(around, part, None) for part in ("body", "orelse", "finalbody")):
+            for earlier in block[: block.index(child)] if isinstance(block, list) and child in block else ():
+                if isinstance(earlier, ast.If) and not earlier.orelse and isinstance(earlier.body[-1], _LEAVES):
+                    yield earlier.test, False
         child = around
+
+
+def _comparisons(test: ast.expr, holds: bool) -> Iterator[tuple[ast.Compare, type[ast.cmpop]]]:
+    """The comparisons in a test, each with the operator by which it says there that two things differ."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _comparisons(test.operand, not holds)
+    elif isinstance(test, ast.BoolOp):
+        for part in test.values:
+            yield from _comparisons(part, holds)
+    elif isinstance(test, ast.Compare):
+        yield test, ast.NotEq if holds else ast.Eq
+
+
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def _differ(node: ast.Compare, wanted: type[ast.cmpop], one: str, other: str) -> bool:
+    """Whether a comparison says that two tensors differ in shape, or that one has not the size that makes the other."""
+    if {type(op) for op in node.ops} != {wanted}:
+        return False
+    for first, second in pairwise([node.left, *node.comparators]):
+        if {_shape_of(first), _shape_of(second)} == {one, other}:
+            return True
+        for shaped, size in ((first, second), (second, first)):
+            # `if a.shape != size: a = torch.zeros(size)`
+            for tensor, made in ((one, other), (other, one)):
+                if _shape_of(shaped) == tensor and _is_made_with(made, ast.unparse(size)):
+                    return True
     return False
 
 
@@ -66,10 +103,40 @@ def _is_made_with(made: str, size: str) -> bool:
 
 
 def _shape_of(node: ast.expr) -> str | None:
-    """The tensor whose shape an expression gives."""
-    if isinstance(node, ast.Call) and not node.args and isinstance(node.func, ast.Attribute):
-        node = node.func if node.func.attr == "size" else node
-    return ast.unparse(node.value) if isinstance(node, ast.Attribute) and node.attr in ("shape", "size") else None
+    """The tensor whose shape an expression gives, or a part of it: `x.shape`, `x.shape[1:]`, `x.size(0)`, `x.ndim`."""
+    if isinstance(node, ast.Subscript):
+        return _shape_of(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        return ast.unparse(node.args[0]) if len(node.args) == 1 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value) if node.func.attr in ("size", "dim") else None
+    return ast.unparse(node.value) if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim") else None
+
+
+def is_placed_otherwise(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions add a dimension to one tensor, each at another place: `x[None]` and `x[:, None]`."""
+    places = _added(one), _added(other)
+    if places[0] is None or places[1] is None or places[0][0] != places[1][0]:
+        return False
+    first, second = places[0][1], places[1][1]
+    return first != second and (first < 0) == (second < 0)
+
+
+def _added(node: ast.expr) -> tuple[str, int] | None:
+    """The tensor that an expression gives one more dimension, and where that stands."""
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        plain = [isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None for p in parts]
+        new = [isinstance(p, ast.Constant) and p.value is None for p in parts]
+        if new.count(True) != 1 or not all(a or b for a, b in zip(plain, new, strict=True)):
+            return None
+        return ast.unparse(node.value), new.index(True)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "unsqueeze":
+        return None
+    given = [*node.args, *(k.value for k in node.keywords if k.arg == "dim")]
+    tensor = given.pop(0) if len(given) == 2 else node.func.value
+    place = _integer(given[0]) if len(given) == 1 else None
+    return None if place is None else (ast.unparse(tensor), place)
 
 
 def is_empty(node: ast.expr, scope: Scope) -> bool:

@@ -9,6 +9,7 @@ import struct
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from compilefix.analysis.leaves import are_same
 from compilefix.analysis.legality import Obstacle, reached
@@ -20,7 +21,7 @@ from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.other_objects import asked_as_object, is_other_object
-from compilefix.codemods.resized import asked_to_differ, is_empty, is_resized
+from compilefix.codemods.resized import asked_to_differ, is_empty, is_placed_otherwise, is_resized
 from compilefix.codemods.returned_truths import are_truths, as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -525,6 +526,13 @@ def _selected(
     given = [(shown[0], shown[1], at), *_given_in(at, names)]
     if any(asked_to_differ(one, other, place, scope) for one, other, place in given):
         yield Obstacle(f"the sides differ in shape where `{shown[0]}.shape` was compared with `{shown[1]}.shape`")
+    ways = [tuple(ends_of(side.node)) if side is not None else () for side in sides]
+    for first, second in product(*ways):
+        if is_placed_otherwise(first, second):
+            yield Obstacle(f"the sides differ in shape: `{snippet(first)}` and `{snippet(second)}`")
+        whole, divided = (first, second) if scope.value(first).dtype in ("bool", "int") else (second, first)
+        if scope.value(whole).is_tensor and scope.value(whole).dtype in ("bool", "int") and _is_quotient(divided):
+            yield Obstacle(f"the sides differ in dtype: `{snippet(divided)}` is never {scope.value(whole).dtype}")
     for side, other in zip(sides, reversed(shown), strict=True):
         ends = tuple(ends_of(side.node)) if side is not None else ()
         for end in ends:
@@ -567,6 +575,11 @@ def _selected(
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.hands_on):
                 yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
+
+
+def _is_quotient(node: ast.expr) -> bool:
+    """Whether an expression is a true division, which gives no integers."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
 
 def _given_in(at: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.AST]]:

@@ -89,6 +89,8 @@ def builtin_result(name: str, args: Sequence[Value], place: str) -> Value:
                 made = elementwise([as_tensor, *args[1:]], place, "promote")
                 return replace(join_all([made, as_list]), declared=first.declared)
             made = elementwise(args, place, "same" if name == "abs" else "promote")
+            if name == "sum" and len(args) == 1:
+                return replace(made, certain=False)  # of no rows it is the number 0
             if name != "abs" or is_real(args[0]):
                 return made
             return replace(made, dtype="float" if made.dtype == "complex" else made.dtype, dtype_id=f"dtype {place}")

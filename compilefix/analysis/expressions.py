@@ -405,7 +405,11 @@ class Expressions(Calls):
         if any(v.may_be(Kind.TENSOR) and not v.is_unknown for v in operands):
             if len(node.ops) > 1:
                 return number("bool", all(v.certain for v in operands))
-            return elementwise(operands, self.place(node), "bool")
+            compared = elementwise(operands, self.place(node), "bool")
+            if isinstance(node.ops[0], ast.Eq | ast.NotEq) and any(Kind.NONE in v.kinds for v in operands):
+                # A tensor is asked whether it equals None as any object is: the answer is a Python bool.
+                return values.BOOL if any(v.is_(Kind.NONE) for v in operands) else join_all([compared, values.BOOL])
+            return compared
         if any(v.is_unknown for v in operands):
             return replace(values.UNKNOWN, kinds=unsure(operands), storage=frozenset({self.place(node)}))
         if any(v.is_(Kind.NDARRAY) for v in operands):
