@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from compilefix.source.index import Function, Module, Project
 
@@ -28,7 +28,7 @@ _NOT_COMPILED = frozenset(
         "typing.TYPE_CHECKING",
     }
 )
-_MAX_DEPTH = 4
+_MAX_DEPTH = 8
 
 
 def compile_time(
@@ -36,8 +36,8 @@ def compile_time(
 ) -> bool | None:
     """What a test for being compiled, or a constant, gives in compiled code; None for any other test.
 
-    A name that `function` binds once stands for what it is bound to, and a function of the project without parameters
-    for what it returns.
+    A name that `function` binds once stands for what it is bound to, and a function of the project for what it returns:
+    one without parameters, or one that begins with such a test (`if is_compiling(): return False`).
     """
     if depth > _MAX_DEPTH:
         return None
@@ -60,6 +60,10 @@ def compile_time(
         value = _bound_once(test.id, function)
         if value is not None:
             return inner(value)
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn) and len(test.ops) == 1:
+        items = _chosen(test.comparators[0], inner, function)
+        nothing = isinstance(items, ast.Tuple | ast.List) and not items.elts
+        return isinstance(test.ops[0], ast.NotIn) if nothing else None
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and test.args:
         return inner(test.args[0])
     name = module.qualified(test.func if isinstance(test, ast.Call) else test)
@@ -67,8 +71,11 @@ def compile_time(
         return None
     found = project.resolve(name)
     if isinstance(found, Function):
-        asks = isinstance(test, ast.Call) and not test.args and not test.keywords
-        return _returned(found, project, depth) if asks else None
+        if not isinstance(test, ast.Call):
+            return None
+        asks = not test.args and not test.keywords
+        returned = _returned(found, project, depth) if asks else None
+        return _answered(found, project, depth) if returned is None else returned
     target = found if isinstance(found, str) else name
     if target in _COMPILING:
         return True
@@ -85,6 +92,36 @@ def _bound_once(name: str, function: Function) -> ast.expr | None:
     for node in function.of(ast.Assign):
         if node.targets == [stores[0]]:
             return node.value
+    return None
+
+
+def _chosen(node: ast.expr, decided: Callable[[ast.expr], bool | None], function: Function | None) -> ast.expr:
+    """What a name holds in compiled code, where a test for being compiled chooses: `() if is_compiling() else x`."""
+    value = _bound_once(node.id, function) if isinstance(node, ast.Name) and function is not None else None
+    if not isinstance(value, ast.IfExp):
+        return node
+    side = decided(value.test)
+    return node if side is None else value.body if side else value.orelse
+
+
+def _answered(function: Function, project: Project, depth: int) -> bool | None:
+    """What a function answers in compiled code by the tests that it begins with: `if is_compiling(): return False`."""
+    if function.cls is not None or function.decorators or not isinstance(function.node, ast.FunctionDef):
+        return None
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in function.nodes):
+        return None  # the generator that it gives is true
+    for statement in function.node.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue  # its docstring
+        if not isinstance(statement, ast.If) or statement.orelse:
+            return None
+        outcome = compile_time(statement.test, function.module, project, function, depth + 1)
+        if outcome is None:
+            return None
+        if outcome:
+            last = statement.body[0]
+            value = last.value if isinstance(last, ast.Return) else None
+            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, bool) else None
     return None
 
 

@@ -141,6 +141,39 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x + 1
         """,
     },
+    "a function that says no where it is compiled": {
+        "pkg/asked.py": """
+            from torch.compiler import is_compiling
+            def may_look(x: Tensor) -> bool:
+                '''Whether values may be asked for.'''
+                if torch.jit.is_scripting():
+                    return False
+                if torch.jit.is_tracing() or is_compiling():
+                    return False
+                return not x.requires_grad
+            def may_look_if(x: Tensor, wanted: bool) -> bool:
+                if wanted:
+                    return True
+                if is_compiling():
+                    return False
+                return not x.requires_grad
+        """,
+        "pkg/model.py": """
+            from pkg.asked import may_look, may_look_if
+            class Net(nn.Module):
+                def forward(self, x: Tensor, wanted: bool) -> Tensor:
+                    if may_look(x) and x.any():
+                        x = x + 1
+                    turns = range(2, 9, 2) if may_look(x) else ()
+                    for turn in range(8):
+                        x = x * 0.5
+                        if turn in turns and not bool((x > 0.1).any()):
+                            break
+                    if may_look_if(x, wanted) and x.any():  # BREAK
+                        x = x + 1
+                    return x
+        """,
+    },
     "arguments of forward without annotations": {
         "pkg/model.py": """
             class Gate(nn.Module):
