@@ -32,6 +32,7 @@ class Flow:
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are given names together. apart: each of these is read by itself.
     plain: what is rewritten to code that takes a Python number as well.
+    unseen: nothing is known of what may stand in its place, so that no rule would see a tensor there.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
 
@@ -54,6 +55,7 @@ class Flow:
     raised: bool = False
     listed: bool = False
     apart: bool = False
+    unseen: bool = False
     rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
     plain: set[ast.expr] = field(default_factory=set)
     obstacles: list[Obstacle] = field(default_factory=list)

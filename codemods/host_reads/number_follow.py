@@ -194,6 +194,7 @@ def _asks(test: ast.expr, scope: Scope) -> bool:
 def _chosen(chosen: ast.IfExp, scope: Scope, flow: Flow) -> None:
     """What is chosen stays a conditional expression, until CF102 selects it: it may be the fixed number."""
     before = len(flow.rewrites)
+    flow.unseen = flow.unseen or scope.value(chosen).is_unknown
     follow(chosen, scope, flow)
     if any(node not in flow.plain for node, _ in flow.rewrites[before:]):
         flow.refuse(f"`{snippet(chosen)}` is a Python number on one side, and its use would have to change")
@@ -330,7 +331,12 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     if flow.listed and checks:
         # Without CF103 each comparison would break the graph, where one list was read.
         flow.obstacles.append(Obstacle("the check that it decides then goes to the boundary (CF103)", "exception-late"))
-    elif (flow.listed and not flow.apart) or not isinstance(statement, ast.If | ast.IfExp) or not flow.meets:
+    elif (
+        flow.unseen
+        or (flow.listed and not flow.apart)
+        or not isinstance(statement, ast.If | ast.IfExp)
+        or not flow.meets
+    ):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
         return
     if isinstance(parent, ast.Compare):
