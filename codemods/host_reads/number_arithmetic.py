@@ -50,7 +50,8 @@ it for itself, and is carried to the boundary by its own fix (`log-late`). Numbe
 (`low, high = x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry
 that to the boundary (`exception-late`). A number that is returned or stored becomes
 a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep
-it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides. A reduced
+it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides; one that is
+returned (`return mask.sum().item() > 0`) becomes a boolean tensor where who calls it only asks for the truth. A reduced
 slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
 (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
 raised (`enough-dimensions`). A slice of fixed length is cut off at the end, and the index raises there

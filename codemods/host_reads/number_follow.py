@@ -39,6 +39,7 @@ from compilefix.codemods.kept_branches import kept_in as kept_in_branch
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.reaching import only_reads
+from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, read_of, torch_name
 from compilefix.source.index import Function
@@ -341,14 +342,20 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
         return
     if isinstance(parent, ast.Compare):
         other = parent.comparators[0] if parent.left is node else parent.left
-        value = scope.value(other)
-        plain = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
-        if len(parent.ops) > 1 or not isinstance(parent.ops[0], tuple(COMPARISONS)) or not plain or flow.boolean:
+        if not _compared(parent, other, scope, flow):
             flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number decides `{snippet(parent)}`")
-        else:
-            flow.decides = flow.decides or flow.operations > 0
-            if value.const is None or not fits_all(value.const.value):
-                flow.compute(whole=value.dtype == "int")
+
+
+def _compared(parent: ast.Compare, other: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """Whether a comparison with a fixed number may be one of tensors, and note the precision that it needs."""
+    value = scope.value(other)
+    plain = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", "float")
+    if len(parent.ops) > 1 or not isinstance(parent.ops[0], tuple(COMPARISONS)) or not plain or flow.boolean:
+        return False
+    flow.decides = flow.decides or flow.operations > 0
+    if value.const is None or not fits_all(value.const.value):
+        flow.compute(whole=value.dtype == "int")
+    return True
 
 
 def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt] | None:
@@ -387,6 +394,16 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
         return
     other = parent.comparators[0] if parent.left is node else parent.left
     if not scope.value(other).may_be(Kind.TENSOR):
+        if (
+            isinstance(scope.parents.get(parent), ast.Return)
+            and not flow.calls
+            and _compared(parent, other, scope, flow)
+        ):
+            # `return mask.sum().item() > 0`: who only asks for the truth may ask a boolean tensor for it.
+            flow.handed_out = True
+            obstacle = next(as_tensor([], [parent], scope))
+            flow.refuse(obstacle.reason, obstacle.assumption)
+            return
         flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
         return
     # A comparison takes place in the dtype of the tensor that has dimensions.
