@@ -174,7 +174,8 @@ def _either(parts: list[Value]) -> Value:
         known = values.join_all(p for p in parts if not p.is_unknown)
         return replace(known, certain=False)
     if Kind.TENSOR in joined.kinds and not joined.kinds <= _OPTIONAL:
-        return replace(joined, declared=True)
+        # What an array has by the same name is no tensor: `image.max()`.
+        return replace(joined, declared=True, certain=joined.certain and Kind.NDARRAY not in joined.kinds)
     return joined
 
 

@@ -13,6 +13,7 @@ from compilefix.analysis.function_facts import Env
 from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
 
+_ARRAYS = frozenset({"numpy.ndarray"})
 _LISTS = frozenset({"list", "tuple"})
 
 
@@ -138,6 +139,8 @@ class Narrowing(Walk):
             )
         elif any(tensors):
             env[key] = _no_tensor(old) if old.is_tensor else old.without(Kind.TENSOR)
+        elif old.kinds == values.ARRAYS and set(names) <= _ARRAYS:
+            env[key] = replace(old.without(Kind.NDARRAY), certain=True)
         elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
             # What is declared as a tensor or a list, and is no list.
             env[key] = replace(old.without(Kind.CONTAINER), element=None, elements=None, certain=False)
