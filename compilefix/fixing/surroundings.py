@@ -181,7 +181,10 @@ class Surroundings:
             return True
         if not isinstance(node, ast.FunctionDef) or "is_scripting" not in self._module.file.text:
             return False
-        calls = (part.func for part in walk(node) if isinstance(part, ast.Call))
+        parts = list(walk(node))
+        if any(isinstance(part, ast.FunctionDef | ast.Lambda) and part is not node for part in parts):
+            return False  # TorchScript takes no function with another one in it, behind whatever test that stands
+        calls = (part.func for part in parts if isinstance(part, ast.Call))
         return any(self._module.qualified(func) == "torch.jit.is_scripting" for func in calls)
 
     def _crowded(self, fix: Fix) -> str | None:
