@@ -91,7 +91,7 @@ def tables(counted: Sequence[Counted], command: str) -> str:
     """The Markdown page."""
     rows = ["| package | files | sites | after safe fixes | after all fixes |", "|---|---|---|---|---|"]
     for c in counted:
-        name = f"{c.package} {metadata.version(c.package.partition('.')[0])}"
+        name = f"{c.package} {_version(c.package.partition('.')[0])}"
         rows.append(f"| {name} | {c.files} | {len(c.before)} | {c.safe} | {len(c.left)} |")
     by_rule = ["| rule | sites | safe fix | fix with assumptions | no fix |", "|---|---|---|---|---|"]
     everything = [f for c in counted for f in c.before]
@@ -105,7 +105,7 @@ def tables(counted: Sequence[Counted], command: str) -> str:
     left += [f"| {number} | {code} | {reason} |" for (code, reason), number in reasons.most_common(REASONS)]
     return "\n".join(
         [
-            "# Branches on tensors and host reads in three packages",
+            "# Branches on tensors and host reads in packages",
             "",
             "How many places the rules CF1xx and CF2xx find in the sources of public packages, and how many of them a",
             "new check still finds when the fixes have been made. Counted from the sources alone: `verify` says of a",
@@ -128,6 +128,11 @@ def tables(counted: Sequence[Counted], command: str) -> str:
             "",
         ]
     )
+
+
+def _version(package: str) -> str:
+    """The version of the distribution that a package comes from, which may have another name (`open_clip_torch`)."""
+    return metadata.version(metadata.packages_distributions().get(package, [package])[0])
 
 
 def _general(reason: str) -> str:
