@@ -20,6 +20,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.gradient_mode import is_changed, is_only_computed_with
 from compilefix.codemods.other_objects import asked_as_object, is_other_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_placed_otherwise, is_resized
 from compilefix.codemods.returned_truths import are_truths, as_tensor
@@ -571,7 +572,7 @@ def _selected(
         earlier = [step for side in sides if side is not None for step in side.steps[:-1]]
         yield from scope.legality.finite(earlier, scope.facts)
     yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
-    if _grad_mode_changed(scope, at):
+    if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.hands_on):
                 yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
@@ -603,10 +604,3 @@ def _is_slice(node: ast.AST) -> bool:
 
 def _is_signed_number(node: ast.AST) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
-
-
-def _grad_mode_changed(scope: Scope, at: ast.AST) -> bool:
-    names = ("no_grad", "inference_mode", "set_grad_enabled")
-    calls = [item.context_expr for a in scope.ancestors(at) if isinstance(a, ast.With) for item in a.items]
-    around = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
-    return any(name in names for name in (*around, *(d.rpartition(".")[2] for d in scope.function.decorators)))

@@ -1,0 +1,76 @@
+"""Code in which no gradient is recorded, and names that are only computed with there.
+
+A tensor that is selected there requires no gradient, and one that was taken as it is may. Where a name only goes into
+operations that give other tensors, which require none there, nobody sees that.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from compilefix.analysis import torch_api
+from compilefix.codemods.rule import Scope
+
+_CHANGES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+_TELLS_NOTHING = frozenset({"shape", "dtype", "device", "ndim"})
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def is_changed(scope: Scope, at: ast.AST) -> bool:
+    """Whether a decorator or a `with` block round a place says whether gradients are recorded."""
+    return _region(scope, at) is not None
+
+
+def is_only_computed_with(names: Collection[str], scope: Scope, at: ast.AST) -> bool:
+    """Whether the names are read, behind a place, only where no gradient is recorded, and to compute with them."""
+    region = _region(scope, at)
+    if region is None or not names or not all(name.isidentifier() for name in names):
+        return False
+    again = any(isinstance(around, _LOOPS) for around in scope.ancestors(at))
+    end = scope.span(at).end_line
+    for use in scope.function.of(ast.Name):
+        if use.id not in names or not isinstance(use.ctx, ast.Load):
+            continue
+        if use not in scope.parents:
+            return False  # a nested function, which may run anywhere
+        inside = region is scope.function.node or region in scope.ancestors(use)
+        if (again or use.lineno > end) and not (inside and _gives_another(use, scope)):
+            return False
+    return True
+
+
+def _region(scope: Scope, at: ast.AST) -> ast.AST | None:
+    """The function or `with` block that says whether gradients are recorded."""
+    for around in scope.ancestors(at):
+        items = around.items if isinstance(around, ast.With) else []
+        if any(_last_name(scope.callee(item.context_expr)) in _CHANGES for item in items):
+            return around
+    decorated = any(_last_name(name) in _CHANGES for name in scope.function.decorators)
+    return scope.function.node if decorated else None
+
+
+def _last_name(name: str | None) -> str:
+    return (name or "").rpartition(".")[2]
+
+
+def _gives_another(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is an operand of what gives another tensor, which shows nothing of this one."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Subscript):
+        return parent.value is node and isinstance(parent.ctx, ast.Load) and scope.value(parent).is_tensor
+    if isinstance(parent, ast.BinOp | ast.UnaryOp):
+        # `"%s" % x` shows whether it requires a gradient, and `+x` is the tensor itself.
+        shown = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.UAdd)
+        return scope.value(parent).is_tensor and not shown
+    if isinstance(parent, ast.Attribute) and parent.attr in _TELLS_NOTHING:
+        return True
+    call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
+    if not isinstance(call, ast.Call) or not scope.value(call).is_tensor:
+        return False
+    name = scope.callee(call) or ""
+    bare = name.removeprefix("Tensor.")
+    api = torch_api.method(bare) if bare != name else torch_api.function(name)
+    if api is None or bare.endswith("_") or api.mutates or any(k.arg in ("inplace", "out") for k in call.keywords):
+        return False
+    return not api.maybe_view or _gives_another(call, scope)
