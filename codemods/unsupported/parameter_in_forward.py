@@ -1,9 +1,9 @@
 """CF702: a parameter, or a tensor that requires a gradient, made in compiled code.
 
 ## What it does
-Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` and `torch.ones(3, requires_grad=True)`, also
-with `requires_grad=self.training`, in compiled code. Where a parameter, or a tensor asked for its gradient, is only
-computed with, the request is left out.
+Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` (or `False`) and `torch.ones(3,
+requires_grad=True)`, also with `requires_grad=self.training`, in compiled code. Where a parameter, or a tensor asked
+for its gradient, is only computed with, the request is left out, and so is one that a new tensor fulfils anyhow.
 
 ## Why is this bad
 A graph cannot make a tensor that requires a gradient: it breaks there (GB0264, GB0125, GB8985, GB0206, GB0225). A
@@ -23,7 +23,8 @@ return x * scale
 A parameter that is to be trained is made in `__init__`; a layer is frozen before it is compiled.
 
 ## Fix safety
-Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with. Else under `no-gradient`: nobody reads the
+Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with, and for `t.requires_grad = False` where `t`
+is a new or detached tensor that requires none: nothing becomes of it. Else under `no-gradient`: nobody reads the
 tensor's `.grad`, and the result need not require a gradient because of it.
 
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
@@ -122,6 +123,8 @@ class ParameterInForward(Rule):
 
     def _judge_flag(self, node: ast.Assign, owner: ast.expr, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` breaks the graph"
+        if _says_what_holds(node, owner, scope):
+            return self.fixed(scope, node, message, Fix((scope.edit(without_guard(node, scope), ""),)), gb=("GB0206",))
         on = isinstance(node.value, ast.Constant) and node.value.value is True and len(node.targets) == 1
         reason = _asks(scope) if on else "set it before the code is compiled"
         if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
@@ -161,6 +164,31 @@ class ParameterInForward(Rule):
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor that the function has made, and that requires no gradient, is told to require none."""
+    if not (isinstance(node.value, ast.Constant) and node.value.value is False and len(node.targets) == 1):
+        return False
+    made = _made_just_before(owner, node, scope)
+    value = scope.value(owner)
+    if made is None or not value.is_tensor or not value.certain or value.leaves:
+        return False
+    detached = isinstance(made, ast.Call) and scope.callee(made) == "Tensor.detach"
+    return detached or not _outside(value)
+
+
+def _made_just_before(owner: ast.expr, at: ast.stmt, scope: Scope) -> ast.expr | None:
+    """What a name is given before a statement, on every way to it and with no other use in between."""
+    if not isinstance(owner, ast.Name):
+        return None
+    before = [n for n in (*scope.names(owner.id, stores=True), *scope.names(owner.id)) if n.lineno < at.lineno]
+    last = max(before, key=lambda name: (name.lineno, name.col_offset), default=None)
+    given = None if last is None else scope.parents.get(last)
+    if not isinstance(given, ast.Assign) or given.targets != [last]:
+        return None
+    block = scope.block(given)
+    return given.value if at in block or any(around in block for around in scope.ancestors(at)) else None
 
 
 def _is_derivative(owner: ast.expr, scope: Scope) -> bool:
