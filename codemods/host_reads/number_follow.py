@@ -122,6 +122,9 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
             "math-errors",
         )
         _put_into(node, made, scope, flow)
+        if scope.callee(made) == "torch.as_tensor":
+            # Dynamo fails on one of a list that holds a tensor, and takes `torch.tensor` of it.
+            flow.rewrites.append((made.func, lambda _: f"{torch_name(scope)}.tensor"))
     elif (beside := tensor_beside(node, scope)) is not None:
         _subtracted(node, ast.Sub(), scope, flow)
         met(beside, scope, flow)
