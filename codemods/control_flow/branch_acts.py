@@ -192,12 +192,18 @@ def _needed(act: ast.stmt, rest: Sequence[ast.stmt], link: Link, around: ast.If,
         stored = _names(before, ast.Store)
         if not stored & read:
             continue
-        plain = isinstance(before, ast.Assign) and len(before.targets) == 1 and isinstance(before.targets[0], ast.Name)
-        if not plain or len(stored) != 1 or not _only_here(next(iter(stored)), link, around, scope):
+        if not _gives_values(before) or not all(_only_here(name, link, around, scope) for name in stored):
             return []
         read |= _names(before, ast.Load)
         needed.insert(0, before)
     return needed
+
+
+def _gives_values(statement: ast.stmt) -> bool:
+    """Whether a statement gives one name a value, or several what is unpacked: `smallest, place = torch.min(x, 0)`."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return all(isinstance(part, ast.Name) for part in parts)
 
 
 def _only_here(name: str, link: Link, around: ast.If, scope: Scope) -> bool:
