@@ -136,7 +136,7 @@ def _is_for_nobody(node: ast.expr, scope: Scope) -> bool:
     source = read_of(node, scope)
     if source is None or not isinstance(node, ast.Call) or scope.compiled.callers:
         return False
-    return only_reads(node, source, scope.function) and next(callers(scope), None) is None
+    return only_reads(node, source, scope) and next(callers(scope), None) is None
 
 
 def _count(wanted: list[str]) -> str:

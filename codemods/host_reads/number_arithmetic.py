@@ -75,7 +75,7 @@ from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
-from compilefix.codemods.host_reads.number_helpers import fix_in_callers, only_reads
+from compilefix.codemods.host_reads.number_helpers import fix_in_callers, hands_on, only_reads
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
@@ -157,9 +157,9 @@ class NumberArithmetic(Rule):
         message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
         cast = node.func.id if isinstance(node.func, ast.Name) else "item"
         outcome = number_fix(node, source, cast, scope)
-        if only_reads(node, source, scope.function):
+        if only_reads(node, source, scope):
             asked = outcome if isinstance(outcome, str) else "whoever calls this function asks for a number"
-            outcome = fix_in_callers(cast, scope) or asked
+            outcome = fix_in_callers(cast, scope, others=hands_on(node, source, scope)) or asked
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)

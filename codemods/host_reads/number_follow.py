@@ -14,6 +14,7 @@ from compilefix.analysis.summaries import passed as arguments_of
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.sizes import Sizes
+from compilefix.codemods.default_numbers import is_number_by_default
 from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, has_other_dtype, met, same_dtype
@@ -423,6 +424,9 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
     numbers = scope.value(other).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)
     if not numbers and _reads_number(other, scope):
         flow.refuse(f"`{snippet(other)}` is not proved to be a number", "branches-total")
+        numbers = True
+    elif not isinstance(parent.op, ast.Mod) and scope.value(other).is_unknown and is_number_by_default(other, scope):
+        flow.refuse(f"`{snippet(other)}` is a number by default, and not proved to be one", "number-to-tensor")
         numbers = True
     const = scope.value(other).const
     if const is not None and isinstance(const.value, str | bytes):

@@ -1,0 +1,54 @@
+"""Values that are numbers by default: `def f(x, scale=0.5)`, and `self.beta = beta` where `__init__` has `beta=0.9`."""
+
+from __future__ import annotations
+
+import ast
+
+from compilefix.codemods.rule import Scope
+
+
+def is_number_by_default(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is an argument, or what only `__init__` keeps of one, and that has a number as default."""
+    if isinstance(node, ast.Name):
+        return not scope.names(node.id, stores=True) and _has_number(node.id, scope.function.node.args)
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    if not own or not isinstance(node, ast.Attribute) or scope.function.cls is None:
+        return False
+    methods = [m for m in scope.function.cls.node.body if isinstance(m, ast.FunctionDef | ast.AsyncFunctionDef)]
+    given = [(method, value) for method in methods for value in _given(node.attr, method)]
+    return bool(given) and all(
+        method.name == "__init__" and isinstance(value, ast.Name) and _has_number(value.id, method.args)
+        for method, value in given
+    )
+
+
+def _given(attribute: str, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr | None]:
+    """What a method gives an attribute of the object; None where that is not one expression."""
+    found: list[ast.expr | None] = []
+    for statement in ast.walk(method):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        value = getattr(statement, "value", None) if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        for target in targets:
+            if isinstance(target, ast.Tuple):
+                many = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
+                for place, part in enumerate(target.elts):
+                    found += [many[place] if many is not None else None] if _is_own(part, attribute) else []
+            elif _is_own(target, attribute):
+                found.append(value)
+    return found
+
+
+def _is_own(target: ast.AST | None, attribute: str) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == attribute and ast.unparse(target.value) == "self"
+
+
+def _has_number(name: str, arguments: ast.arguments) -> bool:
+    """Whether a parameter has a number as its default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    defaults = [*zip(positional[first:], arguments.defaults, strict=True)]
+    defaults += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    return any(
+        parameter.arg == name and isinstance(default, ast.Constant) and type(default.value) in (int, float)
+        for parameter, default in defaults
+    )
