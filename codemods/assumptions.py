@@ -159,7 +159,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "computed-again": (
         "A value that was computed once and kept may be computed at each read: what it is made of does not change, and "
-        "nobody writes into it."
+        "nobody writes into it. A row of a table does not depend on how many there are, and nobody asks afterwards for "
+        "a longer one that was kept."
     ),
     "plain-default-device": (
         "New tensors are made on the default device as it was set: it has no number that they do not show (`cpu:0`), "

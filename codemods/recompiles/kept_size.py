@@ -36,8 +36,14 @@ of 5 (torch 2.13, 2026-11-25), and a compiled graph computes it in one kernel.
 ## Fix safety
 The dict goes under `computed-again`: what is kept is the same when it is computed again, and both ways out return it.
 Declined where something else looks at the dict, where the value hangs on a parameter, on a module or on the values of
-an argument, and where computing it draws, prints or writes; `branches-total` where that is not known. An integer has no
-fix: who else reads it, and what the checkpoint holds, stands outside the function.
+an argument, and where computing it draws, prints or writes; `branches-total` where that is not known.
+
+So does the question whether a kept table fits (`if length != self.length or self.table.device != x.device:`): its block
+runs at each call. Where a longer table would do (`if length > self.length:`), each row of it must be computed by
+itself, of `torch.arange(length)`, and only as many rows be read as were asked for (`self.table[:length]`). Declined
+for what is named above, where the table begins as another one than None, and where a place reads what is kept that may
+be reached without the question, or reads the kept size. Other kept integers have no fix: who else reads them, and what
+the checkpoint holds, stands outside the function.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -51,6 +57,7 @@ from dataclasses import replace
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.recompiles.kept_table import computed_at_each_call, kept_table
 from compilefix.codemods.recompiles.size_cache import calls_unknown, computed_each_time, size_cache
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
@@ -82,13 +89,23 @@ class KeptSize(Rule):
                 text = ast.unparse(target)
                 if text in seen:
                     continue
-                if _own(target, scope) and is_size(node.value, scope) and _is_read_first(target, node, scope):
+                sized = _own(target, scope) and (is_size(node.value, scope) or _is_given(node.value, scope))
+                if sized and _is_read_first(target, node, scope):
                     seen.add(text)
-                    message = f"`{text}` is a constant to Dynamo: each new size is another value, and compiled anew"
-                    yield self.declined(scope, node, message, _ADVICE)
+                    yield self._table(text, node, scope)
                 elif isinstance(target, ast.Subscript) and _is_cache(target, scope):
                     seen.add(text)
                     yield self._cache(target, node, scope)
+
+    def _table(self, text: str, node: ast.Assign, scope: Scope) -> Finding:
+        message = f"`{text}` is a constant to Dynamo: each new size is another value, and compiled anew"
+        table = kept_table(node, scope)
+        found = _ADVICE if table is None else computed_at_each_call(table, scope)
+        if isinstance(found, str):
+            return self.declined(scope, node, message, found if table is None else f"{found}; {_ADVICE}")
+        rows = ", and a row of it not to depend on how many there are" if table is not None and table.grows else ""
+        reason = f"what is kept is taken to be the same when it is computed again{rows}"
+        return self.fixed(scope, node, message, Fix(found, (), ("computed-again",), (reason,)))
 
     def _cache(self, target: ast.Subscript, node: ast.Assign, scope: Scope) -> Finding:
         container = snippet(target.value)

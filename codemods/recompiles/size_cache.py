@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.codemods.control_flow.liveness import live_after
@@ -79,7 +79,8 @@ def computed_each_time(cache: SizeCache, scope: Scope) -> tuple[Edit, ...] | str
     """The edits after which the value is computed at each call, or why they would not do."""
     reads = [n for n in scope.of(ast.Subscript) if isinstance(n.ctx, ast.Load) and _is_item(n, cache)]
     inside = [cache.guard] if cache.found is None else [cache.guard, cache.store]
-    reason = _used_elsewhere(cache, reads, scope) or _key_moves(cache, scope) or _hangs_on(cache, scope)
+    reason = _used_elsewhere(cache, reads, scope) or _key_moves(cache, scope)
+    reason = reason or hangs_on(cache.key, _parts(cache, scope), scope)
     reason = reason or next((f"`{snippet(read)}` is written into" for read in reads if _is_written(read, scope)), None)
     if reason is not None:
         return reason
@@ -201,6 +202,11 @@ def _of_other_classes(attribute: str, module: Module, scope: Scope) -> Iterator[
                     yield node
 
 
+def is_of_other_class(node: ast.Attribute, module: Module, scope: Scope) -> bool:
+    """Whether an attribute is one of an instance of a class that is no relative."""
+    return any(other is node for other in _of_other_classes(node.attr, module, scope))
+
+
 def _is_empty_dict(node: ast.AST | None) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in ("dict", "OrderedDict") and not node.args
@@ -213,17 +219,17 @@ def _key_moves(cache: SizeCache, scope: Scope) -> str | None:
     return None if moved is None else f"`{moved}` is given several values"
 
 
-def _hangs_on(cache: SizeCache, scope: Scope) -> str | None:
-    """What the kept value is made of beside sizes, devices and what stays."""
-    parts = _parts(cache, scope)
+def hangs_on(key: ast.expr, parts: Sequence[ast.AST], scope: Scope, known: Collection[ast.AST] = ()) -> str | None:
+    """What a kept value, computed by these parts, is made of beside sizes, devices and what stays, or is `known`."""
     inner = {id(n) for part in parts for n in ast.walk(part)}
-    moved = next((n for part in parts for n in ast.walk(part) if _moves(n, scope)), None)
+    own = [n for part in parts for n in ast.walk(part) if n not in known]
+    moved = next((n for n in own if _moves(n, scope)), None)
     if moved is not None:
         return f"`{snippet(moved)}` is given another value"
-    trained = next((n for part in parts for n in ast.walk(part) if _is_trained(n, scope)), None)
+    trained = next((n for n in own if _is_trained(n, scope)), None)
     if trained is not None:
         return f"the value hangs on `{snippet(trained)}`, which may be trained"
-    key = definition_of(cache.key, scope)
+    key = definition_of(key, scope)
     keyed = {n.id for n in ast.walk(key) if isinstance(n, ast.Name) and not _is_asked(n, scope)}
     for node in (n for part in parts for n in ast.walk(part)):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
