@@ -38,12 +38,14 @@ The dict goes under `computed-again`: what is kept is the same when it is comput
 Declined where something else looks at the dict, where the value hangs on a parameter, on a module or on the values of
 an argument, and where computing it draws, prints or writes; `branches-total` where that is not known.
 
-So does the question whether a kept table fits (`if length != self.length or self.table.device != x.device:`): its block
-runs at each call. Where a longer table would do (`if length > self.length:`), each row of it must be computed by
-itself, of `torch.arange(length)`, and only as many rows be read as were asked for (`self.table[:length]`). Declined
-for what is named above, where the table begins as another one than None, and where a place reads what is kept that may
-be reached without the question, or reads the kept size. Other kept integers have no fix: who else reads them, and what
-the checkpoint holds, stands outside the function.
+So goes an answer that is returned again (`if self.mask is not None and self.mask.shape[0] >= n: return
+self.mask[:n, :n]`), where nothing else uses it, and the question whether a kept table fits (`if length != self.length
+or self.table.device != x.device:`), whose block runs at each call. Where a longer table would do (`if length >
+self.length:`), each row of it must be computed by itself, of `torch.arange(length)` or as part of a mask, and only as
+many rows be read as were asked for (`self.table[:length]`). Declined for what is named above, where the table begins
+as another one than None, and where a place reads what is kept that may be reached without the question, or reads the
+kept size. Other kept integers have no fix: who else reads them, and what the checkpoint holds, stands outside the
+function.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -57,6 +59,7 @@ from dataclasses import replace
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.recompiles.kept_answer import KeptAnswer, answered_at_each_call, kept_answer
 from compilefix.codemods.recompiles.kept_table import computed_at_each_call, kept_table
 from compilefix.codemods.recompiles.size_cache import calls_unknown, computed_each_time, size_cache
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
@@ -82,6 +85,11 @@ class KeptSize(Rule):
         if not is_likely_compiled(scope) or not _is_method_of_module(scope):
             return
         seen: set[str] = set()
+        for guard in scope.of(ast.If):
+            answer = kept_answer(guard, scope)
+            if answer is not None:
+                seen.update(f"self.{name}" for name in answer.kept)
+                yield self._answer(answer, scope)
         for node in scope.of(ast.Assign):
             for target in node.targets:
                 if not isinstance(target, ast.Attribute | ast.Subscript):
@@ -96,6 +104,16 @@ class KeptSize(Rule):
                 elif isinstance(target, ast.Subscript) and _is_cache(target, scope):
                     seen.add(text)
                     yield self._cache(target, node, scope)
+
+    def _answer(self, answer: KeptAnswer, scope: Scope) -> Finding:
+        names = ", ".join(f"`self.{name}`" for name in sorted(answer.kept))
+        message = f"{names}: filled by a call, so that the next one is compiled anew, and so is one with another size"
+        found = answered_at_each_call(answer, scope)
+        if isinstance(found, str):
+            return self.declined(scope, answer.guard, message, f"{found}; compute it at each call, or before the calls")
+        rows = ", and a row of it not to depend on how many there are" if answer.grows else ""
+        reason = f"what is kept is taken to be the same when it is computed again{rows}"
+        return self.fixed(scope, answer.guard, message, Fix(found, (), ("computed-again",), (reason,)))
 
     def _table(self, text: str, node: ast.Assign, scope: Scope) -> Finding:
         message = f"`{text}` is a constant to Dynamo: each new size is another value, and compiled anew"

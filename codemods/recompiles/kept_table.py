@@ -24,7 +24,12 @@ from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 
-_GROWS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+GROWS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+_PLAIN = (
+    *(ast.UnaryOp, ast.Compare, ast.Name, ast.Attribute, ast.Constant, ast.Tuple, ast.List, ast.keyword),
+    *(ast.operator, ast.unaryop, ast.cmpop, ast.expr_context),
+)
+_FILLED = frozenset({"ones", "zeros", "full", "triu", "tril"})
 _ASKS = frozenset({"size", "dim", "numel", "is_inference"})
 _BY_ROWS = frozenset({"arange", "outer", "to", "type_as", "type", "float", "half", "double", "unsqueeze", "contiguous"})
 
@@ -40,13 +45,13 @@ class KeptTable:
     @property
     def grows(self) -> bool:
         """Whether a table that is longer than needed is kept."""
-        return any(isinstance(question.ops[0], _GROWS) for question in self.asked)
+        return any(isinstance(question.ops[0], GROWS) for question in self.asked)
 
     @property
     def sizes(self) -> Iterator[ast.expr]:
         """What is compared with what is kept."""
         for question in self.asked:
-            yield from (s for s in (question.left, *question.comparators) if not _reads(s, self.kept))
+            yield from (s for s in (question.left, *question.comparators) if not reads(s, self.kept))
 
 
 def kept_table(store: ast.Assign, scope: Scope) -> KeptTable | None:
@@ -60,14 +65,14 @@ def kept_table(store: ast.Assign, scope: Scope) -> KeptTable | None:
     kept: set[str] = set()
     for statement in guard.body:
         target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-        if isinstance(target, ast.Attribute) and _is_self(target.value, scope):
+        if isinstance(target, ast.Attribute) and is_self(target.value, scope):
             kept.add(target.attr)
         elif not isinstance(target, ast.Name):
             return None
     parts = guard.test.values if isinstance(guard.test, ast.BoolOp) else [guard.test]
     if isinstance(guard.test, ast.BoolOp) and isinstance(guard.test.op, ast.And):
         return None
-    if not all(_reads(part, frozenset(kept)) and _only_asks(part) for part in parts):
+    if not all(reads(part, frozenset(kept)) and only_asks(part) for part in parts):
         return None
     asked = tuple(n for part in parts for n in ast.walk(part) if isinstance(n, ast.Compare) and len(n.ops) == 1)
     return KeptTable(guard, frozenset(kept), asked)
@@ -82,8 +87,8 @@ def computed_at_each_call(table: KeptTable, scope: Scope) -> tuple[Edit, ...] | 
     key = ast.Tuple([definition_of(size, scope) for size in table.sizes], ast.Load())
     parts: list[ast.AST] = [*body]
     stored = _stored_sizes(table, scope)
-    reads = [n for part in parts for n in ast.walk(part) if _reads_itself(n, table.kept)]
-    read = next((n for n in reads if n not in stored), None)
+    read_here = [n for part in parts for n in ast.walk(part) if reads_itself(n, table.kept)]
+    read = next((n for n in read_here if n not in stored), None)
     if read is not None:
         return f"`{snippet(read)}` is made of what is kept"
     reason = hangs_on(key, parts, scope, stored)
@@ -101,8 +106,8 @@ def computed_at_each_call(table: KeptTable, scope: Scope) -> tuple[Edit, ...] | 
     if table.grows:
         named = [*table.sizes, *stored, *(definition_of(size, scope) for size in table.sizes)]
         texts = {ast.unparse(node) for node in named}
-        values = [n for s in body if isinstance(s, ast.Assign) for n in _down_to(texts, s.value)]
-        other = next((node for node in values if not _by_rows(node, texts, scope)), None)
+        values = [n for s in body if isinstance(s, ast.Assign) for n in down_to(texts, s.value)]
+        other = next((node for node in values if not by_rows(node, texts, scope)), None)
         if other is not None:
             return f"`{snippet(other)}` may depend on how many rows are kept"
     used = next((text for name in sorted(table.kept) if (text := _used_elsewhere(name, table, scope))), None)
@@ -122,39 +127,43 @@ def _stored_sizes(table: KeptTable, scope: Scope) -> frozenset[ast.AST]:
             continue
         if ast.unparse(definition_of(statement.value, scope)) in sizes:
             name = frozenset({statement.targets[0].attr})
-            found.update(n for s in table.guard.body[place + 1 :] for n in ast.walk(s) if _reads_itself(n, name))
+            found.update(n for s in table.guard.body[place + 1 :] for n in ast.walk(s) if reads_itself(n, name))
     return frozenset(found)
 
 
-def _is_self(node: ast.AST, scope: Scope) -> bool:
+def is_self(node: ast.AST, scope: Scope) -> bool:
+    """Whether it is the instance whose method this is."""
     return isinstance(node, ast.Name) and node.id == scope.function.parameters[0].arg
 
 
-def _reads(node: ast.AST, kept: frozenset[str]) -> bool:
-    return any(_reads_itself(part, kept) for part in ast.walk(node))
+def reads(node: ast.AST, kept: frozenset[str]) -> bool:
+    """Whether what is kept is read in a piece of code."""
+    return any(reads_itself(part, kept) for part in ast.walk(node))
 
 
-def _reads_itself(node: ast.AST, kept: frozenset[str]) -> bool:
+def reads_itself(node: ast.AST, kept: frozenset[str]) -> bool:
     """Whether it is `self.table`; `angles.cos` is a method where `self.cos` is kept."""
     own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     return own and node.attr in kept and isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
 
 
-def _only_asks(test: ast.expr) -> bool:
+def only_asks(test: ast.expr) -> bool:
     """Whether a question changes nothing: it compares, and calls only what tells a size."""
     calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
     return all(isinstance(call.func, ast.Attribute) and call.func.attr in _ASKS for call in calls)
 
 
-def _down_to(sizes: Collection[str], node: ast.AST) -> Iterator[ast.AST]:
+def down_to(sizes: Collection[str], node: ast.AST) -> Iterator[ast.AST]:
     """An expression and its parts, down to the sizes in it."""
     yield node
-    if not isinstance(node, ast.expr) or ast.unparse(node) not in sizes:
+    if isinstance(node, ast.Subscript):
+        yield from down_to(sizes, node.value) if ast.unparse(node) not in sizes else ()
+    elif not isinstance(node, ast.expr) or ast.unparse(node) not in sizes:
         for part in ast.iter_child_nodes(node):
-            yield from _down_to(sizes, part)
+            yield from down_to(sizes, part)
 
 
-def _by_rows(node: ast.AST, sizes: Collection[str], scope: Scope) -> bool:
+def by_rows(node: ast.AST, sizes: Collection[str], scope: Scope, *, filled: bool = False) -> bool:
     """Whether the first rows are the same, however many are computed: sizes only say how many there are."""
     if isinstance(node, ast.Call):
         bare = (scope.callee(node) or "").rpartition(".")[2]
@@ -163,16 +172,30 @@ def _by_rows(node: ast.AST, sizes: Collection[str], scope: Scope) -> bool:
             return last == ["-1"]
         api = torch_api.method(bare) if (scope.callee(node) or "").startswith("Tensor.") else None
         api = api or torch_api.function(scope.callee(node) or "")
+        if filled and bare in _FILLED:
+            return True
         return bare in _BY_ROWS or (api is not None and api.pointwise)
     if isinstance(node, ast.BinOp):
         return not isinstance(node.op, ast.MatMult)
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and ast.unparse(node) in sizes:
         above = scope.parents.get(node)
         ranged = isinstance(above, ast.Call) and scope.callee(above) == "torch.arange" and above.args == [node]
+        ranged = ranged or (filled and _is_size_of_new(node, scope))
         device = isinstance(above, ast.keyword) and above.arg in ("device", "dtype")
         cast = isinstance(above, ast.Call) and (scope.callee(above) or "").rpartition(".")[2] in ("to", "type")
         return ranged or device or cast or isinstance(above, ast.Assign)
-    return not isinstance(node, ast.Attribute) or node.attr not in ("shape", "ndim")
+    if isinstance(node, ast.Subscript):
+        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return all(_is_whole(part) for part in index)
+    plain = isinstance(node, _PLAIN) and not isinstance(node, ast.Slice)
+    return plain and (not isinstance(node, ast.Attribute) or node.attr not in ("shape", "ndim"))
+
+
+def _is_whole(index: ast.expr) -> bool:
+    """Whether an index takes a dimension as it is, or adds one."""
+    if isinstance(index, ast.Slice):
+        return index.lower is None and index.upper is None and index.step is None
+    return isinstance(index, ast.Constant) and index.value in (None, Ellipsis)
 
 
 def _used_elsewhere(attribute: str, table: KeptTable, scope: Scope) -> str | None:
@@ -192,7 +215,7 @@ def _used_elsewhere(attribute: str, table: KeptTable, scope: Scope) -> str | Non
             function = functions.get(id(node))
             if isinstance(node.ctx, ast.Store):
                 begins = function is not None and function.node.name == "__init__"
-                fine = (begins and _is_nothing(node, around)) or (
+                fine = (begins and is_nothing(node, around)) or (
                     function is not None and _gives_back(node, around, scope)
                 )
             else:
@@ -212,7 +235,14 @@ def _gives_back(node: ast.AST, around: Mapping[ast.AST, ast.AST], scope: Scope) 
     return isinstance(call, ast.Call) and ast.unparse(call.func) == f"self.{scope.function.node.name}"
 
 
-def _is_nothing(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
+def _is_size_of_new(node: ast.AST, scope: Scope) -> bool:
+    """Whether a size is one of a tensor filled with one number: `torch.ones((n, n))`."""
+    above = scope.parents.get(node)
+    call = scope.parents.get(above) if isinstance(above, ast.Tuple | ast.List) else above
+    return isinstance(call, ast.Call) and scope.callee(call) in ("torch.ones", "torch.zeros", "torch.full")
+
+
+def is_nothing(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether an attribute begins as what fits no size: None, or zero."""
     statement = around[node]
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None

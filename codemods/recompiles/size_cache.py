@@ -23,7 +23,7 @@ from compilefix.codemods.selection import Template
 from compilefix.source.index import Class, Module
 from compilefix.source.snippets import snippet
 
-_ASKED = frozenset({"shape", "size", "device", "dtype", "dim", "ndim", "numel", "is_cuda", "layout"})
+_ASKED = frozenset({"shape", "size", "device", "dtype", "dim", "ndim", "numel", "is_cuda", "layout", "type"})
 _PLAIN_KEY = (
     ast.Name,
     ast.Attribute,
