@@ -244,6 +244,8 @@ class Expressions(Calls):
             key = self.key(node.value.value)
             if key is not None and key in env and env[key].is_tensor and env[key].rank is None:
                 env[key] = replace(env[key], has_dims=True)
+        if self._is_count(base, index):
+            return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
         if base.may_be(Kind.TENSOR) and base.may_be(Kind.CONTAINER) and not base.is_unknown:
             item = base.element if base.element is not None else values.UNKNOWN
             return join(self._index_tensor(node, base), item.stripped())
@@ -270,6 +272,14 @@ class Expressions(Calls):
             picked = self._index_tensor(node, replace(base, kinds=values.ARRAYS, certain=False))
             return replace(picked, kinds=values.ARRAYS)
         return self._item(node, index, replace(base, element=None))
+
+    def _is_count(self, base: Value, index: Value) -> bool:
+        """Whether an item of a dictionary that seems to hold tensors is used as a number: `batch["size"]`."""
+        seen = base.element if base.element is not None else base
+        key = index.const.value if index.const is not None else None
+        if not isinstance(key, str) or seen.certain or Kind.TENSOR not in seen.kinds:
+            return False
+        return key in self.inference.counted_keys(self.module)
 
     def _item(self, node: ast.Subscript, index: Value, base: Value) -> Value:
         item = _part_of(base) if base.element is None else base.element

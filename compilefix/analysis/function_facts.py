@@ -94,6 +94,9 @@ class ProjectFacts(Protocol):
     def annotated(self, node: ast.expr | None, module: Module) -> Value:
         """The value that an annotation in a module promises."""
 
+    def counted_keys(self, module: Module) -> frozenset[str]:
+        """The keys of dictionaries under which a module gets numbers, by what it does with them."""
+
     def hints(self, function: Function) -> Mapping[str, Value]:
         """What callers pass to parameters of a function of which its own code says nothing; certain is a call's own."""
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
+from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
@@ -49,6 +50,7 @@ class Inference:
         self._hints = Hints(project)
         self._written: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
+        self._counted: dict[str, frozenset[str]] = {}
         # Functions whose facts were forgotten because a caller says more of them, in that order, and how often.
         self.outdated: dict[Function, int] = {}
         self._alone: Function | None = None
@@ -148,6 +150,12 @@ class Inference:
                 found |= translated(self.written_in_place(callee), call, callee, operands, facts)
         self._written[function] = found
         return found
+
+    def counted_keys(self, module: Module) -> frozenset[str]:
+        """The keys of dictionaries under which a module gets numbers, by what it does with them."""
+        if module.name not in self._counted:
+            self._counted[module.name] = counted_keys(module)
+        return self._counted[module.name]
 
     def annotated(self, node: ast.expr | None, module: Module) -> Value:
         """The value that an annotation in a module promises."""

@@ -49,6 +49,29 @@ CASES: Mapping[str, Mapping[str, str]] = {
             compiled = torch.compile(step)
         """,
     },
+    "numbers in dictionaries of tensors": {
+        "pkg/model.py": """
+            class Head(nn.Module):
+                def forward(self, batch):
+                    rois, size = batch["rois"], batch["size"]
+                    rows = batch["rows"]
+                    boxes = rois.new_zeros(rows, 4)
+                    for row in range(batch["rows"]):
+                        boxes[row] = self.best(batch)
+                    return boxes.view(rows * batch["frames"], -1)
+                def best(self, batch):
+                    scores = batch["scores"]
+                    if scores.sum() > 0:  # BREAK
+                        scores = scores * 2
+                    return scores.new_zeros(batch["count"].long())  # BREAK
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.head = Head()
+                def forward(self, x: Tensor):
+                    return self.head({"rois": x, "scores": x})
+        """,
+    },
     "arguments that are compared, selected from, or select": {
         "pkg/model.py": """
             class Loss(nn.Module):
