@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
@@ -29,7 +30,9 @@ from compilefix.analysis.host_code import (
     takes_arrays,
     trains,
 )
+from compilefix.analysis.host_work import does_host_work, handles_gradients, prints
 from compilefix.analysis.infer import FunctionFacts, Inference
+from compilefix.analysis.used_by import serves_the_host
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
@@ -245,14 +248,23 @@ def library_functions(
             return True
         return id(function.module) not in inside and is_library_root(function, inference)
 
-    reached = _reach(_library_roots(own, inference.project), inference, known, is_end)
-    _reach(_tensor_functions(own, inference), inference, known, is_end, reached)
+    def enters(root: str, callee: Function) -> bool:
+        # That a function on tensors counts as compiled is a guess, which does not hold for what it shows.
+        if alone or leads_from_a_forward(root) or _is_called_like_a_module(callee, project):
+            return True
+        return handles_files(callee, project) or not is_beside(callee)
+
+    project = inference.project
+    alone = len(project.modules) == 1  # a file by itself may hold just what somebody compiles
+    is_beside = cache(lambda function: _is_beside_the_work(function, project))
+    reached = _reach(_library_roots(own, project), inference, known, is_end)
+    _reach(_tensor_functions(own, inference), inference, known, is_end, reached, enters)
     # What only callers know to be tensors was found out on the way.
     late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
-    roots = [(f, f.qualname) for f in late if _is_tensor_function(f, inference)]
-    _reach(roots, inference, known, is_end, reached)
+    roots = [(f, _label(f)) for f in late if _is_tensor_function(f, inference)]
+    _reach(roots, inference, known, is_end, reached, enters)
     while overriding := list(_overriding(own, reached, known, inference)):
-        _reach(overriding, inference, known, is_end, reached)
+        _reach(overriding, inference, known, is_end, reached, enters)
     return tuple(reached.values())
 
 
@@ -299,8 +311,9 @@ def _reach(
     known: Collection[FunctionKey] = (),
     is_end: Callable[[Function], bool] = lambda _: False,
     before: dict[Function, CompiledFunction] | None = None,
+    enters: Callable[[str, Function], bool] = lambda _root, _callee: True,
 ) -> dict[Function, CompiledFunction]:
-    """What the roots reach, added to what was reached `before`."""
+    """What the roots reach, added to what was reached `before`. `enters` may leave out what is called from a root."""
     reached: dict[Function, CompiledFunction] = {} if before is None else before
     renewed: dict[Function, int] = {}
     pending: deque[tuple[Function, str, tuple[Function, ...]]] = deque(
@@ -316,7 +329,7 @@ def _reach(
                 called = (
                     c for c in _callees(facts, inference) if not prepares(c) and not _makes_host_object(c, inference)
                 )
-                pending.extend((c, root, way) for c in called)
+                pending.extend((c, root, way) for c in called if enters(root, c))
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
@@ -577,9 +590,20 @@ def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterat
         for function in module.all_functions:
             try:
                 if _is_tensor_function(function, inference):
-                    yield function, function.qualname
+                    yield function, _label(function)
             except RecursionError:
                 inference.too_deep.append(function)
+
+
+def _label(function: Function) -> str:
+    """How a function on tensors is called as a root: not as the `__call__` of a module is."""
+    alone = function.node.name in ("__call__", "backward")
+    return f"{function.qualname} by itself" if alone else function.qualname
+
+
+def leads_from_a_forward(root: str) -> bool:
+    """Whether a root is seen to be compiled, or is called as modules are: no function that is only on tensors."""
+    return "compile" in root or root.endswith(("(configured root)", ".forward", ".__call__", ".backward"))
 
 
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
@@ -607,7 +631,7 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     """
     if len(inference.project.modules) == 1:
         return drives(function) or opens_files(function)
-    if is_host_code(function, inference.project):
+    if _is_on_the_host(function, inference.project):
         return True
     facts = inference.facts(function)
     project = inference.project
@@ -615,13 +639,37 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     called = _calls(facts)
     if any(_is_around_the_model(base, inference) for base in _overridden(function, called, project)):
         return True
-    if any(map(drives, called)) or any(shows_or_keeps(callee, project) for callee in called):
+    if any(drives(callee) or shows_or_keeps(callee, project) for callee in called):
+        return True
+    if any(does_host_work(callee) and callee.node.name != "forward" for callee in called):
         return True
     around = (callee for callee in called if is_host_code(callee, project))
     further = {callee for one in around for callee in _calls(inference.facts(one))} - called
-    return any(shows_or_keeps(callee, project) for callee in further) or any(
-        cls is not None and feeds_or_tests(cls, project) for cls in classes
+    if any(shows_or_keeps(callee, project) for callee in further):
+        return True
+    if any(cls is not None and feeds_or_tests(cls, project) for cls in classes):
+        return True
+    return serves_the_host(
+        function,
+        project,
+        is_host=lambda user: user.node.name in NEVER_COMPILED or _is_on_the_host(user, project),
+        is_last=does_host_work,
+        live=lambda user: live_nodes(inference.facts(user)),
     )
+
+
+def _is_on_the_host(function: Function, project: Project) -> bool:
+    """Whether the function by itself is code round the model, or does work on the host."""
+    if is_host_code(function, project) or does_host_work(function):
+        return True
+    return prints(function) or handles_gradients(function, project)
+
+
+def _is_beside_the_work(function: Function, project: Project) -> bool:
+    """Whether code that is compiled would call the function for another thing than what it computes."""
+    if does_host_work(function) or prints(function) or shows_or_keeps(function, project):
+        return True
+    return function.cls is not None and feeds_or_tests(function.cls, project)
 
 
 def _calls(facts: FunctionFacts) -> set[Function]:

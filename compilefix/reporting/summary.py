@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from compilefix.analysis.regions import leads_from_a_forward
 from compilefix.codemods.finding import Finding
 
 
@@ -52,8 +53,7 @@ def summarize(findings: Sequence[Finding], allowed: frozenset[str] | None) -> Su
 
 
 def _is_apart(finding: Finding) -> bool:
-    root = finding.reached_by[0] if finding.reached_by else "compile"
-    return not ("compile" in root or root.endswith(("(configured root)", ".forward", ".__call__", ".backward")))
+    return bool(finding.reached_by) and not leads_from_a_forward(finding.reached_by[0])
 
 
 def statistics(findings: Sequence[Finding], allowed: frozenset[str] | None) -> tuple[RuleCount, ...]:

@@ -16,6 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from compilefix.analysis.regions import leads_from_a_forward  # noqa: E402
 from compilefix.codemods import registry  # noqa: E402
 from compilefix.codemods.finding import Finding  # noqa: E402
 from compilefix.fixing.engine import run  # noqa: E402
@@ -1344,6 +1345,185 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
     other = tmp_path / "other.py"
     other.write_text("", encoding="utf-8")
     assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
+    """No forward leads to what draws, times, prints or leaves with arrays, nor to what is for such code alone."""
+    text = program(
+        f"""
+        import random
+        import time
+        import numpy as np
+        from scipy import interpolate
+        from tqdm import tqdm
+        def mixed(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x * np.random.beta(1, 1)
+        def flipped(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x.flip(0) if random.random() < 0.5 else x
+        def timed(x: torch.Tensor):
+            start = time.perf_counter()
+            {DECIDES}  # NOT
+            return x, time.perf_counter() - start
+        def denoised(x: torch.Tensor, steps):
+            for step in tqdm(range(steps)):
+                {DECIDES}  # NOT
+            return x
+        def filled(x: torch.Tensor, y: torch.Tensor):
+            {DECIDES}  # NOT
+            return interpolate.griddata(x, y)
+        def pixels(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x.detach().cpu().numpy()
+        def spread(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return np.median(to_numpy(x))
+        def shown(x: torch.Tensor):
+            print("shape", x.shape)
+            {DECIDES}  # NOT
+            return x
+        def calls_shown(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return shown(x)
+        def clipped(x: torch.Tensor, parameters):
+            for p in parameters:
+                x = x + p.grad.norm()
+            {DECIDES}  # NOT
+            return x
+        def augmented(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return mixed(x)
+        def _half(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x / 2
+        def _third(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x / 3
+        def _unused(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        def _exported(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        def batched(x: torch.Tensor):
+            if torch.jit.is_tracing():
+                return _exported(x)
+            {DECIDES}  # BREAK
+            return x
+        def only_for_arrays(x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x
+        def image(x: torch.Tensor):
+            x = only_for_arrays(_half(x))
+            return x.cpu().numpy()
+        class Mixer:
+            def __init__(self, x: torch.Tensor):
+                self.table = _third(x)
+            def __call__(self, x: torch.Tensor):
+                return self.mixed(x)
+            def mixed(self, x: torch.Tensor):
+                {DECIDES}  # NOT
+                return x + np.random.rand()
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text("", encoding="utf-8")
+    assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_what_looks_like_work_on_the_host_and_is_none(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        import random
+        import numpy as np
+        def told(x: torch.Tensor, verbose):
+            if verbose:
+                print("shape", x.shape)
+            {DECIDES}  # BREAK
+            return x
+        class Dropped(nn.Module):
+            def forward(self, x: torch.Tensor):
+                if random.random() < 0.5:
+                    return x
+                {DECIDES}  # BREAK
+                return self.drawn(x)
+            def drawn(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x * np.random.rand()
+        class Descent(torch.optim.Optimizer):
+            def moved(self, x: torch.Tensor, p):
+                {DECIDES}  # BREAK
+                return x - p.grad
+        def slope(x: torch.Tensor, f):
+            g = torch.func.grad(f)(x)
+            x = g * x
+            {DECIDES}  # BREAK
+            return x
+        def checked(x: torch.Tensor):
+            _assert_small(x)
+            return x
+        def _assert_small(x: torch.Tensor):
+            {DECIDES}  # BREAK
+        def _both(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def used(x: torch.Tensor):
+            return _both(x)
+        def image(x: torch.Tensor):
+            return _both(x).cpu().numpy()
+        def _chosen(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        CHOICES = {{"chosen": _chosen}}
+        def _named_elsewhere(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def also_for_others(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def heat(x: torch.Tensor):
+            return np.clip(also_for_others(x).cpu().numpy(), 0, 1)
+        class Dispatched(nn.Module):
+            def forward(self, x: torch.Tensor, kind):
+                return getattr(self, f"_to_{{kind}}")(x)
+            def _to_half(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x / 2
+        def trained(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def train(x: torch.Tensor):
+            trained(x).backward()
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text("from library import _named_elsewhere, also_for_others\n", encoding="utf-8")
+    assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_the_call_of_an_object_on_tensors_is_not_that_of_a_module(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Model(nn.Module):
+            def __call__(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Rule:
+            def __call__(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    roots = [f.reached_by[0] for f in found([path]) if f.code == "CF102"]
+    assert roots == ["Model.__call__", "Rule.__call__ by itself"]
+    assert [leads_from_a_forward(root) for root in roots] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Functions on tensors that do other work beside that: they print, look at the clock, or leave with arrays.
+
+A function to which no `forward` leads counts as compiled because of what it does with tensors. What it does beside that
+says that it is called from outside a graph: nobody compiles code that prints whatever it is given, that shows how far
+it has come, that draws its random numbers with Python or NumPy, or that goes on with NumPy or SciPy.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from compilefix.source.index import Function, Project
+
+_BESIDE = ("random.", "numpy.random.", "tqdm.", "rich.progress.", "scipy.")
+"""What begins the names of calls that draw on the host, show how far a loop has come, or compute with arrays."""
+_CLOCKS = frozenset(
+    {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"}
+    | {"datetime.datetime.now", "time.sleep", "time.time_ns", "time.perf_counter_ns"}
+)
+_TO_ARRAYS = re.compile(r"(to|as|2)_?(numpy|np|ndarray)$|(tensor|torch)_?(to|2)_?(numpy|np|array|img|image)$")
+"""How functions are called that make arrays of tensors."""
+
+
+def does_host_work(function: Function) -> bool:
+    """Whether the function does what no graph does: so does what calls it."""
+    called = function.called_names
+    if any(name.startswith(_BESIDE) or name in _CLOCKS for name in called):
+        return True
+    arrays = [node for node in function.of(ast.Call) if _makes_array(node)]
+    if not arrays:
+        return False
+    # An array by which a tensor is indexed is one only in passing.
+    returned = {part for node in function.of(ast.Return) if node.value is not None for part in _whole(node.value)}
+    return any(name.startswith("numpy.") for name in called) or not returned.isdisjoint(arrays)
+
+
+def _whole(node: ast.expr) -> Iterator[ast.expr]:
+    """What an expression gives back: itself, or its items."""
+    if isinstance(node, ast.Tuple | ast.List):
+        for item in node.elts:
+            yield from _whole(item)
+    else:
+        yield node
+
+
+def prints(function: Function) -> bool:
+    """Whether the function prints whatever it is given. What it prints for a flag alone is not what it is for."""
+    return any(map(_prints, _always(function.node.body)))
+
+
+def handles_gradients(function: Function, project: Project) -> bool:
+    """Whether the function reads or writes what `backward` left: `p.grad`. Of an optimizer the step is compiled."""
+    if function.cls is not None:
+        bases = project.ancestors(function.cls)
+        if any(isinstance(base, str) and base.rpartition(".")[2] == "Optimizer" for base in bases):
+            return False
+    return any(node.attr == "grad" and _is_of_parameter(node, function) for node in function.of(ast.Attribute))
+
+
+def _is_of_parameter(node: ast.Attribute, function: Function) -> bool:
+    """Whether an attribute is one of what a name stands for, and none of an imported module or the object itself."""
+    if not isinstance(node.value, ast.Name) or node.value.id == "self":
+        return False
+    return function.module.imported(node.value.id) is None
+
+
+def _always(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that no condition holds back."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
+            yield from _always(statement.body)
+
+
+def _prints(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+
+
+def _makes_array(node: ast.Call) -> bool:
+    """Whether a call makes an array of a tensor for other code: `x.detach().cpu().numpy()`, `to_numpy(x)`."""
+    func = node.func
+    if isinstance(func, ast.Name):
+        return _TO_ARRAYS.search(func.id) is not None
+    if not isinstance(func, ast.Attribute):
+        return False
+    if func.attr != "numpy":
+        return _TO_ARRAYS.search(func.attr) is not None and func.attr != "to_numpy"
+    made = func.value
+    while isinstance(made, ast.Call | ast.Attribute):
+        if isinstance(made, ast.Attribute) and made.attr in ("cpu", "detach"):
+            return True
+        made = made.func if isinstance(made, ast.Call) else made.value
+    return False

@@ -1,0 +1,79 @@
+"""What is only used by code round the model, or by nothing, and so is compiled by nobody.
+
+A function that others may call, as its name says, is called by users of the project too. So of that one its callers
+say something only where nobody else in the project names it, and a loop that trains says nothing: it calls what is
+compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+
+from compilefix.source.index import Function, Project
+from compilefix.source.tree import children
+
+
+def serves_the_host(
+    function: Function,
+    project: Project,
+    is_host: Callable[[Function], bool],
+    is_last: Callable[[Function], bool],
+    live: Callable[[Function], Iterable[ast.AST]],
+) -> bool:
+    """Whether all that uses a function in the project is host code, or nothing can use it.
+
+    `is_host` tells host code, `is_last` that of it which converts, draws or times what models gave, and `live` gives
+    the nodes of a function that run compiled: a call in a branch for exporters is no use.
+    """
+    name = function.node.name
+    if function.parent is not None or name.endswith("__"):
+        return False
+    readers = [f for f in function.module.all_functions if f is not function and _reads(name, f.nodes)]
+    if not name.startswith("_"):
+        only_host = bool(readers) and all(map(is_last, readers))
+    else:
+        only_host = all(
+            (is_host(r) and not _hands_on(name, r)) or (r.parent is None and not _reads(name, live(r))) for r in readers
+        )
+    return only_host and not _may_be_used_otherwise(function, readers) and _is_named_here_alone(function, project)
+
+
+def _reads(name: str, nodes: Iterable[ast.AST]) -> bool:
+    return any(_is_named(node, name) for node in nodes)
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
+
+
+def _hands_on(name: str, reader: Function) -> bool:
+    """Whether a function keeps another one for later, or gives it to something: `self.update = self._update_rows`."""
+    called = {node.func for node in reader.of(ast.Call)}
+    return any(_is_named(node, name) and node not in called for node in reader.nodes)
+
+
+def _may_be_used_otherwise(function: Function, readers: list[Function]) -> bool:
+    """Whether the file keeps the function outside of functions, or may put its name together."""
+    if _reads(function.node.name, _outside(function.module.tree.body)):
+        return True
+    return function.cls is not None and not readers and function.module.mentions("getattr(")
+
+
+def _outside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """What a file runs when it is imported, without the functions that it defines."""
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        yield node
+        inner = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else children(node)
+        pending.extend(inner)
+
+
+def _is_named_here_alone(function: Function, project: Project) -> bool:
+    """Whether no other file names the function. Copies of a file have functions of the same names, each for itself."""
+    name = function.node.name
+    others = [other for other in project.modules.mentioning(name) if other != function.module.name]
+    if function.cls is not None:
+        return not others
+    return all(f"def {name}(" in project.modules.files[other].text for other in others)
