@@ -19,6 +19,12 @@ _CLOCKS = frozenset(
     {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"}
     | {"datetime.datetime.now", "time.sleep", "time.time_ns", "time.perf_counter_ns"}
 )
+_EXCHANGES = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("all_gather", "all_gather_object", "all_reduce", "reduce", "gather", "broadcast", "barrier", "scatter")
+)
+_NUMBERS_BY_NAME = re.compile(r"\b[Dd]ict\[str, (float|int)\]")
+"""What a function is annotated to return that measures: texts and Python's own numbers."""
 _TO_ARRAYS = re.compile(r"(to|as|2)_?(numpy|np|ndarray)$|(tensor|torch)_?(to|2)_?(numpy|np|array|img|image)$")
 """How functions are called that make arrays of tensors."""
 
@@ -48,6 +54,18 @@ def _whole(node: ast.expr) -> Iterator[ast.expr]:
 def prints(function: Function) -> bool:
     """Whether the function prints whatever it is given. What it prints for a flag alone is not what it is for."""
     return any(map(_prints, _always(function.node.body)))
+
+
+def is_for_a_loop(function: Function) -> bool:
+    """Whether a loop over the data calls the function: it measures, or exchanges tensors with other processes.
+
+    Exchanging is no work on the host. What calls such a function may still be compiled, as losses that sum over all
+    processes are.
+    """
+    returns = function.node.returns
+    if returns is not None and _NUMBERS_BY_NAME.search(ast.unparse(returns)) is not None:
+        return True
+    return not function.called_names.isdisjoint(_EXCHANGES)
 
 
 def handles_gradients(function: Function, project: Project) -> bool:

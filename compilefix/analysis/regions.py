@@ -30,7 +30,7 @@ from compilefix.analysis.host_code import (
     takes_arrays,
     trains,
 )
-from compilefix.analysis.host_work import does_host_work, handles_gradients, prints
+from compilefix.analysis.host_work import does_host_work, handles_gradients, is_for_a_loop, prints
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.used_by import serves_the_host
 from compilefix.analysis.values import Kind, Value, tensor
@@ -653,7 +653,6 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
         function,
         project,
         is_host=lambda user: user.node.name in NEVER_COMPILED or _is_on_the_host(user, project),
-        is_last=does_host_work,
         live=lambda user: live_nodes(inference.facts(user)),
     )
 
@@ -662,7 +661,7 @@ def _is_on_the_host(function: Function, project: Project) -> bool:
     """Whether the function by itself is code round the model, or does work on the host."""
     if is_host_code(function, project) or does_host_work(function):
         return True
-    return prints(function) or handles_gradients(function, project)
+    return prints(function) or is_for_a_loop(function) or handles_gradients(function, project)
 
 
 def _is_beside_the_work(function: Function, project: Project) -> bool:

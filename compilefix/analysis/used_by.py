@@ -1,8 +1,7 @@
-"""What is only used by code round the model, or by nothing, and so is compiled by nobody.
+"""What is for code round the model alone, or for nothing, and so is compiled by nobody.
 
-A function that others may call, as its name says, is called by users of the project too. So of that one its callers
-say something only where nobody else in the project names it, and a loop that trains says nothing: it calls what is
-compiled.
+That is asked of what is for its own file, as its name says. Of other functions their callers say nothing: users of the
+project call them too, and a loop that trains or predicts calls just what is compiled.
 """
 
 from __future__ import annotations
@@ -18,25 +17,29 @@ def serves_the_host(
     function: Function,
     project: Project,
     is_host: Callable[[Function], bool],
-    is_last: Callable[[Function], bool],
     live: Callable[[Function], Iterable[ast.AST]],
 ) -> bool:
-    """Whether all that uses a function in the project is host code, or nothing can use it.
+    """Whether all that uses a function with an underscore is host code, or nothing can use it.
 
-    `is_host` tells host code, `is_last` that of it which converts, draws or times what models gave, and `live` gives
-    the nodes of a function that run compiled: a call in a branch for exporters is no use.
+    `is_host` tells host code, and `live` gives the nodes of a function that run compiled: a call in a branch for
+    exporters is no use.
     """
     name = function.node.name
-    if function.parent is not None or name.endswith("__"):
+    if function.parent is not None or not name.startswith("_") or name.endswith("__"):
         return False
-    readers = [f for f in function.module.all_functions if f is not function and _reads(name, f.nodes)]
-    if not name.startswith("_"):
-        only_host = bool(readers) and all(map(is_last, readers))
-    else:
-        only_host = all(
-            (is_host(r) and not _hands_on(name, r)) or (r.parent is None and not _reads(name, live(r))) for r in readers
-        )
-    return only_host and not _may_be_used_otherwise(function, readers) and _is_named_here_alone(function, project)
+    readers = [other for other in function.module.all_functions if other is not function and _names(name, other)]
+    if not all(
+        (is_host(r) and not _hands_on(name, r)) or (r.parent is None and not _reads(name, live(r))) for r in readers
+    ):
+        return False
+    return not _may_be_used_otherwise(function, readers) and _is_named_here_alone(function, project)
+
+
+def _names(name: str, function: Function) -> bool:
+    # Of all functions of a file: of their nodes only these are looked at.
+    return any(node.id == name for node in function.of(ast.Name)) or any(
+        node.attr == name for node in function.of(ast.Attribute)
+    )
 
 
 def _reads(name: str, nodes: Iterable[ast.AST]) -> bool:

@@ -1383,6 +1383,20 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
             print("shape", x.shape)
             {DECIDES}  # NOT
             return x
+        def scores(x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+            {DECIDES}  # NOT
+            return {{"error": float((x - y).abs().mean())}}
+        def over_all(x: torch.Tensor):
+            torch.distributed.all_reduce(x)
+            {DECIDES}  # NOT
+            return x
+        def reduced(x: torch.Tensor):
+            torch.distributed.all_reduce(x)
+            {DECIDES}  # BREAK
+            return x
+        def normalized(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x / reduced(x)
         def calls_shown(x: torch.Tensor):
             {DECIDES}  # BREAK
             return shown(x)
@@ -1411,12 +1425,8 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
                 return _exported(x)
             {DECIDES}  # BREAK
             return x
-        def only_for_arrays(x: torch.Tensor):
-            {DECIDES}  # NOT
-            return x
         def image(x: torch.Tensor):
-            x = only_for_arrays(_half(x))
-            return x.cpu().numpy()
+            return _half(x).cpu().numpy()
         class Mixer:
             def __init__(self, x: torch.Tensor):
                 self.table = _third(x)
@@ -1439,6 +1449,7 @@ def test_what_looks_like_work_on_the_host_and_is_none(tmp_path: Path) -> None:
         f"""
         import random
         import numpy as np
+        from tqdm import tqdm
         def told(x: torch.Tensor, verbose):
             if verbose:
                 print("shape", x.shape)
@@ -1462,6 +1473,13 @@ def test_what_looks_like_work_on_the_host_and_is_none(tmp_path: Path) -> None:
             x = g * x
             {DECIDES}  # BREAK
             return x
+        class Contrastive(nn.Module):
+            def forward(self, x: torch.Tensor) -> dict[str, float]:
+                return self.summed(x)
+            def summed(self, x: torch.Tensor):
+                torch.distributed.all_reduce(x)
+                {DECIDES}  # BREAK
+                return x
         def checked(x: torch.Tensor):
             _assert_small(x)
             return x
@@ -1492,6 +1510,12 @@ def test_what_looks_like_work_on_the_host_and_is_none(tmp_path: Path) -> None:
             def _to_half(self, x: torch.Tensor):
                 {DECIDES}  # BREAK
                 return x / 2
+        def predicted(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def predict(batches):
+            for x in tqdm(batches):
+                predicted(x.float())
         def trained(x: torch.Tensor):
             {DECIDES}  # BREAK
             return x
