@@ -68,6 +68,8 @@ _GIVEN = ("pathlib.", "PIL.", "pandas.", "ase.", "pymatgen.", "rdkit.", "network
 _TOKENIZES = frozenset({"batch_decode", "apply_chat_template", "convert_tokens_to_ids", "convert_ids_to_tokens"})
 """Methods of what makes numbers of text, or text of numbers."""
 _IMAGES = ("cv2.", "PIL.")
+_CONTENTS = re.compile(r"\b(bytes|bytearray|BytesIO)\b")
+"""Annotations of what a file holds."""
 _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
 _ARRAYS = re.compile(r"\bndarray\b|\bNDArray\b")
@@ -178,6 +180,7 @@ def _feeds(parameter: ast.arg, module: Module) -> bool:
     if (
         "Path" in declared
         or _TEXTS.search(declared)
+        or _CONTENTS.search(declared)
         or (module.qualified(parameter.annotation) or "").startswith(_GIVEN)
     ):
         return True

@@ -1386,6 +1386,9 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
         def scores(x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
             {DECIDES}  # NOT
             return {{"error": float((x - y).abs().mean())}}
+        def decoded(data: bytes, x: torch.Tensor):
+            {DECIDES}  # NOT
+            return x + len(data)
         def over_all(x: torch.Tensor):
             torch.distributed.all_reduce(x)
             {DECIDES}  # NOT
