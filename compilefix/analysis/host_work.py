@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compilefix.source.index import Function, Project
+from compilefix.source.tree import children
 
-_BESIDE = ("random.", "numpy.random.", "tqdm.", "rich.progress.", "scipy.")
+_DRAWS = ("random.", "numpy.random.")
+_BESIDE = (*_DRAWS, "tqdm.", "rich.progress.", "scipy.")
 """What begins the names of calls that draw on the host, show how far a loop has come, or compute with arrays."""
 _CLOCKS = frozenset(
     {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"}
@@ -32,7 +34,9 @@ _TO_ARRAYS = re.compile(r"(to|as|2)_?(numpy|np|ndarray)$|(tensor|torch)_?(to|2)_
 def does_host_work(function: Function) -> bool:
     """Whether the function does what no graph does: so does what calls it."""
     called = function.called_names
-    if any(name.startswith(_BESIDE) or name in _CLOCKS for name in called):
+    if any(name.startswith(_BESIDE) or name in _CLOCKS for name in called) and any(
+        _is_beside(name, function) for name in _called_always(function)
+    ):
         return True
     arrays = [node for node in function.of(ast.Call) if _makes_array(node)]
     if not arrays:
@@ -40,6 +44,25 @@ def does_host_work(function: Function) -> bool:
     # An array by which a tensor is indexed is one only in passing.
     returned = {part for node in function.of(ast.Return) if node.value is not None for part in _whole(node.value)}
     return any(name.startswith("numpy.") for name in called) or not returned.isdisjoint(arrays)
+
+
+def _is_beside(name: str, function: Function) -> bool:
+    if name.startswith(_DRAWS) and "loss" in function.qualname.lower():
+        return False  # a loss that draws what it compares is compiled with the model all the same
+    return name.startswith(_BESIDE) or name in _CLOCKS
+
+
+def _called_always(function: Function) -> Iterator[str]:
+    """The names of what the function calls, whatever it is given: what it does for a flag is not what it is for."""
+    pending: list[ast.AST] = list(function.node.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If | ast.IfExp):
+            pending.append(node.test)
+            continue
+        if isinstance(node, ast.Call) and (name := function.module.qualified(node.func)) is not None:
+            yield name
+        pending.extend(children(node))
 
 
 def _whole(node: ast.expr) -> Iterator[ast.expr]:

@@ -1370,6 +1370,15 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
             for step in tqdm(range(steps)):
                 {DECIDES}  # NOT
             return x
+        def solved(x: torch.Tensor, steps, verbose=False):
+            bar = tqdm(total=steps) if verbose else None
+            if verbose:
+                start = time.perf_counter()
+            {DECIDES}  # BREAK
+            return x
+        def contrast_loss(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x[random.randrange(3)]
         def filled(x: torch.Tensor, y: torch.Tensor):
             {DECIDES}  # NOT
             return interpolate.griddata(x, y)
