@@ -1,7 +1,7 @@
 """Functions on tensors that do other work beside that: they print, look at the clock, or leave with arrays.
 
 A function to which no `forward` leads counts as compiled because of what it does with tensors. What it does beside that
-says that it is called from outside a graph: nobody compiles code that prints whatever it is given, that shows how far
+says that it is called from outside a graph: nobody compiles code that only prints, that shows how far
 it has come, that draws its random numbers with Python or NumPy, or that goes on with NumPy or SciPy.
 """
 
@@ -75,8 +75,12 @@ def _whole(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def prints(function: Function) -> bool:
-    """Whether the function prints whatever it is given. What it prints for a flag alone is not what it is for."""
-    return any(map(_prints, _always(function.node.body)))
+    """Whether the function is there to print: it does so whatever it is given, and gives nothing back.
+
+    What it prints for a flag alone is not what it is for, nor is what it prints on its way to a result.
+    """
+    gives = any(node.value is not None for node in function.of(ast.Return))
+    return not gives and any(map(_prints, _always(function.node.body)))
 
 
 def is_for_a_loop(function: Function) -> bool:

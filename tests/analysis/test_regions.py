@@ -1391,6 +1391,9 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
         def shown(x: torch.Tensor):
             print("shape", x.shape)
             {DECIDES}  # NOT
+        def told(x: torch.Tensor):
+            print("shape", x.shape)
+            {DECIDES}  # BREAK
             return x
         def scores(x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
             {DECIDES}  # NOT
