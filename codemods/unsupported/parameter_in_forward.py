@@ -172,6 +172,8 @@ def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
         return False
     made = _made_just_before(owner, node, scope)
     value = scope.value(owner)
+    if any(keyword.arg is None for call in scope.of(ast.Call) for keyword in call.keywords):
+        return False  # `torch.zeros(3, **options)` may ask for a gradient
     if made is None or not value.is_tensor or not value.certain or value.leaves:
         return False
     detached = isinstance(made, ast.Call) and scope.callee(made) == "Tensor.detach"
