@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
+from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.summaries import is_super
@@ -916,8 +917,17 @@ def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow)
     before = len(flow.rewrites)
     follow_name(name, inner, flow, parameter=True)
     added = [node for node, _ in flow.rewrites[before:]]
-    if added and (callee.module.file.path != scope.file.path or not all(_takes_both(n, inner) for n in added)):
+    # What changes there changes for other callers, of which this call says nothing.
+    known = scope.legality.inference.facts(callee)
+    stays = all(_takes_both(n, inner) and _is_of_tensor(n, known) for n in added)
+    if added and (callee.module.file.path != scope.file.path or not stays):
         flow.refuse(f"`{callee.qualname}` would have to change, and others may call it with a Python number")
+
+
+def _is_of_tensor(node: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a call is one of a method of what is a tensor, whoever calls the function."""
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return owner is not None and facts.value(owner).is_tensor and facts.value(owner).certain
 
 
 def _takes_both(node: ast.expr, scope: Scope) -> bool:
