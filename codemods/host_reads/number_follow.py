@@ -894,15 +894,18 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
         return True
     flow.calls += 1
     for function in (callee, *_instead(call, callee, scope)):
+        if function is None:
+            flow.refuse(f"too many files override `{callee.qualname}` to look at all")
+            return True
         _into(function, name, call, scope, flow)
     return True
 
 
-def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function]:
+def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function | None]:
     """The methods of subclasses that a call of a method may run as well."""
     func = call.func  # what a module in an attribute runs is that of its own class
     if isinstance(func, ast.Attribute) and func.attr == callee.node.name and not is_super(func.value):
-        yield from scope.legality.inference.project.overriding(callee)
+        yield from scope.legality.inference.project.overriding_anywhere(callee)
 
 
 def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.effects import asks_for_in_place
@@ -209,18 +209,9 @@ class CallWrites(ABC):
             return Writes(into, memory_of_all(operands) | captured if inner.keeps else NOTHING)
         func = node.func
         fixed = isinstance(func, ast.Attribute) and (is_super(func.value) or facts.value(func.value).is_(Kind.CALLABLE))
-        for method in (callee, *(() if fixed else self._overriding(callee))):
+        for method in (callee, *(() if fixed else self.project.overriding(callee))):
             does = does | self.translated(method, owner, given_to(node, method, operands, facts), operands)
         return does
-
-    def _overriding(self, method: Function) -> Iterator[Function]:
-        """Methods of the same module that override one."""
-        if method.cls is None:
-            return
-        for cls in method.module.classes.values():
-            other = cls.methods.get(method.node.name)
-            if other is not None and cls is not method.cls and method.cls in self.project.ancestors(cls):
-                yield other
 
     def _captured(self, callee: Function) -> frozenset[str]:
         """The memory that a nested function has from the functions round it."""

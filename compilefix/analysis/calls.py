@@ -172,11 +172,8 @@ class Calls(Binding):
         return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == self.self_name
 
     def _or_instead(self, summary: Value, method: Function) -> Value:
-        """A tensor that a method returns, and in its place perhaps a method of a subclass in the same module."""
-        for cls in method.module.classes.values():
-            other = cls.methods.get(method.node.name)
-            if other is None or cls is method.cls or method.cls not in self.project.ancestors(cls):
-                continue
+        """A tensor that a method returns, and in its place perhaps a method of a subclass in the same file."""
+        for other in self.project.overriding(method):
             instead = self.inference.summary(other)
             summary = replace(summary, certain=False) if instead.is_unknown else join(summary, instead)
         return summary

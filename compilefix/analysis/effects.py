@@ -177,7 +177,7 @@ class EffectAnalysis:
             if method is not None and method.is_property:
                 effects = self.of_function(method)
                 for other in self._instead(node, method, facts):
-                    effects = effects | self.of_function(other)
+                    effects = effects | self._of_override(other, node.attr)
                 return _reached(f"the property `{ast.unparse(node)}`", effects)
         return PURE
 
@@ -218,7 +218,8 @@ class EffectAnalysis:
         if callee is not None:
             does = _reached(f"`{text}`", self.of_function(callee))
             for method in self._instead(node.func, callee, facts):
-                does = does | _reached(f"`{method.qualname}`, which `{text}` may run", self.of_function(method))
+                run = "an override" if method is None else f"`{method.qualname}`"
+                does = does | _reached(f"{run}, which `{text}` may run", self._of_override(method, callee.node.name))
             return does
         if is_noted(node, facts):
             return _on_host(f"`{text}`", f"`{text}`" if node.keywords else None)
@@ -287,14 +288,19 @@ class EffectAnalysis:
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
 
-    def _instead(self, node: ast.expr, method: Function, facts: FunctionFacts) -> Iterator[Function]:
+    def _of_override(self, method: Function | None, name: str) -> Effects:
+        if method is None:
+            return Effects(unknown=f"too many files override `{name}` to look at all")
+        return self.of_function(method)
+
+    def _instead(self, node: ast.expr, method: Function, facts: FunctionFacts) -> Iterator[Function | None]:
         """The methods of subclasses that run where code names one of its own object: `self.step(x)`, `self.size`."""
         around = facts.function
         if around.cls is None or around.is_static or not around.parameters:
             return
         own = node.value if isinstance(node, ast.Attribute) else None
         if isinstance(own, ast.Name) and own.id == around.parameters[0].arg:
-            yield from self.inference.project.overriding(method)
+            yield from self.inference.project.overriding_anywhere(method)
 
     def _plain_exception(self, cls: Class) -> bool:
         """Whether a class of the project is an exception that does nothing of its own when it is made."""

@@ -78,6 +78,8 @@ class Cache:
                 return None
             if any(list(self._modules.setting(*asked)) != where for asked, where in kept["setting"]):
                 return None
+            if any(list(self._modules.overriding(*asked)) != where for asked, where in kept["overriding"]):
+                return None
             return kept["content"]  # type: ignore[no-any-return]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
@@ -89,6 +91,7 @@ class Cache:
             "modules": {name: self._hash(name) for name in used.modules},
             "words": dict(used.words),
             "setting": used.setting,
+            "overriding": used.overriding,
             "content": content,
         }
         with contextlib.suppress(OSError):

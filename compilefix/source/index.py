@@ -43,6 +43,7 @@ _STAR_BUILTINS = {
 _WORD = re.compile(r"\w+")
 _MANY_MODULES = 20
 _CONSTANT = re.compile(r"(True|False|None|-?[\d.]\S*|'[^']*'|\"[^\"]*\")(\s*#.*)?")
+_DERIVED = re.compile(r"^[ \t]*class\s+(\w+)\s*\(([^)]+)\)", re.MULTILINE)
 _SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
 
 
@@ -417,12 +418,13 @@ class Used:
     """What something that was found out rests on, besides the names of all modules.
 
     modules: the modules that were asked for. words: words that were searched for, with the modules where they stand.
-    setting: what `Modules.setting` was asked, with its answers.
+    setting: what `Modules.setting` was asked, with its answers. overriding: the same of `Modules.overriding`.
     """
 
     modules: tuple[str, ...] = ()
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
     setting: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = ()
+    overriding: tuple[tuple[tuple[str, str], tuple[str, ...]], ...] = ()
 
 
 NOTHING_USED = Used()
@@ -441,6 +443,8 @@ class Modules(Mapping[str, Module]):
         self._places: dict[str, tuple[str, ...]] = {}
         self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
         self._set_in: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._overridden_in: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._inheriting: dict[str, tuple[str, ...]] = {}
         self._computed: dict[str, dict[tuple[str, ...], bool]] = {}
         self._known: dict[str, frozenset[str]] = {}
         self._parsed: dict[str, Module] = {}
@@ -505,12 +509,14 @@ class Modules(Mapping[str, Module]):
         self._asked.clear()
         self._searched.clear()
         self._set_in.clear()
+        self._overridden_in.clear()
 
     @property
     def used(self) -> Used:
         """What was used since `begin`."""
         words = tuple((word, self._places[word]) for word in sorted(self._searched))
-        return Used(tuple(sorted(self._asked)), words, tuple(sorted(self._set_in.items())))
+        overriding = tuple(sorted(self._overridden_in.items()))
+        return Used(tuple(sorted(self._asked)), words, tuple(sorted(self._set_in.items())), overriding)
 
     def mentioning(self, word: str) -> tuple[str, ...]:
         """The names of the modules in whose text a word stands."""
@@ -526,6 +532,39 @@ class Modules(Mapping[str, Module]):
         if key not in self._matching:
             self._matching[key] = tuple(name for name in likely if test(self.files[name].text))
         return self._matching[key]
+
+    def overriding(self, cls: str, method: str) -> tuple[str, ...]:
+        """The modules with a class that by its name inherits from this one, and with a method of this name."""
+        asked = cls, method
+        if asked not in self._overridden_in:
+            if cls not in self._inheriting:
+                self._inheriting[cls] = self._inheriting_from(cls)
+            self._overridden_in[asked] = tuple(
+                name for name in self._inheriting[cls] if f"def {method}(" in self.files[name].text
+            )
+        return self._overridden_in[asked]
+
+    def _inheriting_from(self, cls: str) -> tuple[str, ...]:
+        """The modules with a class that inherits from this one, perhaps by way of others."""
+        modules: dict[str, None] = {}
+        pending, known = [cls], {cls}
+        while pending:
+            for module, derived in self._derived.get(pending.pop(), ()):
+                modules[module] = None
+                if derived not in known:
+                    known.add(derived)
+                    pending.append(derived)
+        return tuple(modules)
+
+    @cached_property
+    def _derived(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """The classes that name another one among their bases, each with its module, by the name of this one."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name, file in self.files.items():
+            for derived, bases in _DERIVED.findall(file.text):
+                for word in _WORD.findall(bases):
+                    found.setdefault(word, []).append((name, derived))
+        return found
 
     def setting(self, attribute: str, cls: str, module: str) -> tuple[str, ...]:
         """The modules that seem to assign the attribute to an object, not to their own `self`, and know the class.
@@ -679,19 +718,27 @@ class Project:
         return None
 
     def overriding(self, method: Function) -> Iterator[Function]:
-        """The methods of subclasses that stand in the place of a method.
+        """The methods that stand in the place of a method in subclasses of the same file."""
+        if method.cls is not None and method.parent is None:
+            yield from self._overriding_in(method.module, method.cls, method.node.name)
 
-        They are looked for in the file of the class, and in those that name it, unless these are many.
-        """
+    def overriding_anywhere(self, method: Function) -> Iterator[Function | None]:
+        """The methods that stand in the place of a method in any subclass; None where these stand in too many files."""
         cls, name = method.cls, method.node.name
         if cls is None or method.parent is not None:
             return
-        own, naming = cls.module.name, frozenset(self.modules.mentioning(cls.node.name))
-        likely = [m for m in self.modules.mentioning(f"def {name}(") if m in naming and m != own]
-        for module in (own, *(likely if len(likely) <= _MANY_MODULES else ())):
-            for other in self.modules[module].classes.values():
-                if name in other.methods and other is not cls and cls in self.ancestors(other):
-                    yield other.methods[name]
+        yield from self._overriding_in(method.module, cls, name)
+        others = [m for m in self.modules.overriding(cls.node.name, name) if m != method.module.name]
+        if len(others) > _MANY_MODULES:
+            yield None
+            return
+        for module in others:
+            yield from self._overriding_in(self.modules[module], cls, name)
+
+    def _overriding_in(self, module: Module, cls: Class, method: str) -> Iterator[Function]:
+        for other in module.classes.values():
+            if method in other.methods and other is not cls and cls in self.ancestors(other):
+                yield other.methods[method]
 
     def is_module_class(self, cls: Class) -> bool:
         """Whether the class is an `nn.Module`: by its bases, or, where these are unknown, by having `forward`."""
