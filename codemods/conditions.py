@@ -301,11 +301,11 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
             return _chain(test, scope, template, operand=operand)
         if any(_read(o, scope) for o in (test.left, test.comparators[0])):
             return compared_reads(test, scope, template, operand=operand)
-    if template.mixes and value.kinds in (_TENSOR_OR_FIXED, ARRAYS):
+    if template.mixes and value.kinds == ARRAYS:
         return _tensor_or_bool(test, scope, template, operand=operand)
-    if (mixed := _mixed_name(test, scope)) is not None:
+    if (mixed := _mixed_name(test, scope)) is not None and not (template.mixes and value.kinds == _TENSOR_OR_FIXED):
         return _defined_as_tensor(test, mixed, scope, template)
-    if template.mixes and isinstance(test, ast.Compare) and _compares_numbers(test, scope):
+    if template.mixes and perhaps_bool(test, scope):
         return _tensor_or_bool(test, scope, template, operand=operand)
     if not value.is_tensor:
         reason = f"`{snippet(test)}` is not proved to be a tensor, and mixes with tensors in one condition"
@@ -323,6 +323,12 @@ def _boolean(test: ast.expr, scope: Scope, template: Template, *, operand: bool)
 
 # Not what shapes decide: a check of shapes must come before what fails on other shapes.
 _TENSOR_OR_FIXED = frozenset({Kind.TENSOR, Kind.STATIC})
+
+
+def perhaps_bool(test: ast.expr, scope: Scope) -> bool:
+    """Whether a truth is a tensor in some calls and a Python bool in others, of which `~` makes a number."""
+    fixed = scope.value(test).kinds == _TENSOR_OR_FIXED
+    return fixed or (isinstance(test, ast.Compare) and _compares_numbers(test, scope))
 
 
 def _compares_numbers(test: ast.Compare, scope: Scope) -> bool:

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.conditions import condition, is_tensor_test, tensor_tests, tensor_words
+from compilefix.codemods.conditions import condition, is_tensor_test, perhaps_bool, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
 from compilefix.codemods.finding import Finding, Fix
@@ -220,7 +220,9 @@ def late_check(
                 f"line {index.lineno} uses the checked tensor as an index, "
                 "which would fail before the exception is raised"
             )
-        code = condition(tests, scope, template)
+        # What is negated must be a tensor in every call.
+        negated_later = bool(indices or masks or later) and len(tests) == 1 and perhaps_bool(tests[0], scope)
+        code = condition(tests, scope, template, operand=negated_later)
         if code is None:
             return None
         binds = any(isinstance(n, ast.NamedExpr) for n in ast.walk(part))

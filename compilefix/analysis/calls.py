@@ -40,6 +40,7 @@ _SHAPE_METHODS = {
 
 
 _TENSOR = frozenset({Kind.TENSOR})
+_CONTAINERS_TOO = frozenset({"Tensor.add", "Tensor.index", "Tensor.sort", "Tensor.values"})
 _REDUCTIONS = frozenset({"sum", "mean", "prod", "std", "var", "argmax", "argmin", "amax", "amin"})
 
 
@@ -58,9 +59,19 @@ class Calls(Binding):
         args = [self.eval(a.value if isinstance(a, ast.Starred) else a, env) for a in node.args]
         keywords = {k.arg: self.eval(k.value, env) for k in node.keywords}
         name = callee.ref
+        operands = [*args, *keywords.values()]
+        if (
+            name in _CONTAINERS_TOO
+            and receiver is not None
+            and receiver.kinds > _TENSOR
+            and Kind.CONTAINER in receiver.kinds
+        ):
+            # `config["counts"].values()`: the dictionary may hold tensors, and other dictionaries.
+            attr = name.removeprefix("Tensor.")
+            other = self._unknown_method(node, attr, replace(receiver, kinds=receiver.kinds - _TENSOR), operands, env)
+            return join(self._call_method(node, attr, replace(receiver, kinds=_TENSOR), args, keywords, env), other)
         if name is not None:
             self.facts.refs[node] = name
-        operands = [*args, *keywords.values()]
         if name is not None and callee.kinds == values.OBJECT:
             return self._call_object(node, callee, args, operands, env)
         if name is None and callee.kinds == values.CLASSES and callee.elements:

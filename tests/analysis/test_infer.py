@@ -57,6 +57,7 @@ x if flag else y | x if flag else None | x.float() if flag else x | (x, y)[0] | 
 torch.arange(3) | torch.arange(1, len(x.shape) + 3) | torch.arange(2.5) | torch.arange(0, 2, 0.5) | torch.arange(end=2) | torch.arange(3, dtype=torch.float16) | torch.arange(True) | torch.arange(s.long().abs())
 torch.Tensor([1.0]) | torch.Tensor([[1]]) | torch.Tensor(2, 3) | torch.Tensor([False]) | torch.Tensor() | torch.Tensor([]) | torch.Tensor(x) | torch.Tensor(n) | torch.Tensor((1, -2)) | torch.LongTensor([1, 2])
 torch.ByteTensor(2) | torch.BoolTensor([True]) | torch.HalfTensor([0.5]) | torch.DoubleTensor([[0.5], [1]]) | torch.IntTensor(len(x.shape)) | torch.ShortTensor([1]) | torch.FloatTensor([x.dim()])
+{"a": x, "b": {"c": x.dim()}}["b"].values() | sum({"a": x, "b": {"c": x.dim()}}["b"].values()) | sum({"a": x, "b": {"c": x.dim()}}["b"].values()) != 0
 x == x.shape | x != (1, 2) | [1] == x | x == "none" | x != None
 x.requires_grad_() if flag else x | x.real | torch.complex(x.float(), x.float()) | x.float() * 1j | x.unsqueeze(-1).squeeze(-1) | x.sum() + x | x.sum(0) + y | x.mean() * y | x.softmax(0) * y
 """.replace("\n", " | ")
