@@ -20,6 +20,7 @@ from compilefix.codemods.dynamic_shapes import row_functions
 from compilefix.codemods.dynamic_shapes.definitions import unused_then
 from compilefix.codemods.dynamic_shapes.element_calls import ROWS
 from compilefix.codemods.dynamic_shapes.mask_bounds import selected_number
+from compilefix.codemods.dynamic_shapes.mask_guards import guard_of
 from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
 from compilefix.codemods.dynamic_shapes.named_results import NamedRows, Write, is_given_rows, named_rows, named_writes
 from compilefix.codemods.finding import Edit
@@ -67,9 +68,9 @@ def masked_call(node: ast.AST, scope: Scope) -> MaskedCall | None:
     if not any(isinstance(a, ast.Subscript) and mask.same(a) for a in arguments):
         return None
     if named is None:
-        return MaskedCall(node, written, mask, node.value, _guard([node], mask.node, scope))
+        return MaskedCall(node, written, mask, node.value, guard_of([node], mask.node, scope))
     writes = named[1]
-    guard = _guard([node, *(w.statement for w in writes)], mask.node, scope)
+    guard = guard_of([node, *(w.statement for w in writes)], mask.node, scope)
     return MaskedCall(node, tuple(w.target for w in writes), mask, node.value, guard, writes)
 
 
@@ -125,7 +126,10 @@ def _judged(found: MaskedCall, template: Template, scope: Scope) -> dict[ast.exp
         taken = any(scope.value(a).leaves for a in ast.walk(call) if isinstance(a, ast.Name))
         text = "where the mask selects nothing the function is called too: gradients would be zeros instead of None"
         template.refuse([Obstacle(text, "gradient-zeros")] if taken else [])
-    elif read.checks:
+        if _asks_of_others(read, found, scope):
+            # The mask may select nothing, and the call was not made then.
+            template.refuse([Obstacle(f"`{snippet(call.func)}` raises for some arguments", "branches-total")])
+    elif read.checks and not _asks_of_others(read, found, scope):
         text = f"`{snippet(call.func)}` may raise where the mask selects nothing"
         template.refuse([Obstacle(text, "mask-not-empty")])
     text = f"what `{snippet(call.func)}` returns is not proved to have the dtype of what is written"
@@ -174,10 +178,26 @@ def _arguments(
         if argument in checked and selected and not number:
             reason = f"`{snippet(found.call.func)}` raises for some values of `{snippet(argument)}`, and may for"
             template.refuse([Obstacle(f"{reason} rows that the mask does not select")])
-    if read.checks and not filled:
+    if read.checks and not filled and not _asks_of_others(read, found, scope):
         reason = f"`{snippet(found.call.func)}` raises for some values, and may for rows that the mask does not select"
         template.refuse([Obstacle(reason)])
     return codes
+
+
+def _asks_of_others(read: row_functions.RowFunction, found: MaskedCall, scope: Scope) -> bool:
+    """Whether the function raises for some values, and none of the selected rows: it does for all rows as for some."""
+    by_name = row_functions.given(found.call, scope.facts.calls[found.call])
+    asked = [by_name[name] for name in read.checked & by_name.keys()]
+    rows = any(_takes_rows(argument, found, scope) for argument in asked)
+    return read.checks and read.by_arguments and not rows
+
+
+def _takes_rows(argument: ast.expr, found: MaskedCall, scope: Scope) -> bool:
+    """Whether an argument is made of the rows that the mask selects, or may be."""
+    parts = [n for n in ast.walk(argument) if isinstance(n, ast.expr)]
+    if any(isinstance(n, ast.Subscript) and found.mask.same(n) for n in parts):
+        return True
+    return any(is_given_rows(n, found.mask, scope) for n in parts) or scope.value(argument).is_tensor
 
 
 def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: Scope) -> tuple[str, bool]:
@@ -229,32 +249,3 @@ def _refuse_shape(base: ast.expr, found: MaskedCall, template: Template, scope: 
     if scope.value(mask.node).shape_id is None or scope.value(mask.node).shape_id != scope.value(base).shape_id:
         reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(base)}`, or of its rows"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
-
-
-def _guard(statements: list[ast.Assign], mask: ast.expr, scope: Scope) -> ast.If | None:
-    """The `if` that runs these statements, and nothing else, where the mask selects something."""
-    guard = scope.parents.get(statements[0])
-    if not isinstance(guard, ast.If) or guard.orelse or sorted(guard.body, key=lambda s: s.lineno) != statements:
-        return None
-    test = guard.test
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Gt | ast.NotEq):
-        zero = scope.value(test.comparators[0]).const
-        if zero is None or zero.value != 0 or not _reduces(test.left, mask, scope, ("sum", "count_nonzero")):
-            return None
-        return guard
-    return guard if _reduces(test, mask, scope, ("any", "sum", "count_nonzero")) else None
-
-
-def _reduces(node: ast.expr, mask: ast.expr, scope: Scope, names: tuple[str, ...]) -> bool:
-    """Whether a call makes one number of the mask with one of these functions."""
-    if not isinstance(node, ast.Call) or node.keywords:
-        return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
-        return _reduces(node.func.value, mask, scope, names)
-    place, _, short = (scope.callee(node) or "").rpartition(".")
-    if short not in names or place not in ("torch", "Tensor"):
-        return False
-    given = list(node.args)
-    if place == "Tensor" and isinstance(node.func, ast.Attribute):
-        given.insert(0, node.func.value)
-    return len(given) == 1 and ast.dump(given[0]) == ast.dump(mask)

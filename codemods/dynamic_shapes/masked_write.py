@@ -63,7 +63,8 @@ A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes
 along the last dimension. Where the mask is made of comparisons of `x`, the other rows get a number that the mask would
 select, so that the checks of the function hold for them too; a check of another argument is refused. An
-`if mask.any()` round nothing but the statement goes (`gradient-zeros`); without it, a function that checks its values
+`if mask.any()` round nothing but the statement goes (`gradient-zeros`), as it does round one that writes what
+training changes; without it, a function that checks its values
 may have raised where the mask selects nothing (`mask-not-empty`). The gradient of one number that
 is used for all elements (`x[mask] *= scale`) is summed over more zeros: the last bit may differ. With fewer dimensions
 than the tensor a mask is broadcast; where it does not fit the tensor, the index raises and the selection may not
@@ -85,6 +86,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.added_rows import AddedRows, accumulated, added_rows
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
+from compilefix.codemods.dynamic_shapes.mask_guards import fixed_parts, guard_of
 from compilefix.codemods.dynamic_shapes.masked_calls import MaskedCall, edits_of, masked_call
 from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
@@ -92,7 +94,7 @@ from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.dynamic_shapes.trained_writes import TrainedWrite, selected, trained_write
-from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, where
@@ -162,8 +164,11 @@ class MaskedWrite(Rule):
         code = selected(found, template, scope)
         if template.broken is not None:
             return self.declined(scope, found.statement, message, template.broken, gb=())
-        edit = scope.edit(found.statement, code, **template.parts)
-        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        edits = _with_guard(found, code, template, scope)
+        if template.broken is not None:
+            return self.declined(scope, found.statement, message, template.broken, gb=())
+        always = () if edits[0].target == scope.span(found.statement) else (scope.span(found.statement),)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, found.statement, message, fix, gb=())
 
     def _number(self, found: Numbered, scope: Scope) -> Finding:
@@ -225,6 +230,30 @@ class MaskedWrite(Rule):
         return self.fixed(
             scope, place, message, Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         )
+
+
+def _with_guard(found: TrainedWrite, code: str, template: Template, scope: Scope) -> tuple[Edit, ...]:
+    """The edits for what is written; the question round it whether the mask selects anything goes too."""
+    guard = guard_of([found.statement], found.mask.node, scope)
+    asked = fixed_parts(found.statement, found.mask.node, scope)
+    if guard is None and asked is None:
+        return (scope.edit(found.statement, code, **template.parts),)
+    text = f"`{snippet(found.value)}` would get a gradient of zeros instead of None where the mask selects nothing"
+    template.refuse([Obstacle(text, "gradient-zeros")])
+    for obstacle in scope.legality.both_evaluated([found.value], scope.facts):
+        known = obstacle.assumption in MaskedWrite.assumptions
+        template.refuse([obstacle if known else Obstacle(obstacle.reason)])
+    if any(isinstance(part, ast.Call | ast.BinOp | ast.UnaryOp) for part in ast.walk(found.value)):
+        text = f"zeros may become NaN on their way back through `{snippet(found.value)}`"
+        template.refuse([Obstacle(text, "finite-derivative")])
+    if guard is not None:
+        return (scope.edit(guard, code, **template.parts),)
+    assert asked is not None
+    test = Template()
+    loose = ast.BoolOp | ast.IfExp | ast.Lambda
+    kept = " and ".join(test.use(part, operand=len(asked[1]) > 1 and isinstance(part, loose)) for part in asked[1])
+    edit = scope.edit(asked[0].test, kept, **test.parts)
+    return (edit, scope.edit(found.statement, code, **template.parts))
 
 
 def _place(node: ast.stmt, selection: ast.expr | None, scope: Scope) -> ast.AST:

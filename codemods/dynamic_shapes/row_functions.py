@@ -40,13 +40,15 @@ class RowFunction:
     """What reading a function showed.
 
     broken: why it may not be given all rows. checks: whether it raises for some values. checked: the parameters that
-    such a test names. written: the parameters whose memory it writes into.
+    such a test names. by_arguments: whether such tests ask for nothing but parameters, as they were given. written:
+    the parameters whose memory it writes into.
     """
 
     broken: str | None = None
     checks: bool = False
     checked: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
+    by_arguments: bool = False
 
 
 def read(function: Function, inference: Inference, depth: int = 0) -> RowFunction:
@@ -61,12 +63,14 @@ def read(function: Function, inference: Inference, depth: int = 0) -> RowFunctio
     checks = any(facts.value(test).may_be(Kind.TENSOR) for test in tests)
     named = {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
     written: set[str] = set()
+    by_arguments = True
     for node in live_nodes(facts):
         if node in seen:
             continue
         if isinstance(node, ast.Call) and node in facts.calls:
             inner = read(facts.calls[node], inference, depth + 1)
             checks = checks or inner.checks
+            by_arguments = by_arguments and (inner.by_arguments or not inner.checks)
             if inner.broken is not None:
                 return RowFunction(inner.broken)
             for name, argument in given(node, facts.calls[node]).items():
@@ -86,7 +90,9 @@ def read(function: Function, inference: Inference, depth: int = 0) -> RowFunctio
     names = frozenset(name for name in parameters if f"param:{name}" in outside)
     if len(names) < len(outside):
         return RowFunction(f"`{function.qualname}` writes into memory that is seen outside of it")
-    return RowFunction(None, checks, frozenset(named) & frozenset(parameters), names)
+    bound = {n.id for n in function.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    by_arguments = by_arguments and not named & bound
+    return RowFunction(None, checks, frozenset(named) & frozenset(parameters), names, by_arguments)
 
 
 def given(call: ast.Call, callee: Function) -> Mapping[str, ast.expr]:

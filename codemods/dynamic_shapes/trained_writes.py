@@ -124,6 +124,10 @@ def _is_row(found: TrainedWrite, scope: Scope) -> bool:
             node = node.func.value
     rank, whole = scope.value(found.value).rank, scope.value(found.memory).rank
     masked = scope.value(found.mask.node).rank
+    if isinstance(node, ast.Subscript) and scope.value(node.slice).is_(Kind.STATIC, Kind.SIZE):
+        node = (
+            node.value if rank in (0, 1) and scope.value(node.slice).dtype == "int" else node
+        )  # one of several tokens
     if rank is None or not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "self":
         return False
     if rank > 1:

@@ -24,6 +24,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     Picked,
     Rolled,
     Scaled,
+    compared_with,
     fill_of,
     in_log,
     index_of,
@@ -127,6 +128,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         if scope.callee(made) == "torch.as_tensor":
             # Dynamo fails on one of a list that holds a tensor, and takes `torch.tensor` of it.
             flow.rewrites.append((made.func, lambda _: f"{torch_name(scope)}.tensor"))
+    elif (compared := compared_with(node, scope)) is not None:
+        _compare_with(compared, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
         _subtracted(node, ast.Sub(), scope, flow)
         met(beside, scope, flow)
@@ -411,6 +414,10 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
             return
         flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
         return
+    _compare_with(other, scope, flow)
+
+
+def _compare_with(other: ast.expr, scope: Scope, flow: Flow) -> None:
     # A comparison takes place in the dtype of the tensor that has dimensions.
     same = scope.value(other).dtype_id is not None and scope.value(other).dtype_id == flow.read.dtype_id
     unknown = scope.value(other).dtype is None and flow.read.dtype is None

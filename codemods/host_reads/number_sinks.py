@@ -19,6 +19,9 @@ from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 
 _OPERATIONS = frozenset({"add", "sub", "mul", "div", "multiply", "true_divide", "add_", "sub_", "mul_", "div_"})
+_COMPARISONS = frozenset(
+    {"gt", "ge", "lt", "le", "eq", "ne", "greater", "greater_equal", "less", "less_equal", "not_equal"}
+)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict)
 
 FillBuild = Callable[[Callable[[ast.AST], str], Callable[[ast.expr], str], bool], str]
@@ -166,8 +169,21 @@ def tensor_beside(node: ast.expr, scope: Scope) -> ast.expr | None:
     if name == "torch.where" and len(call.args) == 3 and call.args[0] is not node:
         return call.args[2] if call.args[1] is node else call.args[1]
     bare = name.removeprefix("Tensor.").removeprefix("torch.")
-    if bare not in _OPERATIONS:
+    return _first_operand(node, call, name) if bare in _OPERATIONS else None
+
+
+def compared_with(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """The tensor that a call compares with the number: `x.gt(n)`, `torch.le(x, n)`."""
+    call = scope.parents.get(node)
+    if not isinstance(call, ast.Call) or call.keywords or node not in call.args:
         return None
+    name = scope.callee(call) or ""
+    bare = name.removeprefix("Tensor.").removeprefix("torch.")
+    return _first_operand(node, call, name) if bare in _COMPARISONS else None
+
+
+def _first_operand(node: ast.expr, call: ast.Call, name: str) -> ast.expr | None:
+    """The first operand of a method or function of torch of which the node is the second one."""
     if name.startswith("Tensor.") and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         return call.func.value
     return call.args[0] if name.startswith("torch.") and len(call.args) == 2 and call.args[1] is node else None
