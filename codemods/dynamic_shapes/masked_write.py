@@ -161,10 +161,7 @@ class MaskedWrite(Rule):
             f"the gradient of what `{shown}` gets has a shape that depends on values: in training the graph breaks"
         )
         template = Template()
-        code = selected(found, template, scope)
-        if template.broken is not None:
-            return self.declined(scope, found.statement, message, template.broken, gb=())
-        edits = _with_guard(found, code, template, scope)
+        edits = _with_guard(found, selected(found, template, scope), template, scope)
         if template.broken is not None:
             return self.declined(scope, found.statement, message, template.broken, gb=())
         always = () if edits[0].target == scope.span(found.statement) else (scope.span(found.statement),)
