@@ -89,6 +89,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         follow(parent, scope, flow)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
         _subtracted(node, parent.op, scope, flow)
+        _changed_in_place(parent.target, scope, flow)
         met(parent.target, scope, flow)
     elif (filled := fill_of(node, scope)) is not None:
         _fill(filled, scope, flow)
@@ -132,6 +133,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _compare_with(compared, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
         _subtracted(node, ast.Sub(), scope, flow)
+        if isinstance(parent, ast.Call) and (scope.callee(parent) or "").endswith("_"):
+            _changed_in_place(beside, scope, flow)
         met(beside, scope, flow)
     elif isinstance(parent, ast.Call) and node in parent.args and _function(node, parent, scope, flow):
         pass
@@ -151,6 +154,12 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(*place)
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+
+
+def _changed_in_place(tensor: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Integers take a Python integer in place, and no tensor of floats, as which an integer is computed with."""
+    if flow.operations and flow.read.dtype is None and scope.value(tensor).dtype is None:
+        flow.refuse(f"`{snippet(tensor)}` may hold integers, which no double can be put into")
 
 
 def _tensors_of(scaled: Scaled, scope: Scope) -> list[ast.expr]:

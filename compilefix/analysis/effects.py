@@ -68,7 +68,8 @@ class Effects:
 
     random: draws random numbers. mutates: writes into a tensor, an attribute, a global or a container.
     host: prints, logs, or reads a tensor's value. always: the part of `host` that is more than a log line or warning
-    which a called function writes under a condition. raises: may raise for some tensor values.
+    which a called function writes under a condition. raises: may raise for some tensor values. checks: the part of
+    `raises` that a called function is written to do: an exception for what a test of tensors finds.
     unknown: calls something that the analysis knows nothing of.
     """
 
@@ -78,6 +79,7 @@ class Effects:
     always: str | None = None
     raises: str | None = None
     unknown: str | None = None
+    checks: str | None = None
 
     def __or__(self, other: Effects) -> Effects:
         return Effects(
@@ -87,6 +89,7 @@ class Effects:
             self.always or other.always,
             self.raises or other.raises,
             self.unknown or other.unknown,
+            self.checks or other.checks,
         )
 
 
@@ -104,6 +107,20 @@ def _reached(text: str, effects: Effects) -> Effects:
         return f"{text}: {inner}" if way is None else f"{text}, by way of {way[2] or way[1]}: {inner[way.end() :]}"
 
     return replace(effects, **{k: reason(v) for k, v in vars(effects).items() if v is not None})
+
+
+def _value_check(node: ast.AST, facts: FunctionFacts) -> Effects:
+    """The exception that a function raises where a test of tensors, or of numbers read from them, says so."""
+    if isinstance(node, ast.If):
+        raised = next((s for s in node.body if isinstance(s, ast.Raise)), None)
+    else:
+        raised = node if isinstance(node, ast.Assert) else None
+    if raised is None or not facts.value(node.test).kinds & _READ:  # type: ignore[attr-defined]
+        return PURE
+    return Effects(checks=f"`{ast.unparse(raised).splitlines()[0]}`")
+
+
+_READ = frozenset({Kind.TENSOR, Kind.NUMBER})
 
 
 def _on_host(reason: str, raises: str | None = None) -> Effects:
@@ -132,6 +149,7 @@ class EffectAnalysis:
             result = PURE
             for node in live_nodes(facts):
                 result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
+                result = result | _value_check(node, facts)
             self._summaries[function] = result
         return self._summaries[function]
 

@@ -137,7 +137,9 @@ class Legality:
                 yield Obstacle(f"a branch has an effect on the host: {effects.always}")
             elif effects.host is not None:
                 yield Obstacle(f"a branch may log on the other side's inputs: {effects.host}", "branches-total")
-            if effects.raises is not None:
+            if effects.checks is not None:
+                yield Obstacle(f"a branch raises for some of the other side's inputs: {effects.checks}")
+            elif effects.raises is not None:
                 yield Obstacle(f"a branch may fail on the other side's inputs: {effects.raises}", "branches-total")
             if effects.unknown is not None:
                 yield Obstacle(f"a branch calls what cannot be judged: {effects.unknown}", "branches-total")
