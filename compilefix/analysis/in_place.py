@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import live_nodes
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.analysis.written_memory import PLAIN
 from compilefix.source.snippets import snippet
 
 OUTSIDE = ("param:", "self.", "global.")
@@ -40,8 +41,7 @@ def memory_shared(name: str, value: Value, write: ast.stmt, at: ast.stmt, facts:
         yield Obstacle(f"`{shown}` writes in place, and where that memory comes from is not known")
     else:
         for other, held in facts.env_before.get(at, {}).items():
-            holds = held.may_be(Kind.TENSOR) or held.may_be(Kind.CONTAINER)
-            if other != name and holds and may_share(memory_of(held), value.storage):
+            if other != name and not held.is_(*PLAIN) and may_share(memory_of(held), value.storage):
                 yield Obstacle(f"`{shown}` writes into memory that `{other}` may share")
 
 
@@ -62,16 +62,42 @@ def written_always(value: Value, write: ast.stmt, branch: ast.stmt, facts: Funct
         yield Obstacle(
             f"`{snippet(write)}` writes into memory that the backward pass of code outside may need", "no-aliasing"
         )
+    if value.leaves and (cut := _cut_at_once(value, write, facts)) is not None:
+        yield Obstacle(f"`{snippet(write)}` writes into memory of which `{snippet(cut)}` gives several views at once")
     yield from _backward_would_fail(value, write, branch, facts)
+
+
+def _cut_at_once(value: Value, write: ast.stmt, facts: FunctionFacts) -> ast.expr | None:
+    """What has made several views of the memory at once: PyTorch refuses to use these after it was written into."""
+    last = max(_end(_loops(write, facts)), write.lineno)
+    for node in live_nodes(facts):
+        if getattr(node, "lineno", 0) > last:
+            continue
+        parts: Sequence[ast.expr] = ()
+        spread = isinstance(node, ast.Assign) and any(isinstance(t, ast.Tuple | ast.List) for t in node.targets)
+        if isinstance(node, ast.For | ast.comprehension):
+            parts = [node.iter]
+        elif isinstance(node, ast.Assign | ast.Starred):
+            parts = [node.value] if spread or not isinstance(node, ast.Assign) else ()
+        elif isinstance(node, ast.Call):
+            name = (facts.callee(node) or "").rpartition(".")[2]
+            own = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            parts = [*own, *node.args] if name in _CUTS else node.args if name in _ITERATES else ()
+        for part in parts:
+            if facts.value(part).may_be(Kind.TENSOR) and may_share(facts.value(part).storage, value.storage):
+                return node if isinstance(node, ast.Call) else part
+    return None
+
+
+_CUTS = frozenset(
+    {"unbind", "chunk", "split", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "unsafe_split"}
+)
+_ITERATES = frozenset({"list", "tuple", "iter", "enumerate", "zip", "map", "reversed"})
 
 
 def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
     """Where an operation before the write keeps the memory for the backward pass, the write makes that fail."""
-    loops = [
-        n
-        for n in live_nodes(facts)
-        if isinstance(n, ast.For | ast.While) and n.lineno <= write.lineno <= (n.end_lineno or 0)
-    ]
+    loops = _loops(write, facts)
     tests = {n for s in live_nodes(facts) if isinstance(s, ast.If) for n in ast.walk(s.test)}
     for node in live_nodes(facts):
         line = getattr(node, "lineno", 0)
@@ -99,8 +125,13 @@ def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts:
             return
 
 
+def _loops(write: ast.stmt, facts: FunctionFacts) -> list[ast.For | ast.While]:
+    loops = [n for n in live_nodes(facts) if isinstance(n, ast.For | ast.While)]
+    return [n for n in loops if n.lineno <= write.lineno <= (n.end_lineno or 0)]
+
+
 def _end(loops: list[ast.For | ast.While]) -> int:
-    return max(loop.end_lineno or 0 for loop in loops)
+    return max((loop.end_lineno or 0 for loop in loops), default=0)
 
 
 def _operands(node: ast.BinOp | ast.Call, name: str) -> list[ast.expr]:

@@ -33,6 +33,7 @@ from compilefix.analysis.run_by_python import run_by_python
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.writes import WriteAnalysis, last_line, says
+from compilefix.analysis.written_memory import PLAIN
 from compilefix.source.index import Function, Module
 from compilefix.source.snippets import snippet
 
@@ -467,16 +468,17 @@ class Legality:
         names = set(names)
         env = facts.env_before.get(statement, {})
         given = frozenset(f"param:{parameter.arg}" for parameter in facts.function.parameters)
+        handed = self.writes.handed_on_before(statement, facts)
         for value in kept:
             if not value.storage:
                 continue
-            outside = sorted(t for t in value.storage if t.startswith(("param:", "self.", "global.")))
+            outside = sorted(t for t in value.storage if t.startswith(("param:", "self.", "global.")) or t in handed)
             others = sorted(
                 n
                 for n, v in env.items()
                 if n not in names
                 and may_share(_storage(v), value.storage)
-                and (v.may_be(Kind.TENSOR) or v.may_be(Kind.CONTAINER))
+                and not v.is_(*PLAIN)
                 and _read_later(n, statement, facts)
             )
             if not outside and not others:
@@ -612,7 +614,9 @@ def _read_later(name: str, statement: ast.AST, facts: FunctionFacts) -> bool:
 
 
 def _outside(tokens: Sequence[str]) -> str:
-    first = tokens[0]
+    first = next((t for t in tokens if t.startswith(("param:", "self.", "global."))), None)
+    if first is None:
+        return "what was handed on before"
     return f"the argument `{first.removeprefix('param:')}`" if first.startswith("param:") else f"`{first}`"
 
 

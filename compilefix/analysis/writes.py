@@ -112,6 +112,14 @@ class WriteAnalysis(CallWrites):
             known = self._leaked[facts.function] = facts, found
         return known[1]
 
+    def handed_on_before(self, at: ast.AST, facts: FunctionFacts) -> frozenset[str]:
+        """The memory that the function has handed on or stored when it comes to a node, also in an earlier turn."""
+        first, loops = getattr(at, "lineno", 0), [*facts.function.of(ast.For), *facts.function.of(ast.While)]
+        ends = [n.end_lineno or 0 for n in loops if n.lineno <= first <= (n.end_lineno or 0)]
+        last = max(ends, default=first - 1)
+        found = (does.keeps for node, does in self._of_nodes(facts).items() if getattr(node, "lineno", last) <= last)
+        return NOTHING.union(*found)
+
     def of_function(self, function: Function) -> Writes:
         """What a call of a function does, by its own names for memory: `param:x` is what it is given for `x`."""
         found = self._summaries.get(function)
@@ -215,6 +223,10 @@ class WriteAnalysis(CallWrites):
     def _with(self, node: ast.With, facts: FunctionFacts) -> Writes:
         return self._operator(node, [item.context_expr for item in node.items], facts)
 
+    def _yield(self, node: ast.Yield | ast.YieldFrom, facts: FunctionFacts) -> Writes:
+        """The caller goes on with what it gets, and with all else that it has."""
+        return Writes(frozenset({LEAKED}), memory_of(facts.value(node.value)) if node.value is not None else NOTHING)
+
     def _global(self, node: ast.Global | ast.Nonlocal, facts: FunctionFacts) -> Writes:
         stored = (n for n in facts.function.of(ast.Name) if n.id in node.names and isinstance(n.ctx, ast.Store))
         return Writes(keeps=memory_of_all(facts.value(n) for n in stored))
@@ -230,6 +242,8 @@ _HANDLERS: dict[type[ast.AST], Callable[..., Writes]] = {
     ast.comprehension: WriteAnalysis._iterated,
     ast.With: WriteAnalysis._with,
     ast.Call: WriteAnalysis.of_call,
+    ast.Yield: WriteAnalysis._yield,
+    ast.YieldFrom: WriteAnalysis._yield,
     ast.Global: WriteAnalysis._global,
     ast.Nonlocal: WriteAnalysis._global,
 }

@@ -101,6 +101,53 @@ def test_what_is_written_in_place_hangs_on_what_was_written(write: str) -> None:
 
 
 FUNCTIONS = {
+    "a generator has handed it out": """
+def halved(x: torch.FloatTensor):
+    h = x * 2.0
+    yield h
+    if (x > 0).any():
+        h = h * 0.5
+    yield h
+
+
+def f(x: torch.FloatTensor):
+    first, last = halved(x)
+    first += 1.0
+    return first, last
+""",
+    "a function that is made holds it": """
+def held(t):
+    def inner():
+        return t
+
+    return inner
+
+
+def f(x: torch.FloatTensor):
+    h = x * 2.0
+    kept = held(h)
+    if x.sum() > 3:
+        h = h * 0.5
+    return h, kept()
+""",
+    "a buffer holds it": """
+class Net(nn.Module):
+    def forward(self, x: torch.FloatTensor):
+        h = x.detach() * 2.0
+        self.register_buffer("kept", h, persistent=False)
+        if (x > 0).any():
+            h = h * 0.5
+        h.add_(1.0)
+        return h
+""",
+    "rows that were cut from it at once": """
+def f(x: torch.FloatTensor):
+    h = x * 2.0
+    rows = h.unbind(0)
+    if (x > 0).all():
+        h[h > 1.0] = 0.0
+    return [row * 1.0 for row in rows]
+""",
     "a global that requires a gradient": """
 W = torch.ones(3, requires_grad=True)
 def f(x: torch.FloatTensor):
