@@ -273,8 +273,10 @@ class EffectAnalysis:
         module = torch_api.module(name)
         if module is not None and facts.value(node.func).is_(Kind.OBJECT):
             effects = self._of_api(module, text, node, facts)
-            if facts.value(node.func).inplace:
+            if facts.value(node.func).inplace or facts.function.module.mentions(".inplace = True"):
                 effects = replace(effects, mutates=f"`{text}` writes in place")
+            elif facts.function.module.mentions("register_forward_"):
+                effects = replace(effects, unknown=f"a hook of `{text}` may have effects")
             elif module.mutates_training:
                 effects = replace(effects, mutates=f"`{text}` updates running statistics in training")
             return replace(
@@ -377,10 +379,12 @@ def _is_exception(name: str) -> bool:
 
 def asks_for_in_place(node: ast.Call, facts: FunctionFacts) -> bool:
     """Whether a call of a function of torch may write into its first argument because it is told to."""
-    functional = (facts.callee(node) or "").startswith("torch.nn.functional.")
-    return any(functional and isinstance(a, ast.Constant) and a.value is True for a in node.args[1:]) or any(
-        k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords
-    )
+    place = torch_api.INPLACE_AT.get(facts.callee(node) or "")
+    told = [k.value for k in node.keywords if k.arg == "inplace"]
+    if place is not None:
+        spread = [a for a in node.args[1:] if isinstance(a, ast.Starred)]
+        told += [*node.args[place : place + 1], *spread, *(k.value for k in node.keywords if k.arg is None)]
+    return any(not isinstance(value, ast.Constant) or bool(value.value) for value in told)
 
 
 def _is_tensor(value: Value) -> bool:

@@ -14,6 +14,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+INPLACE_AT = {
+    f"torch.nn.functional.{name}": position
+    for position, names in {
+        1: ("relu", "relu6", "selu", "silu", "mish", "hardsigmoid", "hardswish"),
+        2: ("elu", "celu", "leaky_relu"),
+        3: ("hardtanh", "threshold", "dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
+        + ("feature_alpha_dropout",),
+        4: ("rrelu",),
+    }.items()
+    for name in names
+}
+"""Which positional argument of a function is `inplace`, counted from zero."""
 TABLE = Path(__file__).with_name("torch_api.json")
 
 

@@ -154,11 +154,10 @@ class TorchCall(NamedTuple):
     @property
     def may_write_first(self) -> bool:
         """Whether `inplace=True` may be passed, so that the result is the first argument."""
-        given = self.keywords.get("inplace")
-        by_position = self.name.startswith("torch.nn.functional.") and [v for v in self.args[1:] if v.dtype == "bool"]
-        return any(
-            v.const is None or v.const.value is True for v in (*([given] if given else ()), *(by_position or ()))
-        )
+        place = torch_api.INPLACE_AT.get(self.name)
+        told = [v for k, v in self.keywords.items() if k == "inplace" or (k is None and place is not None)]
+        told += self.args[place : place + 1] if place is not None else ()
+        return any(v.const is None or bool(v.const.value) for v in told)
 
     @property
     def reshapes_in_place(self) -> bool:
