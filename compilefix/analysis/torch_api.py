@@ -14,13 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_DROPOUTS = ("dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 INPLACE_AT = {
     f"torch.nn.functional.{name}": position
     for position, names in {
         1: ("relu", "relu6", "selu", "silu", "mish", "hardsigmoid", "hardswish"),
         2: ("elu", "celu", "leaky_relu"),
-        3: ("hardtanh", "threshold", "dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
-        + ("feature_alpha_dropout",),
+        3: ("hardtanh", "threshold", "dropout", *_DROPOUTS),
         4: ("rrelu",),
     }.items()
     for name in names
