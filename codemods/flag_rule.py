@@ -94,8 +94,9 @@ def _from_compile_call(scope: Scope) -> bool:
 
 
 def _in_package(module: Module) -> bool:
-    """Whether a file is imported by others as a part of a package."""
-    return "." in module.name or module.file.path.name == "__init__.py"
+    """Whether a file is imported by others as a part of a package, also from a folder of it without `__init__.py`."""
+    above = module.file.path.absolute().parents
+    return "." in module.file.module or any((folder / "__init__.py").is_file() for folder in above)
 
 
 def library_roots(scope: Scope) -> list[Function]:

@@ -231,7 +231,7 @@ def _draws(function: Function) -> bool:
 
 def _is_beside_the_model(module: Module) -> bool:
     """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
-    *packages, last = module.name.split(".")
+    *packages, last = module.file.module.split(".")
     beside = not (_BESIDE | {"data"}).isdisjoint(packages) or (
         bool(packages) and (last in _BESIDE or last.endswith("_dataset"))
     )
@@ -355,7 +355,7 @@ def _calls_one_of(function: Function, names: Collection[str], beginnings: tuple[
 def opens_files(function: Function) -> bool:
     """Whether the function opens files. A file by itself may still hold just what somebody compiles."""
     opens = any(isinstance(node.func, ast.Name) and node.func.id == "open" for node in function.of(ast.Call))
-    return opens and "." in function.module.name
+    return opens and "." in function.module.file.module
 
 
 def _draws_pictures(function: Function) -> bool:

@@ -150,7 +150,12 @@ def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, 
         return top
     dotted = re.escape(".".join((top.name, *inner.relative_to(top).parts)))
     through = re.compile(rf"^[ \t]*(?:from|import)[ \t]+{dotted}\b", re.MULTILINE)
-    return top if package is not None and any(through.search(other.text) for other in files.values()) else None
+    within = re.compile(rf"^[ \t]*from[ \t]+\.+(?:\w+\.)*{re.escape(inner.name)}[ \t.]", re.MULTILINE)
+    imported = any(
+        through.search(other.text) or (top in other.path.absolute().parents and within.search(other.text))
+        for other in files.values()
+    )
+    return top if imported else None
 
 
 def _is_package(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from compilefix.source.files import SourceError, SourceFile
+from compilefix.source.places import Places, named
 from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -227,13 +228,14 @@ class Class:
 class Module:
     """One file of the project and the names that it defines at its top level. One that is no Python defines nothing."""
 
-    def __init__(self, file: SourceFile, given: Callable[[str, str], str | None] = lambda _module, _name: None) -> None:
+    def __init__(self, name: str, file: SourceFile, given: Callable[[str, str], str | None], places: Places) -> None:
         parsed = file.parsed()
         self._given = given
+        self._places = places
         self.file = file
         self.error = parsed if isinstance(parsed, SourceError) else None
         self.tree = ast.Module([], []) if isinstance(parsed, SourceError) else parsed
-        self.name = file.module
+        self.name = name
         self.imports: dict[str, str] = {}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
@@ -307,23 +309,28 @@ class Module:
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
+                found = self._places.imported(alias.name, self.file)
                 if alias.asname:
-                    self.imports[alias.asname] = alias.name
-                else:
-                    top = alias.name.partition(".")[0]
-                    self.imports.setdefault(top, top)
+                    self.imports[alias.asname] = found
+                    continue
+                top = alias.name.partition(".")[0]
+                self.imports.setdefault(top, found if alias.name == top else top)
             return
-        base = node.module or ""
-        if node.level:
-            package = self.name.split(".")
-            drop = node.level - (1 if self.file.path.name == "__init__.py" else 0)
-            package = package[: len(package) - drop] if drop else package
-            base = ".".join([*package, base] if base else package)
         for alias in node.names:
             if alias.name == "*":
-                self.stars.append(base)
+                self.stars.append(self._source(node))
             else:
-                self.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+                self.imports.setdefault(alias.asname or alias.name, self._source(node, alias.name))
+
+    def _source(self, node: ast.ImportFrom, *name: str) -> str:
+        """The dotted name of what is imported from somewhere, or of that module itself."""
+        parts = [*(node.module.split(".") if node.module else ()), *name]
+        if not node.level:
+            return self._places.imported(".".join(parts), self.file)
+        found = self._places.relative(parts, node.level, self.file)
+        package = self.file.module.split(".")
+        drop = node.level - (1 if self.file.path.name == "__init__.py" else 0)
+        return found or ".".join([*(package[: len(package) - drop] if drop else package), *parts])
 
     def imported(self, name: str) -> str | None:
         """The dotted name that an import binds to a name, one by `import *` too; None where no import is known to."""
@@ -434,10 +441,8 @@ class Modules(Mapping[str, Module]):
     """The modules of a project by dotted name. Each is parsed when it is asked for, and kept until `trim`."""
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
-        self.files: dict[str, SourceFile] = {}
-        for file in files:
-            # Two scripts of the same name in different folders are two modules.
-            self.files[file.module if file.module not in self.files else f"{file.module}@{file.path}"] = file
+        self.files = named(files)
+        self.places = Places(self.files)
         self._asked: set[str] = set()
         self._searched: set[str] = set()
         self._places: dict[str, tuple[str, ...]] = {}
@@ -455,7 +460,7 @@ class Modules(Mapping[str, Module]):
     def __getitem__(self, name: str) -> Module:
         module = self._parsed.get(name)
         if module is None:
-            module = self._parsed[name] = Module(self.files[name], self.given)
+            module = self._parsed[name] = Module(name, self.files[name], self.given, self.places)
         self._asked.add(name)
         return module
 
@@ -658,7 +663,10 @@ class Project:
         """What a dotted name stands for: something of the project, followed through re-exports, else a dotted name."""
         found = self._resolved.get(name)
         if found is None:
-            found = self._resolved[name] = self._resolve(name)
+            found = self._resolve(name)
+            if isinstance(found, str) and (elsewhere := self.modules.places.anywhere(found)) is not None:
+                found = self._resolve(elsewhere)
+            self._resolved[name] = found
         return found
 
     def _resolve(self, name: str) -> Function | Class | Module | str:

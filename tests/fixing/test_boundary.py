@@ -558,6 +558,22 @@ def test_a_folder_of_a_package_without_init(head: str, place: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("user", "text", "place"),
+    [
+        ("test_it.py", "from pkg.tools.layer import layer\n", "pkg"),
+        ("pkg/model.py", "from .tools.layer import layer\n", "pkg"),
+        ("pkg/sub/model.py", "from ..tools import layer\n", "pkg"),
+        ("test_it.py", "from .tools import layer\n", "pkg/tools"),
+        ("pkg/tools/main.py", "from layer import layer\n", "pkg/tools"),
+    ],
+)
+def test_a_folder_without_init_that_others_import(user: str, text: str, place: str, tmp_path: Path) -> None:
+    """As in esm, whose `layers` import nothing from the package: the helper beside them would not be found."""
+    texts = {"pkg/__init__.py": "", "pkg/sub/__init__.py": "", "pkg/tools/layer.py": LAYER, user: text}
+    assert f"{place}/_compile_boundary.py" in changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
     ("head", "user", "module"),
     [
         ("from pkg.quiet import quiet\n", "", "pkg"),
