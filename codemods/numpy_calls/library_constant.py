@@ -52,7 +52,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.numpy_calls.array_values import UNSUPPORTED, numpy_operand
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
-from compilefix.codemods.unsupported.asked_once import first_imports
+from compilefix.codemods.unsupported.asked_once import bound_by, first_imports
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
@@ -107,8 +107,8 @@ class LibraryConstant(Rule):
         imports = first_imports(scope)
         call, gb = made or node, ("GB6012",) if made is not None else ("GB0007", "GB0156")
         reason = _obstacle(node, call.func, given, scope)
-        if reason is None and not imports:
-            reason = "the module begins without imports"
+        if reason is None and scope.local_name("torch") not in bound_by(imports):
+            reason = "torch is not among the imports that the module begins with"
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=gb)
         answer = f"{ast.unparse(call.func)}(*args, **kwargs)"

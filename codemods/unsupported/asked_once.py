@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
@@ -22,8 +22,7 @@ def question(node: ast.Call, scope: Scope) -> str | None:
     if not fixed or not isinstance(root, ast.Name) or scope.names(root.id, stores=True):
         return None
     given = {argument.arg for argument in scope.function.parameters}
-    bound = {name for statement in first_imports(scope) for name in _names(statement)}
-    return ast.unparse(node) if root.id in bound - given else None
+    return ast.unparse(node) if root.id in bound_by(first_imports(scope)) - given else None
 
 
 def asked_once(node: ast.Call, scope: Scope) -> Iterator[Edit]:
@@ -46,6 +45,11 @@ def first_imports(scope: Scope) -> list[ast.stmt]:
         elif not isinstance(statement, ast.Expr):
             break
     return found
+
+
+def bound_by(imports: Iterable[ast.stmt]) -> set[str]:
+    """The names that imports give a meaning."""
+    return {name for statement in imports for name in _names(statement)}
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
