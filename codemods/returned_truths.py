@@ -33,6 +33,9 @@ def as_tensor(names: Sequence[str], uses: Sequence[ast.expr], scope: Scope) -> I
     if name.startswith("__") and name.endswith("__") and name != "__call__":
         yield Obstacle(f"Python needs True or False from `{name}`")
         return
+    if (decorator := scope.legality.inference.changed_by(scope.function)) is not None:
+        yield Obstacle(f"`@{decorator}` may need True or False")
+        return
     live = {*scope.nodes}
     read = (n for n in scope.function.of(ast.Name) if n.id in names and isinstance(n.ctx, ast.Load))
     nested = next((n for n in read if n not in live), None)

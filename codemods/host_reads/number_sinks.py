@@ -323,6 +323,11 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     parent = scope.parents.get(node)
     while parent is not None and _holds(parent, child):
         child, parent = parent, scope.parents.get(parent)
+    decorator = scope.legality.inference.changed_by(scope.function)
+    if decorator is not None and (
+        isinstance(parent, ast.Return | ast.Yield) or _is_collected(child, scope.parents, scope.function)
+    ):
+        return f"the number is returned, and `@{decorator}` needs it as a Python number", None
     if isinstance(parent, ast.Return | ast.Yield):
         if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None

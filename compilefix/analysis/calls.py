@@ -211,14 +211,17 @@ class Calls(Binding):
         cls = self.project.resolve(callee.ref)
         if isinstance(cls, Class):
             self._handed_over(operands, env)
-            for name in ("forward", "__call__"):
+            # What the class itself does round `forward` may give anything.
+            own = self.project.method(cls, "__call__") is not None
+            module = self.project.is_module_class(cls)
+            for name in ("__call__",) if own and not module else ("forward", "__call__"):
                 method = self.project.method(cls, name)
                 if method is not None:
                     self.facts.calls[node] = method
                     arguments = passed(node, method, operands)
                     if arguments:
                         self.inference.called_with(method, arguments)
-                    summary = self.inference.summary(method)
+                    summary = values.UNKNOWN if own and name == "forward" else self.inference.summary(method)
                     self._float_arguments(node, method, args)
                     self._written_by(method, node, operands, env)
                     given = given_to(node, method, operands, self.facts)

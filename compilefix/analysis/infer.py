@@ -14,6 +14,7 @@ from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.counted_items import counted_keys
+from compilefix.analysis.decorated import changes_result
 from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
@@ -40,6 +41,7 @@ class Inference:
         self.named: dict[str, Value] = {}
         self.global_names: dict[tuple[Module, str], Value] = {}
         self._facts: dict[Function, FunctionFacts] = {}
+        self._changing: dict[Function, str | None] = {}
         self._attributes = Attributes(self)
         self._active: list[Function] = []
         self._globals: dict[tuple[str, str], Value] = {}
@@ -72,11 +74,21 @@ class Inference:
         if function in self._active or len(self._active) > _MAX_DEPTH:
             declared = self._declared(function)
             return replace(declared, storage=values.UNKNOWN.storage) if not declared.is_static else declared
+        if self.changed_by(function) is not None:
+            return values.UNKNOWN
         declared = values.NONE if function.node.name == "__init__" else self._declared(function)
         if _says_all(declared, function):
             return declared
         returns = self.facts(function).returns
         return _completed(returns, declared)
+
+    def changed_by(self, function: Function) -> str | None:
+        """The decorator of the project that makes something else of what the function returns."""
+        if not function.node.decorator_list:
+            return None
+        if function not in self._changing:
+            self._changing[function] = changes_result(function, self.project)
+        return self._changing[function]
 
     def called_with(self, function: Function, arguments: Mapping[str, Value]) -> None:
         """A caller passes these arguments. Facts that did not know of it are forgotten, a few times for a function."""
