@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
+from compilefix.analysis.failures import failure_handlers
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality, Obstacle
 from compilefix.analysis.regions import NEVER_COMPILED, CompiledFunction, effects_at_the_boundary, live_nodes
@@ -45,13 +46,13 @@ class Scope:
         self._among: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
 
     def found(self, rule: Rule) -> tuple[Finding, ...]:
-        """What a rule finds here, save for what runs at the boundary. Several rules ask it, so it is found once."""
+        """What a rule finds here, save for what runs outside of graphs. Several rules ask it, so it is found once."""
         kind = type(rule)
         known = self._found.get(kind)
         if known is None:
             known = tuple(rule.find(self))
-            if known and self._later:
-                known = tuple(one for one in known if not any(later.holds(one.span) for later in self._later))
+            if known and self._apart:
+                known = tuple(one for one in known if not any(apart.holds(one.span) for apart in self._apart))
             self._found[kind] = known
         return known
 
@@ -64,8 +65,10 @@ class Scope:
         return frozenset((self.function, *(method for method in replaced if method is not None)))
 
     @cached_property
-    def _later(self) -> tuple[Span, ...]:
-        return tuple(map(self.span, effects_at_the_boundary(self.facts)))
+    def _apart(self) -> tuple[Span, ...]:
+        """What waits for the boundary, or runs where an operation failed: nothing in it breaks a graph."""
+        handlers = (statement for handler in failure_handlers(self.function) for statement in handler.body)
+        return tuple(map(self.span, (*effects_at_the_boundary(self.facts), *handlers)))
 
     @cached_property
     def calls_here(self) -> tuple[tuple[Function, ast.AST], ...]:

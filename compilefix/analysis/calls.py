@@ -23,7 +23,7 @@ from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
-from compilefix.analysis.summaries import from_summary, given_to, memory_of, passed
+from compilefix.analysis.summaries import from_summary, given_to, gives_all, memory_of, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
@@ -282,16 +282,20 @@ class Calls(Binding):
         for value in receiver.elements or ():
             cls = self.project.resolve(value.ref) if value.ref is not None else None
             method = self.project.method(cls, attr) if isinstance(cls, Class) else None
-            if method is not None and (arguments := passed(node, method, operands)):
-                self.inference.called_with(method, arguments)
+            self._may_be_given(node, method, operands)
 
     def _one_is_called(self, node: ast.Call, callee: Value, operands: Sequence[Value]) -> None:
         """A module of one of several classes is called: each may be the one that gets the arguments."""
         for value in callee.elements or ():
             cls = self.project.resolve(value.ref) if value.ref is not None else None
             method = self.project.method(cls, "forward") if isinstance(cls, Class) else None
-            if method is not None and (arguments := passed(node, method, operands)):
-                self.inference.called_with(method, arguments)
+            self._may_be_given(node, method, operands)
+
+    def _may_be_given(self, node: ast.Call, method: Function | None, operands: Sequence[Value]) -> None:
+        """Note what one of several methods gets, if the call fits it: with too few arguments it is another one's."""
+        arguments = passed(node, method, operands) if method is not None else None
+        if method is not None and arguments and gives_all(arguments, method):
+            self.inference.called_with(method, arguments)
 
     def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
         floats = self.inference.float_parameters(method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
@@ -119,6 +119,16 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
             return None
         names.append(keyword.arg)
     return dict(zip(names, operands, strict=False))
+
+
+def gives_all(given: Collection[str], callee: Function) -> bool:
+    """Whether the arguments of a call, by their names, are all that a callee cannot do without."""
+    own = callee.node.args
+    bound = callee.cls is not None and callee.parent is None and not callee.is_static
+    positions = [*own.posonlyargs, *own.args]
+    needed = positions[int(bound) : len(positions) - len(own.defaults)]
+    needed += [a for a, default in zip(own.kwonlyargs, own.kw_defaults, strict=True) if default is None]
+    return all(parameter.arg in given for parameter in needed)
 
 
 def given_to(

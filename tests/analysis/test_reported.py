@@ -367,6 +367,35 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return solver.integrate(times, steps=3)
         """,
     },
+    "handlers of what fails in a graph run outside of it": {
+        "pkg/scores.py": """
+            class Score(nn.Module):
+                def forward(self, x: Tensor, table):
+                    try:
+                        y = torch.linalg.inv(x)
+                    except torch.linalg.LinAlgError as error:
+                        print(error)
+                        y = x[x > 0]
+                    try:
+                        y = self.layer(y)
+                    except Exception:
+                        print(y.mean())
+                    try:
+                        if table is None:
+                            raise ValueError("no table")
+                    except Exception:
+                        print("no table")  # BREAK
+                    try:
+                        z = table["z"]
+                    except KeyError:
+                        z = y[y > 0]  # BREAK
+                    try:
+                        w = table.w
+                    except Exception:
+                        w = y[y > 1]  # BREAK
+                    return y, z, w
+        """,
+    },
     "asserts of several conditions: the last may be a tensor": {
         "pkg/model.py": """
             def last(x: Tensor, y: Tensor) -> Tensor:

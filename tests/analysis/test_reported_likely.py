@@ -200,6 +200,31 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return values
         """,
     },
+    "a layer of one of several classes is given what fits it": {
+        "pkg/places.py": """
+            class Places(nn.Module):
+                def __init__(self, by_shape):
+                    super().__init__()
+                    self.by_shape = by_shape
+                    if by_shape:
+                        self.code = OfShape()
+                    else:
+                        self.code = OfValues()
+                def forward(self, x: Tensor):
+                    if self.by_shape:
+                        return self.code(x.shape, x.device)
+                    return self.code(x)
+            class OfShape(nn.Module):
+                def forward(self, shape, device):
+                    height, width = shape[-2:]
+                    return self.table[:height, :width].to(device)
+            class OfValues(nn.Module):
+                def forward(self, values, scale=1.0):
+                    if values.mean() > 0:  # BREAK
+                        values = values * scale
+                    return values
+        """,
+    },
     "what the constructor of a dataclass runs": {
         "pkg/mixture.py": """
             from dataclasses import dataclass
