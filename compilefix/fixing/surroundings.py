@@ -33,7 +33,7 @@ _SHOWS_CODE = re.compile(r"=\s*[}:!]")
 _SEES_NAMES = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _BUILTINS = frozenset(dir(builtins))
 # Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
-_WRITTEN = frozenset({"torch", "numpy"})
+_WRITTEN = frozenset({"torch", "numpy", "math", "operator"})
 # These keep each statement in its place.
 _IN_PLACE = "CF3"
 _TORCH_SCRIPT = (
@@ -88,7 +88,7 @@ class Surroundings:
         for edit in fix.edits:
             found = _USED.findall(_PLACEHOLDER.sub(" ", edit.template))
             used = {name for name, follows in found if name in modules or (name in _BUILTINS and follows == "(")}
-            if hidden := used and used & (everywhere | self._local(edit, there)):
+            if hidden := used and used & (everywhere | self._local(edit)):
                 return f"`{min(hidden)}`, which the new code needs, stands for something else here"
         return None
 
@@ -251,7 +251,7 @@ class Surroundings:
         declared = (n for n in (walk(tree) if has_global else ()) if isinstance(n, ast.Global))
         return {name for node in body for name in _stored(node)} | {name for node in declared for name in node.names}
 
-    def _local(self, edit: Edit, there: set[tuple[str, str]]) -> set[str]:
+    def _local(self, edit: Edit) -> set[str]:
         """The names that a function or comprehension around an edit gives a value."""
         found: set[str] = set()
         for node in self._nodes(edit):
@@ -263,8 +263,10 @@ class Surroundings:
                 own = [part for statement in body for part in _own(statement)]
                 shared = {name for part in own if isinstance(part, ast.Global | ast.Nonlocal) for name in part.names}
                 found |= {name for statement in body for name in _stored(statement)} - shared
-                pairs = (pair for part in own for pair in _imported(part))
-                found |= {name for name, target in pairs if (name, target) not in there and name != target}
+                # The same module stands for the name from where the function imports it for sure.
+                sure = {s for s in body if isinstance(s, ast.Import) and (s.end_lineno or 0) < edit.target.line}
+                pairs = ((name, target, part) for part in own for name, target in _imported(part))
+                found |= {name for name, target, part in pairs if name != target or part not in sure}
             else:
                 found |= {n.id for one in node.generators for n in walk(one.target) if isinstance(n, ast.Name)}
         return found

@@ -148,6 +148,21 @@ def f(x: torch.FloatTensor):
         h[h > 1.0] = 0.0
     return [row * 1.0 for row in rows]
 """,
+    "a module is imported later in the function": """
+import numpy as np
+def f(x: torch.FloatTensor):
+    n = int(np.ceil(x.shape[0] / 2))
+    import math
+    return math.sqrt(n), x * 1.0
+""",
+    "a parameter with the name of a module": """
+import math
+import numpy as np
+def g(x: torch.FloatTensor, math: int):
+    return int(np.ceil(x.shape[0] / 2)) * math
+def f(x: torch.FloatTensor):
+    return g(x, 2), math.pi, x * 1.0
+""",
     "a global that requires a gradient": """
 W = torch.ones(3, requires_grad=True)
 def f(x: torch.FloatTensor):
