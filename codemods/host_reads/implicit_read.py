@@ -150,7 +150,7 @@ class ImplicitRead(Rule):
                 value.is_tensor and value.rank == 0 and value.dtype in ("int", None) and _is_part_of_index(node, scope)
             ):
                 reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
-                yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
+                yield self.declined(scope, node, _likely_message(node, "an index"), reason, gb=("GB0033",))
             elif (window := window_of(node, scope)) is not None and window.first is node:
                 yield self._window(node, window, scope)
             elif window is not None and isinstance(scope.parents.get(node), ast.Slice):
@@ -163,10 +163,10 @@ class ImplicitRead(Rule):
                         if switched_on(SCALARS, scope):
                             continue
                         reason = f"{reason}; {CAPTURE}"
-                    yield self.declined(scope, node, _message(node, place), reason, gb=("GB0033",))
+                    yield self.declined(scope, node, _message_of_some(node, place), reason, gb=("GB0033",))
                 elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
                     reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
-                    yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
+                    yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
@@ -415,3 +415,11 @@ def _is_index_of_tensor(node: ast.expr, scope: Scope) -> bool:
 
 def _message(node: ast.expr, what: str) -> str:
     return f"`{snippet(node)}` is a tensor, and as {what} its value is read on the host: the graph breaks"
+
+
+def _message_of_some(node: ast.expr, what: str) -> str:
+    return f"`{snippet(node)}` is a tensor in some calls, and read on the host there as {what}: the graph breaks"
+
+
+def _likely_message(node: ast.expr, what: str) -> str:
+    return f"`{snippet(node)}` looks like a tensor, which is read on the host as {what}: the graph breaks if it is one"

@@ -144,6 +144,10 @@ class NumberArithmetic(Rule):
                 fix = number_fix(node, source, "item", scope) if item else None
                 # A number in some calls, which raises there.
                 otherwise = value.sometimes_tensor and not value.is_unknown and value.kinds != ARRAYS
+                if not method:
+                    message = (
+                        f"`{snippet(node)}` breaks the graph where `{snippet(source)}` is a tensor: it reads its value"
+                    )
                 if isinstance(fix, Fix) and not (method and otherwise):
                     yield self.fixed(scope, node, message, fix)
                     continue

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.tree import children, walk
 
+_DATA_SETS = "torch.utils.data."
 _DATA_BASES = (
-    "torch.utils.data.",
+    _DATA_SETS,
     "unittest.",
     "argparse.",
     "logging.",
@@ -46,6 +47,13 @@ _ASSERTS_OR_CONVERTS = re.compile(
     r"assert(_|[A-Z])|(train|fit)$|(to|as)_(json|yaml|csv|pandas|dataframe|pil)|as_?dict$|.*state_dict|.*human_readable"
 )
 """How functions are called that train or test, or make texts, tables and other states of what they are given."""
+_CONVERTS = re.compile(r"(?:to|from|as)_(\w+)$")
+"""How functions are called that make the objects of another package, or something of these: `to_networkx`."""
+_GIVES_TEXT = re.compile(
+    r"(Optional\[)?((list|List|Sequence|tuple|Tuple|Iterable)\[)?"
+    r"(str|bytes|(pathlib\.)?Path|(\w+\.)?DataFrame)\b(, \.\.\.)?\]*( \| None)?$"
+)
+"""Annotations of results that are texts or tables."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
 """How functions are called that may fill the parameters of a new layer."""
 _HOOK = re.compile(
@@ -67,6 +75,7 @@ _GIVEN = ("pathlib.", "PIL.", "pandas.", "ase.", "pymatgen.", "rdkit.", "network
 """What begins the types of arguments that stand for files, pictures, tables, molecules or graphs of the host."""
 _TOKENIZES = frozenset({"batch_decode", "apply_chat_template", "convert_tokens_to_ids", "convert_ids_to_tokens"})
 """Methods of what makes numbers of text, or text of numbers."""
+_OF_TOKENIZERS = frozenset({"return_tensors", "skip_special_tokens", "add_special_tokens"})
 _IMAGES = ("cv2.", "PIL.")
 _CONTENTS = re.compile(r"\b(bytes|bytearray|BytesIO)\b")
 """Annotations of what a file holds."""
@@ -103,6 +112,8 @@ _HANDLING_METHODS = frozenset(
 """Methods that are called without an argument by code outside a model, on the model or on files."""
 _REGISTERS = frozenset({"register_buffer", "register_parameter", "register_module", "add_module"})
 _MAKES = frozenset({"__init__", "__post_init__", "__new__", "reset_parameters"})
+_SETTING = ("set_", "setup", "set_up", "init_", "initialize", "build_", "create_", "construct_")
+"""What begins the names of methods that set an object up, where they give it something."""
 _DRIVES = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 _PREPARES = frozenset(
@@ -150,6 +161,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _suspends(function, project)
         or _draws_pictures(function)
         or _tokenizes(function)
+        or _gives_text(function)
         or _sets_up(function, project)
         or _keeps_batch(function, project)
         or _works_on_arrays(function)
@@ -159,9 +171,13 @@ def _is_so_itself(function: Function, project: Project) -> bool:
 
 
 def _is_called_so(function: Function) -> bool:
-    """Whether the name of a function says that it shows, keeps or tests something, or fills new parameters."""
+    """Whether the name of a function says that it shows, keeps, converts or tests something, or fills parameters."""
     name = function.node.name.lstrip("_")
     if _SHOWS_OR_KEEPS.match(name) is not None or _ASSERTS_OR_CONVERTS.match(name) is not None:
+        return True
+    converts = _CONVERTS.match(name)
+    others = function.module.packages - {"torch"}
+    if converts is not None and any(f"{converts[1]}_".startswith(f"{package}_") for package in others):
         return True
     if function.cls is not None:
         return _HOOK.match(name) is not None
@@ -231,11 +247,19 @@ def _draws(function: Function) -> bool:
 
 def _is_beside_the_model(module: Module) -> bool:
     """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
-    *packages, last = module.file.module.split(".")
+    packages, last = module.file.packages, module.file.module.rpartition(".")[2]
     beside = not (_BESIDE | {"data"}).isdisjoint(packages) or (
         bool(packages) and (last in _BESIDE or last.endswith("_dataset"))
     )
-    return beside or last.startswith("test_") or last.endswith("_test") or last == "conftest" or _is_program(module)
+    named = last.startswith("test_") or last.endswith("_test") or last == "conftest"
+    return beside or named or _is_program(module) or _holds_data_sets(module)
+
+
+def _holds_data_sets(module: Module) -> bool:
+    """Whether a file called `data` defines data sets and no module: what stands beside them prepares the data."""
+    bases = [base for cls in module.classes.values() for base in cls.bases]
+    of_data = any(base.startswith(_DATA_SETS) for base in bases)
+    return of_data and module.file.module.endswith("data") and not any(base.startswith("torch.nn.") for base in bases)
 
 
 def _is_program(module: Module) -> bool:
@@ -250,7 +274,7 @@ def _is_host_class(cls: Class, project: Project) -> bool:
     bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
     if project.is_module_class(cls) or any(base.startswith("torch.") or base.endswith(".Metric") for base in bases):
         return False
-    if any(_reaches_outside(method, project) for method in cls.methods.values()):
+    if any(_reaches_outside(method, project) or _tokenizes(method) for method in cls.methods.values()):
         return True
     classes = [cls, *(base for base in project.ancestors(cls) if not isinstance(base, str))]
     methods = [method for one in classes for method in one.methods.values()]
@@ -363,6 +387,12 @@ def _draws_pictures(function: Function) -> bool:
     return not function.module.packages.isdisjoint({"cv2", "PIL"}) and _calls_one_of(function, (), _IMAGES)
 
 
+def _gives_text(function: Function) -> bool:
+    """Whether the function says that texts or tables come out of it."""
+    returns = function.node.returns
+    return returns is not None and _GIVES_TEXT.match(ast.unparse(returns).strip("'")) is not None
+
+
 def _tokenizes(function: Function) -> bool:
     """Whether the function makes numbers of text or text of numbers, which no graph does."""
     for node in function.of(ast.Call):
@@ -370,7 +400,7 @@ def _tokenizes(function: Function) -> bool:
             return True
         if isinstance(node.func, ast.Name | ast.Attribute) and ast.unparse(node.func).endswith("tokenizer"):
             return True
-        if any(keyword.arg == "return_tensors" for keyword in node.keywords):
+        if any(keyword.arg in _OF_TOKENIZERS for keyword in node.keywords):
             return True
     return False
 
@@ -389,11 +419,29 @@ def _sets_up(function: Function, project: Project) -> bool:
         or any(_makes_parameter(node, function) for node in function.of(ast.Assign))
     ):
         return True
-    if not name.startswith("_") or name.startswith("__"):
+    if _makes_another(function) and project.is_module_class(cls):
+        return True
+    if name.startswith("__") or (not name.startswith("_") and not _is_of_its_file(function, project)):
         return False
     others = (method for method in cls.methods.values() if method is not function)
     readers = [method for method in others if any(node.attr == name for node in method.of(ast.Attribute))]
     return bool(readers) and all(_sets(method.node.name) and not _keeps(name, method) for method in readers)
+
+
+def _makes_another(function: Function) -> bool:
+    """Whether a class method makes an object of its class: `return cls(...)`."""
+    if "classmethod" not in function.decorators:
+        return False
+    maker = function.parameters[0].arg
+    return any(isinstance(node.func, ast.Name) and node.func.id == maker for node in function.of(ast.Call))
+
+
+def _is_of_its_file(function: Function, project: Project) -> bool:
+    """Whether a method gives its object something, and no other file names it."""
+    gives = any(
+        isinstance(node.ctx, ast.Store) and _is_instance(node.value, function) for node in function.of(ast.Attribute)
+    )
+    return gives and project.modules.mentioning(function.node.name) == (function.module.name,)
 
 
 def _keeps(name: str, method: Function) -> bool:
@@ -455,7 +503,7 @@ def _asks_for_type(node: ast.Call) -> bool:
 
 
 def _sets(name: str) -> bool:
-    return name in _MAKES or name.startswith("set_")
+    return name in _MAKES or name.startswith(_SETTING)
 
 
 def _registers(node: ast.Call, function: Function) -> bool:

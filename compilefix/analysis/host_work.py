@@ -15,7 +15,8 @@ from compilefix.source.index import Function, Project
 from compilefix.source.tree import children
 
 _DRAWS = ("random.", "numpy.random.")
-_BESIDE = (*_DRAWS, "tqdm.", "rich.progress.", "scipy.")
+_PROGRESS = ("tqdm.", "rich.progress.")
+_BESIDE = (*_DRAWS, *_PROGRESS, "scipy.")
 """What begins the names of calls that draw on the host, show how far a loop has come, or compute with arrays."""
 _CLOCKS = frozenset(
     {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"}
@@ -44,6 +45,11 @@ def does_host_work(function: Function) -> bool:
     # An array by which a tensor is indexed is one only in passing.
     returned = {part for node in function.of(ast.Return) if node.value is not None for part in _whole(node.value)}
     return any(name.startswith("numpy.") for name in called) or not returned.isdisjoint(arrays)
+
+
+def shows_progress(function: Function) -> bool:
+    """Whether the function shows how far a loop has come, over data as a rule: it calls just what is compiled."""
+    return any(name.startswith(_PROGRESS) for name in function.called_names)
 
 
 def _is_beside(name: str, function: Function) -> bool:

@@ -30,9 +30,9 @@ from compilefix.analysis.host_code import (
     takes_arrays,
     trains,
 )
-from compilefix.analysis.host_work import does_host_work, handles_gradients, is_for_a_loop, prints
+from compilefix.analysis.host_work import does_host_work, handles_gradients, is_for_a_loop, prints, shows_progress
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.used_by import serves_the_host
+from compilefix.analysis.used_by import serves_others, serves_the_host
 from compilefix.analysis.values import Kind, Value, tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Class, Function, Module, Project
@@ -652,9 +652,34 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     return serves_the_host(
         function,
         project,
-        is_host=lambda user: user.node.name in NEVER_COMPILED or _is_on_the_host(user, project),
+        is_host=lambda user: _never_runs(user) or _is_on_the_host(user, project),
         live=lambda user: live_nodes(inference.facts(user)),
-    )
+    ) or serves_others(function, project, lambda user: _may_run(user, inference, (function,)))
+
+
+def _never_runs(function: Function) -> bool:
+    return function.node.name in NEVER_COMPILED or leaves(function)
+
+
+def _may_run(function: Function, inference: Inference, used: tuple[Function, ...]) -> bool:
+    """Whether what uses another function may be compiled, or is a loop over the data, which calls what is compiled.
+
+    A function by itself may be where it is on tensors, and not for others again that are not; `used` are those on the
+    way. A method may be as part of what its object does.
+    """
+    project = inference.project
+    if _never_runs(function) or function in used:
+        return False
+    if drives(function) or shows_progress(function):
+        return True
+    if _is_on_the_host(function, project):
+        return False
+    if function.cls is not None or function.parent is not None:
+        return True
+    if not _on_tensors(function, inference, inference.facts):
+        return False
+    way = (*used, function)
+    return not serves_others(function, project, lambda user: _may_run(user, inference, way))
 
 
 def _is_on_the_host(function: Function, project: Project) -> bool:

@@ -1,13 +1,15 @@
 """What is for code round the model alone, or for nothing, and so is compiled by nobody.
 
-That is asked of what is for its own file, as its name says. Of other functions their callers say nothing: users of the
-project call them too, and a loop that trains or predicts calls just what is compiled.
+Of what is for its own file, as its name says, all users are known. Of another function the users in the project say
+something where it is no part of what a package hands out: users of the package call that too, and a loop that trains
+calls just what is compiled.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from compilefix.source.index import Function, Project
 from compilefix.source.tree import children
@@ -33,6 +35,37 @@ def serves_the_host(
     ):
         return False
     return not _may_be_used_otherwise(function, readers) and _is_named_here_alone(function, project)
+
+
+def serves_others(function: Function, project: Project, may_run: Callable[[Function], bool]) -> bool:
+    """Whether the project uses a function, hands it out nowhere, and nothing that uses it may run compiled.
+
+    `may_run` tells what may.
+    """
+    name, module = function.node.name, function.module
+    if function.cls is not None or function.parent is not None or _is_handed_out(function, project):
+        return False
+    used = False
+    elsewhere = (project.modules[other] for other in project.modules.mentioning(name) if other != module.name)
+    for place in chain([module], elsewhere):
+        if _reads(name, _outside(place.tree.body)):
+            return False
+        users = [user for user in place.all_functions if user is not function and _names(name, user)]
+        if any(_hands_on(name, user) or may_run(user) for user in users):
+            return False
+        if not users and place.imported(name) is not None:
+            return False  # a file that imports it and does not use it hands it out
+        used = used or bool(users)
+    return used
+
+
+def _is_handed_out(function: Function, project: Project) -> bool:
+    """Whether a package gives a function a name of its own, or a decorator may keep it."""
+    if any(not name.startswith(("torch.", "functools.", "typing.")) for name in function.decorators):
+        return True
+    packages = function.module.name.split(".")[:-1]
+    names = (".".join((*packages[:depth], function.node.name)) for depth in range(1, len(packages) + 1))
+    return any(project.resolve(name) is function for name in names)
 
 
 def _names(name: str, function: Function) -> bool:

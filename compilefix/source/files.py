@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 NOTEBOOK_SUFFIX = ".ipynb"
+_DEEPEST = 3
+"""How many folders without `__init__.py` may stand between a file and the package that it belongs to."""
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -39,6 +41,11 @@ class SourceFile:
     text: str
     encoding: str = "utf-8"
     bom: bool = False
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:
+        """The folders from the outermost package to the file: those of `module`, and others without `__init__.py`."""
+        return (*_package_round(self.path.absolute().parent), *self.module.split(".")[:-1])
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -109,6 +116,17 @@ def module_name(path: Path) -> str:
         parts.insert(0, folder.name)
         folder = folder.parent
     return ".".join(parts) or absolute.parent.name
+
+
+def _package_round(folder: Path) -> tuple[str, ...]:
+    """The names of a folder without `__init__.py` and of those above it, up to the package that it belongs to."""
+    names: list[str] = []
+    while not (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        if len(names) > _DEEPEST or folder == folder.parent:
+            return ()
+        folder = folder.parent
+    return (*module_name(folder / "__init__.py").split("."), *names) if names else ()
 
 
 def read(path: Path) -> SourceFile | SourceError:

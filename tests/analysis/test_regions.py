@@ -1723,3 +1723,124 @@ def test_a_package_that_only_decorates_helpers_is_a_library(compiling: str, look
     ]
     findings = run(sources, Config(root=tmp_path), rules=list(registry.load().values()), rewrite=False).findings
     assert bool(findings) is looked_at
+
+
+def test_what_the_project_uses_outside_of_graphs_alone_is_no_root(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        import networkx
+        from torch.utils import data
+        def repaired(x: torch.Tensor):
+            {DECIDES}
+            return flipped(x)
+        def flipped(x: torch.Tensor):
+            {DECIDES}
+            return x
+        def handed_out(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def scored(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def trained(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def given(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def used_by_nobody(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return repaired_too(x)
+        def repaired_too(x: torch.Tensor):
+            {DECIDES}  # BREAK
+            return x
+        def generate(domain: str, size: int):
+            x = torch.full((size, 3), float(len(domain)))
+            return apply(given, handed_out(repaired(x)))
+        def step(batch: dict[str, int], model):
+            loss = trained(model(batch))
+            loss.backward()
+        class Scorer:
+            def run(self, batch: dict[str, int]):
+                return scored(batch["x"])
+        """
+    )
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("from pkg.shapes import handed_out\n", encoding="utf-8")
+    (package / "shapes.py").write_text(text, encoding="utf-8")
+    (package / "other.py").write_text("from pkg.shapes import generate\n", encoding="utf-8")
+    files = [package / name for name in ("__init__.py", "shapes.py", "other.py")]
+    assert {f.span.line for f in found(files) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        import networkx
+        class Cones(nn.Module):
+            def __init__(self, x: torch.Tensor):
+                super().__init__()
+                self.fill_responses(x)
+                self.filled(x)
+            def fill_responses(self, x: torch.Tensor):
+                {DECIDES}
+                self.responses = x
+            def filled(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+            def init_places(self, x: torch.Tensor):
+                {DECIDES}
+                self.places = x
+            @classmethod
+            def from_matrix(cls, x: torch.Tensor):
+                {DECIDES}
+                return cls(x)
+            def to_networkx(self, x: torch.Tensor):
+                {DECIDES}
+                return networkx.Graph(x)
+            def to_half(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x.half()
+        class Turns:
+            def prompt(self, text):
+                return self.tokenizer(text, return_tensors="pt")
+            def check(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        def named(x: torch.Tensor, names) -> list[str]:
+            {DECIDES}
+            return [names[i] for i in x]
+        def counted(x: torch.Tensor) -> dict[str, torch.Tensor]:
+            {DECIDES}  # BREAK
+            return {{"x": x}}
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text("import torch\n", encoding="utf-8")
+    assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+
+
+def test_a_folder_without_init_belongs_to_the_package_round_it(tmp_path: Path) -> None:
+    text = program(f"def cropped(x: torch.Tensor):\n    {DECIDES}\n    return x\n")
+    data_file = program(
+        f"""
+        from torch.utils.data import Dataset
+        class Sounds(Dataset):
+            pass
+        def cropped(x: torch.Tensor):
+            {DECIDES}
+            return x
+        """
+    )
+    (tmp_path / "pkg" / "dataset" / "structure").mkdir(parents=True)
+    (tmp_path / "pkg" / "train").mkdir()
+    places = {"pkg/__init__.py": "", "pkg/dataset/structure/bonds.py": text, "pkg/train/data.py": data_file}
+    places["pkg/train/bonds.py"] = text
+    for place, content in places.items():
+        (tmp_path / place).write_text(content, encoding="utf-8")
+    paths = [tmp_path / place for place in places]
+    assert {Path(f.path).parent.name for f in found(paths)} == {"train"}
+    assert {Path(f.path).name for f in found(paths)} == {"bonds.py"}
