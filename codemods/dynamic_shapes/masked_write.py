@@ -196,13 +196,14 @@ class MaskedWrite(Rule):
     def _judge(self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, scope: Scope) -> Finding:
         mask = whole_mask(target, scope)
         assert mask is not None
-        message = f"`{snippet(target)}` has as many elements as `{snippet(mask.node)}` has true values, and is read"
         elements = Elements(mask, scope, node)
         template = Template()
         lines = _rewritten(node, target, elements, template)
         elements.once()
         template.refuse(elements.obstacles)
         selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
+        read = snippet(target if selection is None else selection)
+        message = f"`{read}` has as many elements as `{snippet(mask.node)}` has true values, and is read"
         if not lines or template.broken is not None:
             rows = added_rows(node, target, mask, scope)
             if rows is not None and not Elements(mask, scope, node).selects(rows.rows):

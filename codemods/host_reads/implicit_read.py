@@ -418,7 +418,7 @@ def _message(node: ast.expr, what: str) -> str:
 
 
 def _message_of_some(node: ast.expr, what: str) -> str:
-    return f"`{snippet(node)}` is a tensor in some calls, and read on the host there as {what}: the graph breaks"
+    return f"`{snippet(node)}` is a tensor at times, and read on the host then as {what}: the graph breaks"
 
 
 def _likely_message(node: ast.expr, what: str) -> str:

@@ -49,11 +49,12 @@ _ASSERTS_OR_CONVERTS = re.compile(
 """How functions are called that train or test, or make texts, tables and other states of what they are given."""
 _CONVERTS = re.compile(r"(?:to|from|as)_(\w+)$")
 """How functions are called that make the objects of another package, or something of these: `to_networkx`."""
-_GIVES_TEXT = re.compile(
+_GIVES_NO_TENSOR = re.compile(
     r"(Optional\[)?((list|List|Sequence|tuple|Tuple|Iterable)\[)?"
     r"(str|bytes|(pathlib\.)?Path|(\w+\.)?DataFrame)\b(, \.\.\.)?\]*( \| None)?$"
+    r"|[Tt]uple\[(float|int)(, (float|int))*\]$"
 )
-"""Annotations of results that are texts or tables."""
+"""Annotations of results that are texts, tables or several numbers."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
 """How functions are called that may fill the parameters of a new layer."""
 _HOOK = re.compile(
@@ -161,7 +162,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         or _suspends(function, project)
         or _draws_pictures(function)
         or _tokenizes(function)
-        or _gives_text(function)
+        or _gives_no_tensor(function)
         or _sets_up(function, project)
         or _keeps_batch(function, project)
         or _works_on_arrays(function)
@@ -256,10 +257,15 @@ def _is_beside_the_model(module: Module) -> bool:
 
 
 def _holds_data_sets(module: Module) -> bool:
-    """Whether a file called `data` defines data sets and no module: what stands beside them prepares the data."""
+    """Whether a file defines data sets and no module, and trains none: what stands beside them prepares the data."""
     bases = [base for cls in module.classes.values() for base in cls.bases]
-    of_data = any(base.startswith(_DATA_SETS) for base in bases)
-    return of_data and module.file.module.endswith("data") and not any(base.startswith("torch.nn.") for base in bases)
+    if not any(base.startswith(_DATA_SETS) for base in bases) or any(base.startswith("torch.nn.") for base in bases):
+        return False
+    return not any(map(_trains_a_model, module.all_functions))
+
+
+def _trains_a_model(function: Function) -> bool:
+    return any(node.attr in ("backward", "zero_grad") for node in function.of(ast.Attribute))
 
 
 def _is_program(module: Module) -> bool:
@@ -303,9 +309,15 @@ def trains(cls: Class, project: Project) -> bool:
 
 
 def takes_arrays(function: Function) -> bool:
-    """Whether a method is given NumPy arrays and no tensor: it makes tensors of them for the models that it holds."""
+    """Whether a method is given NumPy arrays and no tensor: it makes tensors of them for the models that it holds.
+
+    Or a sample with all that belongs to it, by what prepares data.
+    """
     declared = [ast.unparse(p.annotation) for p in function.parameters[1:] if p.annotation is not None]
-    return bool(declared) and _ARRAYS.search(declared[0]) is not None and not any("Tensor" in text for text in declared)
+    if not declared or any("Tensor" in text for text in declared):
+        return False
+    sample = declared[0].startswith(("dict", "Dict")) and _is_beside_the_model(function.module)
+    return sample or _ARRAYS.search(declared[0]) is not None
 
 
 def _suspends(function: Function, project: Project) -> bool:
@@ -387,10 +399,10 @@ def _draws_pictures(function: Function) -> bool:
     return not function.module.packages.isdisjoint({"cv2", "PIL"}) and _calls_one_of(function, (), _IMAGES)
 
 
-def _gives_text(function: Function) -> bool:
-    """Whether the function says that texts or tables come out of it."""
+def _gives_no_tensor(function: Function) -> bool:
+    """Whether the function says that texts, tables or several numbers come out of it."""
     returns = function.node.returns
-    return returns is not None and _GIVES_TEXT.match(ast.unparse(returns).strip("'")) is not None
+    return returns is not None and _GIVES_NO_TENSOR.match(ast.unparse(returns).strip("'")) is not None
 
 
 def _tokenizes(function: Function) -> bool:

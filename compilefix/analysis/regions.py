@@ -654,7 +654,7 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
         project,
         is_host=lambda user: _never_runs(user) or _is_on_the_host(user, project),
         live=lambda user: live_nodes(inference.facts(user)),
-    ) or serves_others(function, project, lambda user: _may_run(user, inference, (function,)))
+    ) or _serves_others(function, inference, ())
 
 
 def _never_runs(function: Function) -> bool:
@@ -674,12 +674,29 @@ def _may_run(function: Function, inference: Inference, used: tuple[Function, ...
         return True
     if _is_on_the_host(function, project):
         return False
-    if function.cls is not None or function.parent is not None:
-        return True
-    if not _on_tensors(function, inference, inference.facts):
+    if function.cls is None and function.parent is None and not _on_tensors(function, inference, inference.facts):
         return False
-    way = (*used, function)
-    return not serves_others(function, project, lambda user: _may_run(user, inference, way))
+    return not _serves_others(function, inference, used)
+
+
+def _serves_others(function: Function, inference: Inference, used: tuple[Function, ...]) -> bool:
+    """Whether nothing that uses a function, or the objects of its class, may be compiled.
+
+    What a module does is asked for by users of the project, but for what is there to set it up.
+    """
+    project, cls, way = inference.project, function.cls, (*used, function)
+    if function.parent is not None:
+        return False
+    if cls is None:
+        return serves_others(function, project, lambda user: _may_run(user, inference, way))
+    bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
+    if not project.is_module_class(cls) and not any(base.startswith("torch") or "Metric" in base for base in bases):
+        return serves_others(cls, project, lambda user: _may_run(user, inference, way))
+    name = function.node.name
+    asks = (other for other in cls.methods.values() if any(node.attr == name for node in other.of(ast.Attribute)))
+    if not any(other.node.name in NEVER_COMPILED for other in asks):
+        return False
+    return serves_others(function, project, lambda user: user.node.name not in NEVER_COMPILED)
 
 
 def _is_on_the_host(function: Function, project: Project) -> bool:

@@ -11,8 +11,11 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from compilefix.source.index import Function, Project
+from compilefix.source.index import Class, Function, Project
 from compilefix.source.tree import children
+
+_PLAIN = ("torch.", "functools.", "typing.", "dataclass", "staticmethod", "classmethod", "property")
+"""What begins the names of decorators that keep nothing of what they decorate."""
 
 
 def serves_the_host(
@@ -37,21 +40,22 @@ def serves_the_host(
     return not _may_be_used_otherwise(function, readers) and _is_named_here_alone(function, project)
 
 
-def serves_others(function: Function, project: Project, may_run: Callable[[Function], bool]) -> bool:
-    """Whether the project uses a function, hands it out nowhere, and nothing that uses it may run compiled.
+def serves_others(found: Function | Class, project: Project, may_run: Callable[[Function], bool]) -> bool:
+    """Whether the project uses a function or class, hands it out nowhere, and nothing that uses it may run compiled.
 
-    `may_run` tells what may.
+    `may_run` tells what may. Of a class its own methods are no users.
     """
-    name, module = function.node.name, function.module
-    if function.cls is not None or function.parent is not None or _is_handed_out(function, project):
+    name, module = found.node.name, found.module
+    if _is_handed_out(found, project):
         return False
     used = False
     elsewhere = (project.modules[other] for other in project.modules.mentioning(name) if other != module.name)
     for place in chain([module], elsewhere):
         if _reads(name, _outside(place.tree.body)):
             return False
-        users = [user for user in place.all_functions if user is not function and _names(name, user)]
-        if any(_hands_on(name, user) or may_run(user) for user in users):
+        others = (user for user in place.all_functions if user is not found and user.cls is not found)
+        users = [user for user in others if _names(name, user)]
+        if any(may_run(user) or (isinstance(found, Function) and _hands_on(name, user)) for user in users):
             return False
         if not users and place.imported(name) is not None:
             return False  # a file that imports it and does not use it hands it out
@@ -59,13 +63,14 @@ def serves_others(function: Function, project: Project, may_run: Callable[[Funct
     return used
 
 
-def _is_handed_out(function: Function, project: Project) -> bool:
-    """Whether a package gives a function a name of its own, or a decorator may keep it."""
-    if any(not name.startswith(("torch.", "functools.", "typing.")) for name in function.decorators):
+def _is_handed_out(found: Function | Class, project: Project) -> bool:
+    """Whether a package gives a function or class a name of its own, or a decorator may keep it."""
+    decorators = (node.func if isinstance(node, ast.Call) else node for node in found.node.decorator_list)
+    if any(not (found.module.qualified(node) or "").startswith(_PLAIN) for node in decorators):
         return True
-    packages = function.module.name.split(".")[:-1]
-    names = (".".join((*packages[:depth], function.node.name)) for depth in range(1, len(packages) + 1))
-    return any(project.resolve(name) is function for name in names)
+    packages = found.module.name.split(".")[:-1]
+    names = (".".join((*packages[:depth], found.node.name)) for depth in range(1, len(packages) + 1))
+    return any(project.resolve(name) is found for name in names)
 
 
 def _names(name: str, function: Function) -> bool:

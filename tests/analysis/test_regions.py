@@ -1778,11 +1778,18 @@ def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None
     text = program(
         f"""
         import networkx
+        from torch.utils import data
         class Cones(nn.Module):
             def __init__(self, x: torch.Tensor):
                 super().__init__()
                 self.fill_responses(x)
                 self.filled(x)
+                self.resized(x)
+            def resized(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+            def forward(self, x: torch.Tensor, name):
+                return getattr(self, name)(x), self.filled
             def fill_responses(self, x: torch.Tensor):
                 {DECIDES}
                 self.responses = x
@@ -1808,6 +1815,20 @@ def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None
             def check(self, x: torch.Tensor):
                 {DECIDES}
                 return x
+        class Cropped:
+            def crop(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Scaled:
+            def scale(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        class Scenes(data.Dataset):
+            def __getitem__(self, index):
+                return Cropped().crop(self.scenes[index])
+        def measured(x: torch.Tensor) -> tuple[float, float]:
+            {DECIDES}
+            return float(x[0]), float(x[1])
         def named(x: torch.Tensor, names) -> list[str]:
             {DECIDES}
             return [names[i] for i in x]
@@ -1819,7 +1840,7 @@ def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
     other = tmp_path / "other.py"
-    other.write_text("import torch\n", encoding="utf-8")
+    other.write_text("from library import Scaled\n", encoding="utf-8")
     assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
 
 
