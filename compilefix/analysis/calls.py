@@ -158,7 +158,7 @@ class Calls(Binding):
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
-        if summary.is_tensor and self._is_own(node.func):
+        if not summary.is_unknown and self._is_own(node.func):
             summary = self._or_instead(summary, found)
         # An item of a list that another method has made is not new either.
         known = (f"{found.qualname}@", "param:", "self.", "global.")
@@ -183,10 +183,11 @@ class Calls(Binding):
         return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == self.self_name
 
     def _or_instead(self, summary: Value, method: Function) -> Value:
-        """A tensor that a method returns, and in its place perhaps a method of a subclass in the same file."""
+        """What a method returns, or what a subclass in the same file has in its place returns."""
         for other in self.project.overriding(method):
             instead = self.inference.summary(other)
-            summary = replace(summary, certain=False) if instead.is_unknown else join(summary, instead)
+            uncertain = instead.is_unknown and summary.is_tensor
+            summary = replace(summary, certain=False) if uncertain else join(summary, instead)
         return summary
 
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:

@@ -726,27 +726,27 @@ class Project:
         return None
 
     def overriding(self, method: Function) -> Iterator[Function]:
-        """The methods that stand in the place of a method in subclasses of the same file."""
+        """The methods that stand in the place of a method in subclasses of the same file, those of other bases too."""
         if method.cls is not None and method.parent is None:
-            yield from self._overriding_in(method.module, method.cls, method.node.name)
+            yield from self._overriding_in(method.module, method.cls, method)
 
     def overriding_anywhere(self, method: Function) -> Iterator[Function | None]:
         """The methods that stand in the place of a method in any subclass; None where these stand in too many files."""
-        cls, name = method.cls, method.node.name
+        cls = method.cls
         if cls is None or method.parent is not None:
             return
-        yield from self._overriding_in(method.module, cls, name)
-        others = [m for m in self.modules.overriding(cls.node.name, name) if m != method.module.name]
+        yield from self._overriding_in(method.module, cls, method)
+        others = [m for m in self.modules.overriding(cls.node.name, method.node.name) if m != method.module.name]
         if len(others) > _MANY_MODULES:
             yield None
             return
         for module in others:
-            yield from self._overriding_in(self.modules[module], cls, name)
+            yield from self._overriding_in(self.modules[module], cls, method)
 
-    def _overriding_in(self, module: Module, cls: Class, method: str) -> Iterator[Function]:
-        for other in module.classes.values():
-            if method in other.methods and other is not cls and cls in self.ancestors(other):
-                yield other.methods[method]
+    def _overriding_in(self, module: Module, cls: Class, method: Function) -> Iterator[Function]:
+        classes = (c for c in module.classes.values() if c is not cls and cls in self.ancestors(c))
+        found = dict.fromkeys(self.method(c, method.node.name) for c in classes)
+        yield from (other for other in found if other is not None and other is not method)
 
     def is_module_class(self, cls: Class) -> bool:
         """Whether the class is an `nn.Module`: by its bases, or, where these are unknown, by having `forward`."""

@@ -148,6 +148,34 @@ def f(x: torch.FloatTensor):
         h[h > 1.0] = 0.0
     return [row * 1.0 for row in rows]
 """,
+    "a subclass gives an array for a size": """
+import numpy as np
+class Base(nn.Module):
+    def size(self, x):
+        return x.shape[0]
+    def forward(self, x: torch.FloatTensor):
+        return int(np.ceil(np.max(self.size(x)) / 2)), int(np.ceil(self.size(x) / 2)), x * 1.0
+class Net(Base):
+    def size(self, x):
+        return np.array([x.shape[0]])[0:1].max() if x.dim() > 1 else float("inf")
+f = Net()
+""",
+    "a mixin gives another dict": """
+class Base(nn.Module):
+    def parts(self, x):
+        return {"b": x, "a": x}
+    def forward(self, x: torch.FloatTensor):
+        return sorted(self.parts(x).items())
+class Pairs(dict):
+    def items(self):
+        return [("b", 1), ("a", 3), ("a", 2)]
+class Mixin:
+    def parts(self, x):
+        return Pairs()
+class Net(Mixin, Base):
+    pass
+f = Net()
+""",
     "a module is imported later in the function": """
 import numpy as np
 def f(x: torch.FloatTensor):
