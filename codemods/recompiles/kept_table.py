@@ -238,8 +238,11 @@ def _gives_back(node: ast.AST, around: Mapping[ast.AST, ast.AST], scope: Scope) 
 def _is_size_of_new(node: ast.AST, scope: Scope) -> bool:
     """Whether a size is one of a tensor filled with one number: `torch.ones((n, n))`."""
     above = scope.parents.get(node)
-    call = scope.parents.get(above) if isinstance(above, ast.Tuple | ast.List) else above
-    return isinstance(call, ast.Call) and scope.callee(call) in ("torch.ones", "torch.zeros", "torch.full")
+    size = above if isinstance(above, ast.Tuple | ast.List) else node
+    call = scope.parents.get(size)
+    if not isinstance(call, ast.Call) or scope.callee(call) not in ("torch.ones", "torch.zeros", "torch.full"):
+        return False
+    return scope.callee(call) != "torch.full" or call.args[:1] == [size]  # what it is filled with is no size
 
 
 def is_nothing(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> bool:
