@@ -146,11 +146,24 @@ def counted_classes(node: ast.Call, scope: Scope) -> tuple[ast.expr, ast.expr] |
     keywords = {k.arg: k.value for k in node.keywords}
     if set(keywords) != {"minlength"} or not scope.value(keywords["minlength"]).is_(Kind.STATIC, Kind.SIZE):
         return None
+    if _zero_by_default(keywords["minlength"], scope):
+        return None  # it only asks for as many numbers as there are
     if name == "torch.bincount" and len(node.args) == 1:
         return node.args[0], keywords["minlength"]
     if name == "Tensor.bincount" and not node.args and isinstance(node.func, ast.Attribute):
         return node.func.value, keywords["minlength"]
     return None
+
+
+def _zero_by_default(length: ast.expr, scope: Scope) -> bool:
+    """Whether a length is written as 0, or is a parameter that is 0 where a call does not say it."""
+    const = scope.value(length).const
+    given = scope.function.node.args
+    positional = [*given.posonlyargs, *given.args]
+    defaults = dict(zip((a.arg for a in positional[::-1]), given.defaults[::-1], strict=False))
+    defaults |= {a.arg: d for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
+    default = defaults.get(length.id) if isinstance(length, ast.Name) else None
+    return (const is not None and const.value == 0) or (isinstance(default, ast.Constant) and default.value == 0)
 
 
 def countable(index: ast.expr, length: ast.expr, value: Value) -> Iterator[Obstacle]:

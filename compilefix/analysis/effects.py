@@ -111,13 +111,10 @@ def _reached(text: str, effects: Effects) -> Effects:
 
 def _value_check(node: ast.AST, facts: FunctionFacts) -> Effects:
     """The exception that a function raises where a test of tensors, or of numbers read from them, says so."""
-    if isinstance(node, ast.If):
-        raised = next((s for s in node.body if isinstance(s, ast.Raise)), None)
-    else:
-        raised = node if isinstance(node, ast.Assert) else None
-    if raised is None or not facts.value(node.test).kinds & _READ:  # type: ignore[attr-defined]
+    if not isinstance(node, ast.If | ast.Assert) or not facts.value(node.test).kinds & _READ:
         return PURE
-    return Effects(checks=f"`{ast.unparse(raised).splitlines()[0]}`")
+    raised = [node] if isinstance(node, ast.Assert) else [s for s in node.body if isinstance(s, ast.Raise)]
+    return Effects(checks=f"`{ast.unparse(raised[0]).splitlines()[0]}`") if raised else PURE
 
 
 _READ = frozenset({Kind.TENSOR, Kind.NUMBER})
