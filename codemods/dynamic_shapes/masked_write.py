@@ -161,7 +161,8 @@ class MaskedWrite(Rule):
             f"the gradient of what `{shown}` gets has a shape that depends on values: in training the graph breaks"
         )
         template = Template()
-        edits = _with_guard(found, selected(found, template, scope), template, scope)
+        code = selected(found, template, scope)
+        edits = _with_guard(found.statement, found.mask.node, found.value, code, template, scope)
         if template.broken is not None:
             return self.declined(scope, found.statement, message, template.broken, gb=())
         always = () if edits[0].target == scope.span(found.statement) else (scope.span(found.statement),)
@@ -220,29 +221,32 @@ class MaskedWrite(Rule):
         template = Template()
         line = accumulated(rows, node, Elements(rows.mask, scope, node), template)
         place = _place(node, rows.selection, scope)
+        if rows.definition is None:
+            edits = _with_guard(node, rows.mask.node, rows.rows, line, template, scope)
+        else:
+            edits = (scope.edit(node, line, **template.parts), scope.edit(rows.definition, ""))
         if template.broken is not None:
             return self.declined(scope, place, message, template.broken)
-        edits = [scope.edit(node, line, **template.parts)]
-        if rows.definition is not None:
-            edits.append(scope.edit(rows.definition, ""))
-        return self.fixed(
-            scope, place, message, Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
-        )
+        always = () if edits[0].target == scope.span(node) else (scope.span(node),)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons, always=always)
+        return self.fixed(scope, place, message, fix)
 
 
-def _with_guard(found: TrainedWrite, code: str, template: Template, scope: Scope) -> tuple[Edit, ...]:
+def _with_guard(
+    statement: ast.stmt, mask: ast.expr, value: ast.expr, code: str, template: Template, scope: Scope
+) -> tuple[Edit, ...]:
     """The edits for what is written; the question round it whether the mask selects anything goes too."""
-    guard = guard_of([found.statement], found.mask.node, scope)
-    asked = fixed_parts(found.statement, found.mask.node, scope)
+    guard = guard_of([statement], mask, scope)
+    asked = fixed_parts(statement, mask, scope)
     if guard is None and asked is None:
-        return (scope.edit(found.statement, code, **template.parts),)
-    text = f"`{snippet(found.value)}` would get a gradient of zeros instead of None where the mask selects nothing"
+        return (scope.edit(statement, code, **template.parts),)
+    text = f"`{snippet(value)}` would get a gradient of zeros instead of None where the mask selects nothing"
     template.refuse([Obstacle(text, "gradient-zeros")])
-    for obstacle in scope.legality.both_evaluated([found.value], scope.facts):
+    for obstacle in scope.legality.both_evaluated([value], scope.facts):
         known = obstacle.assumption in MaskedWrite.assumptions
         template.refuse([obstacle if known else Obstacle(obstacle.reason)])
-    if any(isinstance(part, ast.Call | ast.BinOp | ast.UnaryOp) for part in ast.walk(found.value)):
-        text = f"zeros may become NaN on their way back through `{snippet(found.value)}`"
+    if any(isinstance(part, ast.Call | ast.BinOp | ast.UnaryOp) for part in ast.walk(value)):
+        text = f"zeros may become NaN on their way back through `{snippet(value)}`"
         template.refuse([Obstacle(text, "finite-derivative")])
     if guard is not None:
         return (scope.edit(guard, code, **template.parts),)
@@ -251,7 +255,7 @@ def _with_guard(found: TrainedWrite, code: str, template: Template, scope: Scope
     loose = ast.BoolOp | ast.IfExp | ast.Lambda
     kept = " and ".join(test.use(part, operand=len(asked[1]) > 1 and isinstance(part, loose)) for part in asked[1])
     edit = scope.edit(asked[0].test, kept, **test.parts)
-    return (edit, scope.edit(found.statement, code, **template.parts))
+    return (edit, scope.edit(statement, code, **template.parts))
 
 
 def _place(node: ast.stmt, selection: ast.expr | None, scope: Scope) -> ast.AST:
