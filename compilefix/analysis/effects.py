@@ -111,6 +111,8 @@ def _reached(text: str, effects: Effects) -> Effects:
 
 def _value_check(node: ast.AST, facts: FunctionFacts) -> Effects:
     """The exception that a function raises where a test of tensors, or of numbers read from them, says so."""
+    if isinstance(node, ast.Call) and node.keywords and is_noted(node, facts):
+        return Effects(checks=f"`{ast.unparse(node).splitlines()[0]}`")  # at the boundary now
     if not isinstance(node, ast.If | ast.Assert) or not facts.value(node.test).kinds & _READ:
         return PURE
     raised = [node] if isinstance(node, ast.Assert) else [s for s in node.body if isinstance(s, ast.Raise)]

@@ -36,3 +36,10 @@ def workload():
     new = execution.after(execution.rewritten(Path("program.py"), text, None), text)
     old_seen, new_seen = (execution.observe(execution.execute(t, "program")["workload"]) for t in (text, new))
     assert execution.differences(old_seen, new_seen) == []
+
+
+def test_a_check_that_went_to_the_boundary_stays_on_its_side_of_a_branch() -> None:
+    text = (ROOT / "fixtures/rules/CF102/callee_raises.declined.py").read_text(encoding="utf-8")
+    new = execution.after(execution.rewritten(Path("program.py"), text, None), text)
+    assert "raise_if=count == 0" in new
+    assert "variance(x, mask) if mask.any() else x.var()" in new
