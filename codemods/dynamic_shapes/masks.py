@@ -168,7 +168,8 @@ def laid_over(
     if value.shape_id is not None and value.shape_id == over.shape_id and not mask.leading:
         return code, []
     if not mask.leading and reduced_from(mask.node, scope) == over.shape_id is not None:
-        return f"{code}[..., None]", []
+        reason = f"`{snippet(tensor)}` is not proved to have a dimension: `{snippet(mask.node)}` keeps those of none"
+        return f"{code}[..., None]", [] if over.dimensioned else [Obstacle(reason, "enough-dimensions")]
     if mask.last:
         return code, [unproved]
     if value.rank is not None and over.rank is not None:
