@@ -33,8 +33,10 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
                 return None
             return _count("", elements.atoms[elements.bases[0]], elements, template)
         if found.counted or found.kind in ("len", "shape", "size"):
-            if not found.counted and _taken(found, elements) is None:
-                return None
+            if not found.counted:
+                if _taken(found, elements) is None:
+                    return None
+                elements.must_fit(elements.atoms[elements.bases[0]])
             return f"{template.use(found.mask.node, operand=True)}.sum()"
     if found.loss is not None:
         return loss_code(found.loss, elements, template)

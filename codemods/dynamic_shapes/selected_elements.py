@@ -442,6 +442,13 @@ class Elements:
                 if reason is not None:
                     self._refuse(f"`{snippet(self.atoms[text])}` would be evaluated more than once: {reason}")
 
+    def must_fit(self, tensor: ast.expr) -> None:
+        """Note that the mask is not proved to fit the tensor, where only the mask is asked: the index raised."""
+        found = laid_over(self.mask, tensor, self.scope, "")[1]
+        reason = f"`{snippet(self.mask.node)}` is not proved to have the shape of `{snippet(tensor)}`"
+        unnamed = [Obstacle(reason, "same-shape-dtype")] if UNNAMED in found else []
+        self.obstacles.extend(unnamed or [o for o in found if o.assumption == "same-shape-dtype"])
+
     def over(self, tensor: ast.expr, template: Template) -> str:
         """Code for the mask with the dimensions of a tensor."""
         plain = template.use(self.mask.node)
