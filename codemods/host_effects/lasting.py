@@ -30,7 +30,19 @@ def changes_later(node: ast.expr, scope: Scope) -> str | None:
     for value in _given(node, scope, _DEPTH):
         if isinstance(value, ast.Call) and _last_name(value.func) in _NOT_COPIED:
             return "may have changed when it is shown"
+    if not scope.value(node).is_tensor and _attribute_is_set(node, scope):
+        return "may have changed when it is shown"
     return None
+
+
+def _attribute_is_set(node: ast.expr, scope: Scope) -> bool:
+    """Whether the function gives an attribute of an object a value, which its text may show: `state.step = 2`."""
+    name, function = ast.unparse(node), scope.function
+    if function.cls is not None and function.parameters and function.parameters[0].arg == name:
+        return False  # `self.logger.info(...)` shows nothing of the object
+    stores = (n.value for n in scope.of(ast.Attribute) if not isinstance(n.ctx, ast.Load))
+    sets = (c.args[0] for c in scope.of(ast.Call) if scope.callee(c) in ("setattr", "delattr") and c.args)
+    return any(ast.unparse(owner) == name for owner in (*stores, *sets))
 
 
 def _given(node: ast.expr, scope: Scope, depth: int) -> Iterator[ast.expr]:
