@@ -143,7 +143,7 @@ class ParameterInForward(Rule):
         if _is_derivative(owner, scope):
             return None  # it requires a gradient already, and Dynamo does not mind
         ids = ("GB8985",) if inside else ("GB0125",)
-        message = f"`{snippet(node)}` breaks the graph"
+        message = f"`requires_grad_` of `{snippet(owner)}` breaks the graph"
         statement = scope.parents.get(node)
         reason = _asks(scope, node)
         buffer = isinstance(statement, ast.Expr) and not inside and of_buffer(owner, scope)

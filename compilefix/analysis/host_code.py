@@ -51,10 +51,10 @@ _CONVERTS = re.compile(r"(?:to|from|as)_(\w+)$")
 """How functions are called that make the objects of another package, or something of these: `to_networkx`."""
 _GIVES_NO_TENSOR = re.compile(
     r"(Optional\[)?((list|List|Sequence|tuple|Tuple|Iterable)\[)?"
-    r"(str|bytes|(pathlib\.)?Path|(\w+\.)?DataFrame)\b(, \.\.\.)?\]*( \| None)?$"
+    r"(str|bytes|(pathlib\.)?Path|(\w+\.)?(DataFrame|ndarray))\b(, \.\.\.)?\]*( \| None)?$"
     r"|[Tt]uple\[(float|int)(, (float|int))*\]$"
 )
-"""Annotations of results that are texts, tables or several numbers."""
+"""Annotations of results that are texts, tables, arrays or several numbers."""
 _FILLS = re.compile(r"init_|.*_init_?$|.*(normal|uniform|orthogonal)_$")
 """How functions are called that may fill the parameters of a new layer."""
 _HOOK = re.compile(
@@ -252,8 +252,13 @@ def _is_beside_the_model(module: Module) -> bool:
     beside = not (_BESIDE | {"data"}).isdisjoint(packages) or (
         bool(packages) and (last in _BESIDE or last.endswith("_dataset"))
     )
-    named = last.startswith("test_") or last.endswith("_test") or last == "conftest"
-    return beside or named or _is_program(module) or _holds_data_sets(module)
+    return beside or is_test_file(module) or _is_program(module) or _holds_data_sets(module)
+
+
+def is_test_file(module: Module) -> bool:
+    """Whether a file holds tests, by its name."""
+    name = module.name.rpartition(".")[2]
+    return name.startswith("test_") or name.endswith("_test") or name == "conftest"
 
 
 def _holds_data_sets(module: Module) -> bool:
@@ -400,7 +405,7 @@ def _draws_pictures(function: Function) -> bool:
 
 
 def _gives_no_tensor(function: Function) -> bool:
-    """Whether the function says that texts, tables or several numbers come out of it."""
+    """Whether the function says that texts, tables, arrays or several numbers come out of it."""
     returns = function.node.returns
     return returns is not None and _GIVES_NO_TENSOR.match(ast.unparse(returns).strip("'")) is not None
 

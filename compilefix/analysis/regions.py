@@ -24,6 +24,7 @@ from compilefix.analysis.host_code import (
     feeds_or_tests,
     handles_files,
     is_host_code,
+    is_test_file,
     opens_files,
     prepares,
     shows_or_keeps,
@@ -577,7 +578,10 @@ def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
+    alone = len(project.modules) == 1  # a file by itself may hold just what somebody compiles
     for module in modules:
+        if not alone and is_test_file(module):
+            continue
         for cls in module.classes.values():
             for name in _roots_of(cls, project):
                 if name in cls.methods:
@@ -745,6 +749,8 @@ def _makes_distribution(function: Function, project: Project) -> bool:
 
 def _is_called_like_a_module(function: Function, project: Project) -> bool:
     if function.cls is None or function.parent is not None or function.node.name != "forward":
+        return False
+    if is_test_file(function.module) and len(project.modules) > 1:
         return False
     return not (feeds_or_tests(function.cls, project) or trains(function.cls, project) or takes_arrays(function))
 

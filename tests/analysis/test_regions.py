@@ -1829,6 +1829,9 @@ def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None
         def measured(x: torch.Tensor) -> tuple[float, float]:
             {DECIDES}
             return float(x[0]), float(x[1])
+        def shown(x: torch.Tensor) -> numpy.ndarray:
+            {DECIDES}
+            return x.numpy()
         def named(x: torch.Tensor, names) -> list[str]:
             {DECIDES}
             return [names[i] for i in x]
@@ -1844,7 +1847,7 @@ def test_what_sets_up_converts_or_makes_texts_is_no_root(tmp_path: Path) -> None
     assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
 
 
-def test_a_folder_without_init_belongs_to_the_package_round_it(tmp_path: Path) -> None:
+def test_files_of_data_and_tests_hold_no_roots_and_folders_belong_to_their_package(tmp_path: Path) -> None:
     text = program(f"def cropped(x: torch.Tensor):\n    {DECIDES}\n    return x\n")
     data_file = program(
         f"""
@@ -1863,5 +1866,10 @@ def test_a_folder_without_init_belongs_to_the_package_round_it(tmp_path: Path) -
     for place, content in places.items():
         (tmp_path / place).write_text(content, encoding="utf-8")
     paths = [tmp_path / place for place in places]
+    module = program(
+        f"class Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        {DECIDES}\n        return x\n"
+    )
+    (tmp_path / "pkg" / "test_nets.py").write_text(module, encoding="utf-8")
+    paths.append(tmp_path / "pkg" / "test_nets.py")
     assert {Path(f.path).parent.name for f in found(paths)} == {"train"}
     assert {Path(f.path).name for f in found(paths)} == {"bonds.py"}
