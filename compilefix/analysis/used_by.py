@@ -8,6 +8,7 @@ calls just what is compiled.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
@@ -49,12 +50,18 @@ def serves_others(found: Function | Class, project: Project, may_run: Callable[[
     if _is_handed_out(found, project):
         return False
     used = False
-    elsewhere = (project.modules[other] for other in project.modules.mentioning(name) if other != module.name)
-    for place in chain([module], elsewhere):
+    others = [other for other in project.modules.mentioning(name) if other != module.name]
+    if isinstance(found, Function) and found.cls is not None and others:
+        return False  # who has the object may call a method of that name
+    # What another file uses it imports from here: what has the same words alone is not parsed.
+    own = module.name.rpartition(".")[2]
+    imports = re.compile(rf"^\s*(from|import)\b.*(\b{own}\b|\*)|\b{own}\.{name}\b", re.MULTILINE)
+    importing = (other for other in others if imports.search(project.modules.files[other].text))
+    for place in chain([module], map(project.modules.__getitem__, importing)):
         if _reads(name, _outside(place.tree.body)):
             return False
-        others = (user for user in place.all_functions if user is not found and user.cls is not found)
-        users = [user for user in others if _names(name, user)]
+        apart = (user for user in place.all_functions if user is not found and user.cls is not found)
+        users = [user for user in apart if _names(name, user)]
         if any(may_run(user) or (isinstance(found, Function) and _hands_on(name, user)) for user in users):
             return False
         if not users and place.imported(name) is not None:
