@@ -90,7 +90,19 @@ UNSUPPORTED = frozenset(
         "piecewise",
         "select",
     }
+    | {"array2string", "array_repr", "array_str", "asarray_chkfinite", "astype", "base_repr", "binary_repr", "bmat"}
+    | {"broadcast", "compress", "cumulative_prod", "cumulative_sum", "datetime64", "einsum_path", "errstate", "extract"}
+    | {"format_float_positional", "format_float_scientific", "frexp", "frompyfunc", "fromstring", "isdtype"}
+    | {"isfortran", "isnat", "iterable", "mask_indices", "matrix", "may_share_memory", "mintypecode", "nancumprod"}
+    | {"ndenumerate", "ndindex", "nditer", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub"}
+    | {"printoptions", "promote_types", "require", "shares_memory", "sort_complex", "spacing"}
+    | {"typename", "unique_counts", "unique_inverse", "unique_values", "unstack", "vecdot"}
 )
+"""Functions that torch has no counterpart of, whatever they are given (torch 2.13)."""
+GIVES_NO_TENSOR = frozenset(
+    {"can_cast", "iscomplexobj", "isrealobj", "isscalar", "min_scalar_type", "ndim", "result_type", "size"}
+)
+"""Functions that give a truth, a size or a dtype, whatever they are given: no operation of a graph does."""
 _NOT_VALUES = frozenset({"shape", "dtype", "ndim", "size"})
 
 

@@ -7,10 +7,11 @@ Finds NumPy computations on a tensor's values that break the graph or go through
 ## Why is this bad
 Dynamo traces most of NumPy as tensor operations. Where the result is needed as a Python number (`float(np.mean(a))`)
 or decides a branch the graph breaks (GB0033, GB0170); functions that torch does not know break it as well (GB0294), as
-do arrays of Python objects (GB0055), `dtype`, `flags` and `base` of an array (GB0157) and grids that are made by an
-index (`np.mgrid[0:3, 0:3]`, GB0008), and `np.unique`, `np.nonzero` have shapes that depend on values, be it those of an
-array or a list (GB0036): Dynamo takes both for tensors. A round trip by `.cpu().numpy()` makes a GPU program wait,
-compiled or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result is an ndarray.
+do those that give a truth or a size, whatever they are given (`np.isscalar(x)`, `np.ndim(x)`, GB0208), arrays of Python
+objects (GB0055), `dtype`, `flags` and `base` of an array (GB0157) and grids that are made by an index
+(`np.mgrid[0:3, 0:3]`, GB0008), and `np.unique`, `np.nonzero` have shapes that depend on values, be it those of an array
+or a list (GB0036): Dynamo takes both for tensors. A round trip by `.cpu().numpy()` makes a GPU program wait, compiled
+or not. `np.abs(tensor).unsqueeze(0)` works in eager and fails when compiled: there the result is an ndarray.
 
 ## Example
 ```python
@@ -30,7 +31,7 @@ and raises for a tensor that requires a gradient (`no-gradient`), for bfloat16 (
 Safe where none of that can be. The way back to a device must stand in the same expression, else the result would change
 its device. Reads of numbers from an ndarray are declined: the finding says which torch form to write.
 
-Graph breaks: GB0008, GB0033, GB0036, GB0055, GB0157, GB0170, GB0294. torch: all supported versions.
+Graph breaks: GB0008, GB0033, GB0036, GB0055, GB0157, GB0170, GB0208, GB0294. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.array_values import (
+    GIVES_NO_TENSOR,
     KEEPS_INTEGERS,
     POINTWISE,
     QUIET,
@@ -67,7 +69,7 @@ class NumpyOnTensor(Rule):
     code = "CF402"
     name = "numpy-on-tensor"
     summary = "NumPy computation on a tensor's values"
-    gb = ("GB0008", "GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0294")
+    gb = ("GB0008", "GB0033", "GB0036", "GB0055", "GB0157", "GB0170", "GB0208", "GB0294")
     assumptions = ("float32-result", "math-errors", "no-gradient", "same-shape-dtype", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -83,7 +85,7 @@ class NumpyOnTensor(Rule):
                 yield from self._by_index(node, scope)
             elif isinstance(node, ast.If | ast.While | ast.IfExp):
                 for part in _parts(node.test):
-                    if from_tensor(part, scope):
+                    if from_tensor(part, scope) and not _gives_no_tensor(part, scope):
                         message = (
                             f"`{snippet(part)}` is made of a tensor's values and decides a branch: the graph breaks"
                         )
@@ -110,6 +112,10 @@ class NumpyOnTensor(Rule):
             message = f"`{snippet(node.func)}` has no counterpart in torch: the graph breaks"
             reason = "write it with torch operations, or compute it outside the compiled code"
             yield self.declined(scope, node, message, reason, gb=("GB0294",))
+        elif _gives_no_tensor(node, scope):
+            message = f"`{snippet(node.func)}` gives no tensor, which Dynamo does not trace: the graph breaks"
+            reason = "ask for it in Python (`isinstance`, `len`, `x.ndim`), or outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0208",))
         elif name in _MAKE_ARRAYS and any(k.arg == "dtype" and _is_object(k.value, scope) for k in node.keywords):
             message = f"`{snippet(node)}` makes an array of Python objects, which Dynamo cannot trace: the graph breaks"
             yield self.declined(scope, node, message, "keep the objects in a list", gb=("GB0055",))
@@ -239,6 +245,11 @@ class NumpyOnTensor(Rule):
             (scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         yield self.fixed(scope, wrapper, message, fix, effect="sync", gb=())
+
+
+def _gives_no_tensor(node: ast.expr, scope: Scope) -> bool:
+    name = (scope.callee(node) or "") if isinstance(node, ast.Call) else ""
+    return name.startswith("numpy.") and name.removeprefix("numpy.") in GIVES_NO_TENSOR
 
 
 def _counts_values(node: ast.Call, name: str) -> bool:
