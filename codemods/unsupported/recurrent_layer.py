@@ -78,7 +78,9 @@ class RecurrentLayer(Rule):
             method = isinstance(func, ast.Attribute) and func.attr in _METHODS
             value = scope.value(func.value if isinstance(func, ast.Attribute) and method else func)
             refs = [value.ref] if value.ref is not None else [v.ref for v in value.elements or ()]
-            if value.is_(Kind.OBJECT) and any(ref is not None and _is_recurrent(ref, scope) for ref in refs):
+            if value.is_(Kind.OBJECT, Kind.UNKNOWN) and any(
+                ref is not None and _is_recurrent(ref, scope) for ref in refs
+            ):
                 message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
                 yield self.declined(scope, node, message, _ADVICE)
 

@@ -74,9 +74,9 @@ class Calls(Binding):
             self.facts.refs[node] = name
         if name is not None and callee.kinds == values.OBJECT:
             return self._call_object(node, callee, args, operands, env)
-        if name is None and callee.kinds == values.CLASSES and callee.elements:
+        if name is None and callee.elements and (made := self._one_of(node, callee, args, operands)) is not None:
             self._handed_over(operands, env)
-            return self._one_of(node, callee.elements, operands)
+            return made
         if name is None:
             if callee.kinds == values.OBJECT:
                 self._one_is_called(node, callee, operands)
@@ -88,8 +88,8 @@ class Calls(Binding):
                 return self._unknown_method(node, node.func.attr, receiver, operands, env)
             # What is made inside of this function hands out what it was made with.
             captured = [callee] if callee.kinds == values.FUNCTION.kinds and callee.storage else []
-            made = self._into_unknown(node, [*captured, *operands], env)
-            return replace(made, kinds=values.OBJECT) if self._makes_record(node.func) else made
+            result = self._into_unknown(node, [*captured, *operands], env)
+            return replace(result, kinds=values.OBJECT) if self._makes_record(node.func) else result
         if name.startswith("Tensor.") and receiver is not None:
             return self._call_method(node, name.removeprefix("Tensor."), receiver, args, keywords, env)
         found = self._nested(name) if "<locals>" in name else self.project.resolve(name)
@@ -266,15 +266,23 @@ class Calls(Binding):
         if not self.project.is_module_class(cls):
             self.facts.constructed[node] = method
 
-    def _one_of(self, node: ast.Call, classes: Sequence[Value], operands: Sequence[Value]) -> Value:
-        """A class out of a table is called: an object of one of them."""
+    def _one_of(self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value]) -> Value | None:
+        """One of several classes is called: an object of one of them. None where functions may be called instead."""
+        if callee.kinds not in (values.CLASSES, values.FUNCTION.kinds):
+            return None
         made: list[Value] = []
-        for value in classes:
+        for value in callee.elements or ():
             found = self.project.resolve(value.ref) if value.ref is not None else None
             if isinstance(found, Class):
                 self._constructor(node, found, operands)
                 made.append(_construct(found, operands, self.place(node)))
-        return replace(opaque(self.place(node), operands), kinds=values.OBJECTS, elements=tuple(made))
+            elif isinstance(found, str) and makes_module(found):
+                made.append(made_module(found, node, args, self.place(node)))
+            else:
+                return None
+        if callee.kinds == values.CLASSES:  # other code may have put another one into the table
+            return replace(opaque(self.place(node), operands), kinds=values.OBJECTS, elements=tuple(made))
+        return join_all(made)
 
     def _method_of_one(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value]) -> None:
         """A method of an object of one of several classes is called: each may be the one that gets the arguments."""

@@ -20,6 +20,7 @@ from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.in_place_functions import ALL, translated, written_in_place
 from compilefix.analysis.leaves import ANY_LEAF
+from compilefix.analysis.module_calls import makes_module
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, join_all, replace, static, tensor
@@ -281,10 +282,15 @@ def _says_all(declared: Value, function: Function) -> bool:
 
 
 def _table(node: ast.Dict, module: Module, inference: Inference) -> Value | None:
-    """A dict of classes of the project: an item is one of them, or what other code puts in."""
+    """A dict of classes of the project or modules of torch: an item is one of them, or what other code puts in."""
     names = [module.qualified(value) for value in node.values]
     found = [inference.project.resolve(name) if name is not None else None for name in names]
-    classes = [replace(values.FUNCTION, ref=cls.full_name) for cls in found if isinstance(cls, Class)]
+    refs = [cls.full_name if isinstance(cls, Class) else cls for cls in found]
+    classes = [
+        replace(values.FUNCTION, ref=ref)
+        for ref, cls in zip(refs, found, strict=True)
+        if isinstance(ref, str) and (isinstance(cls, Class) or makes_module(ref))
+    ]
     if not classes or len(classes) < len(found):
         return None
     item = replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))

@@ -179,6 +179,8 @@ SHAPE = Value(frozenset({Kind.CONTAINER}), element=SIZE, ref="torch.Size")
 NDARRAY = Value(frozenset({Kind.NDARRAY}))
 ANY_OBJECT = Value(OBJECT)
 FUNCTION = Value(frozenset({Kind.CALLABLE}))
+_ONE_OF = (OBJECT, FUNCTION.kinds)
+"""The kinds of what is remembered as one of several, where two ways give different ones."""
 _ANY_TENSOR = Value(_TENSOR)
 _NUMBER = Value(frozenset({Kind.NUMBER}))
 _CONTAINER = Value(frozenset({Kind.CONTAINER}))
@@ -309,7 +311,7 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
     elements = None
     if items_a is not None and items_b is not None and len(items_a) == len(items_b):
         elements = tuple(join(one, other, decision) for one, other in zip(items_a, items_b, strict=True))
-    if kinds_a == OBJECT == kinds_b and x["ref"] != y["ref"]:
+    if kinds_a == kinds_b and kinds_a in _ONE_OF and x["ref"] != y["ref"]:
         elements = _alternatives(a, b)
     if item_a is None and Kind.CONTAINER in kinds_a and items_a != ():
         element = None  # of the items of one nothing is known; one without items says nothing against the other's
@@ -348,7 +350,7 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
 
 
 def _alternatives(a: Value, b: Value) -> tuple[Value, ...] | None:
-    """The objects that a value may be that is one of two objects; None where the class of one is not known."""
+    """The objects or classes that a value may be that is one of two; None where that of one is not known."""
     found: dict[str, Value] = {}
     for value in (a, b):
         for one in (value,) if value.ref is not None else value.elements or (UNKNOWN,):
