@@ -111,6 +111,11 @@ def is_mask(node: ast.expr, scope: Scope) -> bool:
     return value.is_tensor and value.dtype == "bool" and not _is_index(node, scope)
 
 
+_REARRANGES = frozenset(
+    {"squeeze", "unsqueeze", "view", "reshape", "flatten", "transpose", "permute", "t", "expand", "contiguous"}
+)
+
+
 def seems_mask(node: ast.expr, scope: Scope) -> bool:
     """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, negated, or made of such.
 
@@ -130,6 +135,8 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         return True
     joined = isinstance(node, ast.Call) and len(node.args) > 0 and scope.callee(node) in ("torch.cat", "torch.stack")
     named = node.args[0] if joined and isinstance(node, ast.Call) else node
+    while isinstance(named, ast.Call) and isinstance(named.func, ast.Attribute) and named.func.attr in _REARRANGES:
+        named = named.func.value
     return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(named)
 
 

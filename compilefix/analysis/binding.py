@@ -66,6 +66,12 @@ class Binding(Narrowing):
                 value = hint
                 if default_value is not None and default_value.is_(Kind.STATIC):
                     value = join(value, replace(default_value, const=None))
+            elif isinstance(default, ast.Call) and self.module.qualified(default.func) in (
+                "torch.tensor",
+                "torch.zeros",
+                "torch.ones",
+            ):
+                value = values.tensor(certain=False)  # who gives another one gives a tensor, too
         elif hint is not None and not value.is_tensor and Kind.CONTAINER not in hint.kinds:
             # Declared as a number, or as a number or a tensor, and a caller passes a tensor.
             self.facts.hinted |= {arg.arg}

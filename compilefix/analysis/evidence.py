@@ -51,6 +51,8 @@ class Evidence:
                     self._note(attribute.value, given, proof=attribute in self._always)
                 elif attribute.attr in ("shape", "size", "device", "dtype") and self._may_hold_size(attribute):
                     self._note(attribute.value, given, proof=False)
+            elif attribute.attr in tensors_only and (first := _rearranged(attribute.value, names)) is not None:
+                self._note(first, given, proof=False)
         for node in function.of(ast.Call):
             func = node.func
             if not node.args and isinstance(func, ast.Attribute) and func.attr in torch_api.BARE_TENSOR_METHODS:
@@ -224,6 +226,19 @@ def _computed_from(node: ast.expr) -> ast.Name | None:
         else:
             return None
     return node
+
+
+_REARRANGES = frozenset({"squeeze", "reshape", "flatten", "ravel", "transpose", "swapaxes", "copy", "cpu"})
+"""Methods that give what they are called on in another form, as tensors and, all but the last, arrays have them."""
+
+
+def _rearranged(node: ast.expr, names: set[str]) -> ast.Name | None:
+    """The one of the names of which an expression is another form: `x` of `x.reshape(-1)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REARRANGES:
+        node = node.func.value
+        if isinstance(node, ast.Name):
+            return node if node.id in names else None
+    return None
 
 
 class _Given:

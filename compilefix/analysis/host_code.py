@@ -154,7 +154,7 @@ def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         _is_called_so(function)
         or any(_feeds(parameter, function.module) for parameter in function.parameters)
-        or _is_beside_the_model(function.module)
+        or _is_beside_the_model(function.module, project)
         or drives(function)
         or prepares(function)
         or _handles_models(function)
@@ -246,12 +246,14 @@ def _draws(function: Function) -> bool:
     return _calls_one_of(function, ("torch.rand", "torch.randn", "torch.randint"))
 
 
-def _is_beside_the_model(module: Module) -> bool:
-    """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
+def _is_beside_the_model(module: Module, project: Project) -> bool:
+    """Whether a file holds tests, data sets or exporters, or stands in a folder of these.
+
+    A folder `data` may hold modules too: rotations, fields, what else a model computes with.
+    """
     packages, last = module.file.packages, module.file.module.rpartition(".")[2]
-    beside = not (_BESIDE | {"data"}).isdisjoint(packages) or (
-        bool(packages) and (last in _BESIDE or last.endswith("_dataset"))
-    )
+    beside = not _BESIDE.isdisjoint(packages) or (bool(packages) and (last in _BESIDE or last.endswith("_dataset")))
+    beside = beside or ("data" in packages and not any(map(project.is_module_class, module.classes.values())))
     return beside or is_test_file(module) or _is_program(module) or _holds_data_sets(module)
 
 
@@ -313,7 +315,7 @@ def trains(cls: Class, project: Project) -> bool:
     return any(drives(method) for one in classes for method in one.methods.values())
 
 
-def takes_arrays(function: Function) -> bool:
+def takes_arrays(function: Function, project: Project) -> bool:
     """Whether a method is given NumPy arrays and no tensor: it makes tensors of them for the models that it holds.
 
     Or a sample with all that belongs to it, by what prepares data.
@@ -321,7 +323,7 @@ def takes_arrays(function: Function) -> bool:
     declared = [ast.unparse(p.annotation) for p in function.parameters[1:] if p.annotation is not None]
     if not declared or any("Tensor" in text for text in declared):
         return False
-    sample = declared[0].startswith(("dict", "Dict")) and _is_beside_the_model(function.module)
+    sample = declared[0].startswith(("dict", "Dict")) and _is_beside_the_model(function.module, project)
     return sample or _ARRAYS.search(declared[0]) is not None
 
 

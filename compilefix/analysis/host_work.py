@@ -71,6 +71,19 @@ def _called_always(function: Function) -> Iterator[str]:
         pending.extend(children(node))
 
 
+def asked_for(function: Function) -> Iterator[ast.AST]:
+    """What the function does for a flag that is off by default: `if visualize: ...`. It is there for other things."""
+    arguments = function.node.args
+    places = [*arguments.posonlyargs, *arguments.args]
+    given = [*zip(reversed(places), reversed(arguments.defaults), strict=False)]
+    given += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    flags = {a.arg for a, d in given if isinstance(d, ast.Constant) and d.value in (False, None)}
+    for node in function.of(ast.If):
+        if isinstance(node.test, ast.Name) and node.test.id in flags:
+            for statement in node.body:
+                yield from ast.walk(statement)
+
+
 def _whole(node: ast.expr) -> Iterator[ast.expr]:
     """What an expression gives back: itself, or its items."""
     if isinstance(node, ast.Tuple | ast.List):

@@ -31,7 +31,14 @@ from compilefix.analysis.host_code import (
     takes_arrays,
     trains,
 )
-from compilefix.analysis.host_work import does_host_work, handles_gradients, is_for_a_loop, prints, shows_progress
+from compilefix.analysis.host_work import (
+    asked_for,
+    does_host_work,
+    handles_gradients,
+    is_for_a_loop,
+    prints,
+    shows_progress,
+)
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.used_by import serves_others, serves_the_host
 from compilefix.analysis.values import Kind, Value, tensor
@@ -574,7 +581,9 @@ def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
         return ("forward", "backward")
     if not project.is_module_class(cls) or trains(cls, project):
         return ()
-    return tuple(n for n in ("forward", "__call__") if n not in cls.methods or not takes_arrays(cls.methods[n]))
+    return tuple(
+        n for n in ("forward", "__call__") if n not in cls.methods or not takes_arrays(cls.methods[n], project)
+    )
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
@@ -643,7 +652,8 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     called = _calls(facts)
     if any(_is_around_the_model(base, inference) for base in _overridden(function, called, project)):
         return True
-    if any(drives(callee) or shows_or_keeps(callee, project) for callee in called):
+    asked = {facts.calls[node] for node in asked_for(function) if node in facts.calls}
+    if any(drives(callee) or (callee not in asked and shows_or_keeps(callee, project)) for callee in called):
         return True
     if any(does_host_work(callee) and callee.node.name != "forward" for callee in called):
         return True
@@ -752,7 +762,9 @@ def _is_called_like_a_module(function: Function, project: Project) -> bool:
         return False
     if is_test_file(function.module) and len(project.modules) > 1:
         return False
-    return not (feeds_or_tests(function.cls, project) or trains(function.cls, project) or takes_arrays(function))
+    return not (
+        feeds_or_tests(function.cls, project) or trains(function.cls, project) or takes_arrays(function, project)
+    )
 
 
 def _on_tensors(function: Function, inference: Inference, look: Callable[[Function], FunctionFacts]) -> bool:

@@ -797,6 +797,84 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return super().score(ids)
         """,
     },
+    "modules in a folder of data, and what a flag asks for": {
+        "pkg/data/rotation.py": """
+            class Rotation(nn.Module):
+                def forward(self, x: Tensor):
+                    return x
+            def align(a: Tensor, b: Tensor):
+                if (a < b).any():  # BREAK
+                    return a
+                return b
+        """,
+        "pkg/data/reading.py": """
+            def align(a: Tensor, b: Tensor):
+                if (a < b).any():
+                    return a
+                return b
+        """,
+        "pkg/losses.py": """
+            def show_map(x):
+                return x
+            def shown_if_asked(a: Tensor, b: Tensor, show=False):
+                if show:
+                    show_map(a)
+                if (a < b).any():  # BREAK
+                    return a
+                return b
+            def shown_unless(a: Tensor, b: Tensor, show=True):
+                if show:
+                    show_map(a)
+                if (a < b).any():
+                    return a
+                return b
+        """,
+    },
+    "what is rearranged, called a mask, or given by default": {
+        "pkg/rows.py": """
+            def rearranged(values, count):
+                rows = values.squeeze().cpu().detach()
+                if torch.det(rows) > count:  # BREAK
+                    return rows
+                return -rows
+            def arrays(values, count):
+                return values.squeeze().reshape(-1).astype(float) > count
+            def selected(x: Tensor, masks: Tensor):
+                return x.transpose(1, 0)[masks.transpose(1, 0)]  # BREAK
+            def taken(x: Tensor, rows: Tensor):
+                return x.transpose(1, 0)[rows.transpose(1, 0)]
+            class Detector:
+                def __init__(self, size=torch.tensor([1.0, 2.0]), count=3):
+                    self.size = size.to("cpu")
+                    self.count = count
+                def inside(self, rays):
+                    if self.count > 2:
+                        rays = rays + 1
+                    return rays * self.size.tolist()[0]  # BREAK
+        """,
+    },
+    "an object of one of several classes": {
+        "pkg/layers.py": """
+            class Chosen(nn.Module):
+                def __init__(self, kind):
+                    super().__init__()
+                    if kind == "gru":
+                        layer = nn.GRU
+                    else:
+                        layer = nn.LSTM
+                    self.layer = layer(4, 4)
+                    self.rows = {"a": nn.Linear, "b": nn.LSTM}[kind](4, 4)
+                    self.other = (nn.Linear if kind == "a" else nn.Identity)(4, 4)
+                    make = nn.LSTM if kind == "a" else build
+                    self.made = make(4, 4)
+                def forward(self, x: Tensor):
+                    x, _ = self.layer(x)  # BREAK
+                    x, _ = self.rows(x)  # BREAK
+                    return self.made(self.other(x))
+            def build(a, b):
+                return nn.Linear(a, b)
+        """,
+    },
 }
 
 
