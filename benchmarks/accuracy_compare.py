@@ -383,6 +383,8 @@ _TITLES = {
     "eleventh": "Models of eleven packages that were chosen after the work on the tenth group",
     "twelfth": "Models of twenty packages that were chosen after the eleventh group",
     "thirteenth": "Models of sixteen packages that were chosen after the twelfth group",
+    "fourteenth": "Models of fifteen packages that were chosen after the thirteenth group",
+    "after-fourteenth": "Models of three packages that were chosen after the work on the fourteenth group",
 }
 
 

@@ -17,93 +17,55 @@ Built = tuple[Callable[..., Any], list[Any]]
 Builder = Callable[[], Built]
 
 _MODULES = ("metrics", "graphs", "science", "attention", "sequences", "vision", "transformers_models")
-_UNSEEN_MODULES = ("unseen_signals", "unseen_models")
-_LATEST_MODULES = ("latest_models",)
-_FIFTH_MODULES = ("fifth_models",)
-_SIXTH_MODULES = ("sixth_models",)
-_SEVENTH_MODULES = ("seventh_models",)
-_EIGHTH_MODULES = ("eighth_models",)
-_NINTH_MODULES = ("ninth_models",)
-_TENTH_MODULES = ("tenth_models",)
-_ELEVENTH_MODULES = ("eleventh_models",)
-_TWELFTH_MODULES = ("twelfth_models",)
-_THIRTEENTH_MODULES = ("thirteenth_models",)
+# The later groups, each of whole packages: a package belongs to the last group that has models of it.
+_LATER_MODULES = {
+    "unseen": ("unseen_signals", "unseen_models"),
+    "latest": ("latest_models",),
+    "fifth": ("fifth_models",),
+    "sixth": ("sixth_models",),
+    "seventh": ("seventh_models",),
+    "eighth": ("eighth_models",),
+    "ninth": ("ninth_models",),
+    "tenth": ("tenth_models",),
+    "eleventh": ("eleventh_models",),
+    "twelfth": ("twelfth_models",),
+    "thirteenth": ("thirteenth_models",),
+    "fourteenth": ("fourteenth_models", "fourteenth_networks"),
+    "after-fourteenth": ("fourteenth_after",),
+}
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
 HELD_OUT_PACKAGES = frozenset(
     {"monai", "nflows", "pytorch_metric_learning", "torchani", "tsai", "tensordict", "lightning", "deepctr_torch"}
 )
 # What a group is called: `--group` of the command line.
-GROUPS = (
-    "improved-on",
-    "held-out",
-    "unseen",
-    "latest",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-)
+GROUPS = ("improved-on", "held-out", *_LATER_MODULES)
 _SPLIT_PACKAGES = frozenset({"transformers", "torchmetrics", "kornia", "torch_geometric", "vit_pytorch"})
 
 
 def load() -> Mapping[str, Builder]:
     """All models by `package/name`."""
     models: dict[str, Builder] = {}
-    later = (
-        *_LATEST_MODULES,
-        *_FIFTH_MODULES,
-        *_SIXTH_MODULES,
-        *_SEVENTH_MODULES,
-        *_EIGHTH_MODULES,
-        *_NINTH_MODULES,
-        *_TENTH_MODULES,
-        *_ELEVENTH_MODULES,
-        *_TWELFTH_MODULES,
-        *_THIRTEENTH_MODULES,
-    )
-    for name in (*_MODULES, *_UNSEEN_MODULES, *later):
+    for name in (*_MODULES, *(m for modules in _LATER_MODULES.values() for m in modules)):
         models |= import_module(f"{__name__}.{name}").MODELS
     return models
 
 
 @cache
-def _packages_of(modules: tuple[str, ...]) -> frozenset[str]:
-    """The packages that modules of this folder have models of."""
-    return frozenset(n.partition("/")[0] for m in modules for n in import_module(f"{__name__}.{m}").MODELS)
+def _groups() -> Mapping[str, str]:
+    """The later group of each package that has one."""
+    return {
+        n.partition("/")[0]: group
+        for group, modules in _LATER_MODULES.items()
+        for m in modules
+        for n in import_module(f"{__name__}.{m}").MODELS
+    }
 
 
 def group(name: str) -> str:
     """The one of `GROUPS` that a model belongs to."""
-    package = name.partition("/")[0]
-    if package in _packages_of(_THIRTEENTH_MODULES):
-        return "thirteenth"
-    if package in _packages_of(_TWELFTH_MODULES):
-        return "twelfth"
-    if package in _packages_of(_ELEVENTH_MODULES):
-        return "eleventh"
-    if package in _packages_of(_TENTH_MODULES):
-        return "tenth"
-    if package in _packages_of(_NINTH_MODULES):
-        return "ninth"
-    if package in _packages_of(_EIGHTH_MODULES):
-        return "eighth"
-    if package in _packages_of(_SEVENTH_MODULES):
-        return "seventh"
-    if package in _packages_of(_SIXTH_MODULES):
-        return "sixth"
-    if package in _packages_of(_FIFTH_MODULES):
-        return "fifth"
-    if package in _packages_of(_LATEST_MODULES):
-        return "latest"
-    if package in _packages_of(_UNSEEN_MODULES):
-        return "unseen"
-    return "held-out" if held_out(name) else "improved-on"
+    later = _groups().get(name.partition("/")[0])
+    return later or ("held-out" if held_out(name) else "improved-on")
 
 
 def held_out(name: str) -> bool:

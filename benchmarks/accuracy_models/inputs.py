@@ -53,3 +53,13 @@ def uses_by_name(get: Callable[[str], Any]) -> tuple[Callable[..., Built], Calla
         return getattr(get(path)(*given, **options), name), inputs
 
     return using, method
+
+
+def complex_normal(normal: Draw, *shape: int) -> torch.Tensor:
+    """Complex numbers of two normal draws."""
+    return torch.complex(normal(*shape), normal(*shape))
+
+
+def held(made: Any, use: Callable[..., Any], *inputs: Any) -> Built:
+    """A use of an object that is made once."""
+    return (lambda *x: use(made, *x)), list(inputs)

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from accuracy_models import Built
-from accuracy_models.inputs import models_by_name, random_inputs, uses_by_name
+from accuracy_models.inputs import held, models_by_name, random_inputs, uses_by_name
 from accuracy_models.stand_ins import getter
 
 _t, _u, _i = random_inputs(13)
@@ -100,11 +100,6 @@ _call, _made = models_by_name(_get)
 _using, _method = uses_by_name(_get)
 
 _W = "whisper."
-
-
-def _held(made: Any, use: Callable[..., Any], *inputs: Any) -> Built:
-    """A use of an object that is made once."""
-    return (lambda *x: use(made, *x)), list(inputs)
 
 
 def _whisper() -> Any:
@@ -200,7 +195,7 @@ _PFRL: dict[str, Callable[[], Built]] = {
     "lower_triangular_matrix": lambda: _call(
         _P + "functions.lower_triangular_matrix.lower_triangular_matrix", (_t(2, 3), _t(2, 3))
     ),
-    "RecurrentSequential": lambda: _held(
+    "RecurrentSequential": lambda: held(
         _get(_P + "nn.RecurrentSequential")(nn.Linear(4, 5), nn.GRU(5, 6), nn.Linear(6, 2)),
         lambda m, x, y: m(nn.utils.rnn.pack_sequence([x, y]), None),
         (_t(5, 4), _t(3, 4)),
@@ -290,7 +285,7 @@ _PFRL: dict[str, Callable[[], Built]] = {
         (_t(3, 4),),
     ),
     "CosineBasisLinear": lambda: _made(_P + "agents.iqn.CosineBasisLinear", [(_u(3, 5),)], 8, 6),
-    "ImplicitQuantileQFunction": lambda: _held(
+    "ImplicitQuantileQFunction": lambda: held(
         _get(_P + "agents.iqn.ImplicitQuantileQFunction")(
             nn.Linear(4, 6), _get(_P + "agents.iqn.CosineBasisLinear")(8, 6), nn.Linear(6, 2)
         ),
@@ -313,7 +308,7 @@ _PFRL: dict[str, Callable[[], Built]] = {
         lambda use, m, x: (m(x).sum().backward(), use(m.parameters(), 0.5))[1],
         (nn.Linear(4, 2), _t(3, 4)),
     ),
-    "pack_and_forward": lambda: _held(
+    "pack_and_forward": lambda: held(
         _get(_P + "nn.RecurrentSequential")(nn.LSTM(4, 6), nn.Linear(6, 2)),
         lambda m, x, y: _get(_P + "utils.recurrent.pack_and_forward")(m, [x, y], None)[0],
         (_t(5, 4), _t(3, 4)),
@@ -398,7 +393,7 @@ _SUPAR: dict[str, Callable[[], Built]] = {
     "Triaffine": lambda: _made(_S + "modules.Triaffine", [(_t(2, 5, 4), _t(2, 5, 4), _t(2, 5, 4))], 4, 3),
     "MLP": lambda: _made(_S + "modules.MLP", [(_t(2, 5, 4),)], 4, 3, dropout=0.3),
     "CharLSTM": lambda: _made(_S + "modules.CharLSTM", [(_i(7, 2, 5, 4),)], 7, 4, 6, 3),
-    "VariationalLSTM": lambda: _held(
+    "VariationalLSTM": lambda: held(
         _get(_S + "modules.VariationalLSTM")(4, 6, 2, bidirectional=True, dropout=0.3),
         lambda m, x, y: m(nn.utils.rnn.pack_sequence([x, y]))[0].data,
         (_t(5, 4), _t(3, 4)),
@@ -487,7 +482,7 @@ _KAN: dict[str, Callable[[], Built]] = {
     ),
     "extend_grid": lambda: _call(_K + "spline.extend_grid", (torch.linspace(-1, 1, 6).expand(2, 6).clone(), 3)),
     "KANLayer": lambda: _made(_K + "KANLayer.KANLayer", [(_t(6, 2),), (_t(8, 2),)], 2, 3),
-    "KANLayer update_grid": lambda: _held(
+    "KANLayer update_grid": lambda: held(
         _get(_K + "KANLayer.KANLayer")(2, 3), lambda m, x: (m.update_grid_from_samples(x), m(x))[1], (_t(30, 2),)
     ),
     "Symbolic_KANLayer": lambda: _made(_K + "Symbolic_KANLayer.Symbolic_KANLayer", [(_t(6, 2),)], 2, 3),
@@ -539,12 +534,12 @@ def _unet(**options: Any) -> Any:
 def _guided(name: str, use: Callable[..., Any], **options: Any) -> Built:
     """A model that cannot be copied, since it holds what `torch.jit.script` made."""
     made = _get("imagen_pytorch." + name)((_unet(),), image_sizes=(16,), text_embed_dim=6, **options)
-    return _held(made, use, (_u(2, 3, 16, 16), _t(2, 5, 6)))
+    return held(made, use, (_u(2, 3, 16, 16), _t(2, 5, 6)))
 
 
 def _noised(schedule: str, use: Callable[..., Any]) -> Built:
     made = _get(_M + "GaussianDiffusionContinuousTimes")(noise_schedule=schedule, timesteps=4)
-    return _held(made, use, (_t(2, 3, 8, 8), _u(2)))
+    return held(made, use, (_t(2, 3, 8, 8), _u(2)))
 
 
 _IMAGEN: dict[str, Callable[[], Built]] = {
@@ -943,7 +938,7 @@ _PYPOTS: dict[str, Callable[[], Built]] = {
         _N + "ts2vec.backbone.TS2VecEncoder", "encode", [(_t(2, 8, 3),)], 3, 4, 4, 1
     ),
     "BackboneUSGAN": lambda: _made(_N + "usgan.backbone.BackboneUSGAN", [(_both_ways(),)], 8, 3, 4, 1.0),
-    "BackboneUSGAN discriminator": lambda: _held(
+    "BackboneUSGAN discriminator": lambda: held(
         _get(_N + "usgan.backbone.BackboneUSGAN")(8, 3, 4, 1.0), lambda m, x: m(x, "discriminator"), (_both_ways(),)
     ),
     "BackboneVaDER": lambda: _made(_N + "vader.backbone.BackboneVaDER", [(_t(2, 8, 3), _masks())], 8, 3, 2, 4, 2),
@@ -1261,7 +1256,7 @@ _TORCHGAN: dict[str, Callable[[], Built]] = {
             ("AuxiliaryClassifierGeneratorLoss", (_t(4, 5), _i(5, 4)), {}),
         )
     },
-    "BoundaryEquilibrium update_k": lambda: _held(
+    "BoundaryEquilibrium update_k": lambda: held(
         _get(_G + "losses.BoundaryEquilibriumDiscriminatorLoss")(),
         lambda m, x, y: (total := m(x, y), m.update_k(total[1], total[2]), m.k)[1:],
         (_u(4), _u(4)),
@@ -1288,7 +1283,7 @@ _TORCHGAN: dict[str, Callable[[], Built]] = {
     "ConditionalGANGenerator": lambda: _made(
         _G + "models.ConditionalGANGenerator", [(_t(2, 8), _i(3, 2))], 3, 8, 16, 1, 4
     ),
-    "ACGANDiscriminator": lambda: _held(
+    "ACGANDiscriminator": lambda: held(
         _get(_G + "models.ACGANDiscriminator")(3, 16, 1, 4),
         lambda m, x: m(x, mode="classifier"),
         (_t(2, 1, 16, 16),),
@@ -1296,7 +1291,7 @@ _TORCHGAN: dict[str, Callable[[], Built]] = {
     "AutoEncodingDiscriminator": lambda: _made(
         _G + "models.AutoEncodingDiscriminator", [(_t(2, 1, 16, 16),)], 16, 1, 8, 4
     ),
-    "InfoGANDiscriminator": lambda: _held(
+    "InfoGANDiscriminator": lambda: held(
         _get(_G + "models.InfoGANDiscriminator")(2, 2, 16, 1, 4),
         lambda m, x: m(x, return_latents=True),
         (_t(2, 1, 16, 16),),
@@ -1367,7 +1362,7 @@ _TORCHSCALE: dict[str, Callable[[], Built]] = {
         contain_mask_token=True,
         prepend_cls_token=True,
     ),
-    "MultiwayNetwork": lambda: _held(
+    "MultiwayNetwork": lambda: held(
         _get(_R + "component.multiway_network.MultiwayNetwork")(nn.Linear(4, 4)),
         lambda m, x: (m.apply(_get(_R + "component.multiway_network.set_split_position")(2)), m(x))[1],
         (_t(2, 6, 4),),
@@ -1402,7 +1397,7 @@ _GEOTORCH: dict[str, Callable[[], Built]] = {
     "positive_semidefinite_fixed_rank": lambda: _constrained("positive_semidefinite_fixed_rank", 2),
     "alpha_stable": lambda: _constrained("alpha_stable", 0.1),
     **{
-        f"in_manifold {name}": lambda name=name, given=given: _held(  # type: ignore[misc]
+        f"in_manifold {name}": lambda name=name, given=given: held(  # type: ignore[misc]
             _get(_O + name)(*given), lambda m, x: m.in_manifold(m(x)), (_t(4, 4),)
         )
         for name, given in {
@@ -1415,7 +1410,7 @@ _GEOTORCH: dict[str, Callable[[], Built]] = {
         }.items()
     },
     **{
-        f"sample {name}": lambda name=name, given=given: _held(  # type: ignore[misc]
+        f"sample {name}": lambda name=name, given=given: held(  # type: ignore[misc]
             _get(_O + name)(*given), lambda m, x: m.sample() + x, (_t(4, 4),)
         )
         for name, given in {
@@ -1425,7 +1420,7 @@ _GEOTORCH: dict[str, Callable[[], Built]] = {
             "psd.PSD": ((4, 4),),
         }.items()
     },
-    "right_inverse": lambda: _held(
+    "right_inverse": lambda: held(
         _get(_O + "fixedrank.FixedRank")((4, 4), 2),
         lambda m, x: m.right_inverse(m(x), check_in_manifold=False),
         (_t(4, 4),),
