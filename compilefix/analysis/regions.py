@@ -688,9 +688,19 @@ def _may_run(function: Function, inference: Inference, used: tuple[Function, ...
         return True
     if _is_on_the_host(function, project):
         return False
-    if function.cls is None and function.parent is None and not _on_tensors(function, inference, inference.facts):
+    by_itself = function.cls is None and function.parent is None and not _hands_through(function, used[-1:], inference)
+    if by_itself and not _on_tensors(function, inference, inference.facts):
         return False
     return not _serves_others(function, inference, used)
+
+
+def _hands_through(function: Function, to: tuple[Function, ...], inference: Inference) -> bool:
+    """Whether a function gives one on tensors what it is given itself, which are tensors then: `return twice(x)`."""
+    given = {p.arg for p in function.parameters}
+    calls = (node for node, callee in inference.facts(function).calls.items() if callee in to)
+    return any(
+        isinstance(a, ast.Name) and a.id in given for node in calls if isinstance(node, ast.Call) for a in node.args
+    )
 
 
 def _serves_others(function: Function, inference: Inference, used: tuple[Function, ...]) -> bool:

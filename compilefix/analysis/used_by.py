@@ -75,9 +75,19 @@ def _is_handed_out(found: Function | Class, project: Project) -> bool:
     decorators = (node.func if isinstance(node, ast.Call) else node for node in found.node.decorator_list)
     if any(not (found.module.qualified(node) or "").startswith(_PLAIN) for node in decorators):
         return True
-    packages = found.module.name.split(".")[:-1]
-    names = (".".join((*packages[:depth], found.node.name)) for depth in range(1, len(packages) + 1))
-    return any(project.resolve(name) is found for name in names)
+    files, packages = project.modules.files, found.module.name.split(".")[:-1]
+    above = (files.get(".".join(packages[:depth])) for depth in range(1, len(packages) + 1))
+    return any(file is not None and _may_name(file.text, found) for file in above)
+
+
+def _may_name(text: str, found: Function | Class) -> bool:
+    """Whether the file of a package may give a function or class a name, by its text: resolving would parse much."""
+    name, own = found.node.name, found.module.file.text
+    if re.search(rf"\b{name}\b", text) is not None:
+        return True
+    if "import *" not in text:
+        return False
+    return re.search(rf"[\"']{name}[\"']", own) is not None if "__all__" in own else not name.startswith("_")
 
 
 def _names(name: str, function: Function) -> bool:
