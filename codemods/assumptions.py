@@ -36,9 +36,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "no error is raised as before."
     ),
     "no-aliasing": (
-        "Nobody writes into the result in place and expects another tensor to change with it, and no backward pass "
-        "needs what was in memory before a write that is always made now (it would raise). What is written into a "
-        "tensor is no part of it."
+        "Nobody writes into the result in place and expects another tensor to change with it, or asks whether it is "
+        "the same object, or requires a gradient under `no_grad`. No backward pass needs what was in memory before a "
+        "write that is always made now, and none goes into a leaf that requires a gradient (both would raise). What is "
+        "written into a tensor is no part of it."
     ),
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "
@@ -91,7 +92,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "`capture_dynamic_output_shape_ops` or `allow_unspec_int_on_nn_module` for the whole process; or you do, and "
         "the fix helps only then."
     ),
-    "float32-result": "A NumPy result of dtype float64 may be a float32 tensor.",
+    "float32-result": (
+        "A NumPy result of dtype float64 may be a float32 tensor, and one made of booleans or bytes may have another "
+        "dtype than NumPy gives it."
+    ),
     "rng-stream": (
         "Random numbers may come from another stream with the same distribution; what Python or NumPy refuses, such as "
         "a deviation below zero or an empty range, raises no error, or another."
