@@ -27,8 +27,8 @@ def added_to(target: ast.expr, scope: Scope) -> Iterator[ast.AugAssign]:
     modules = {scope.function.module.name: None}
     if cls is not None:
         modules.update((base.module.name, None) for base in project.ancestors(cls) if not isinstance(base, str))
-        modules.update(dict.fromkeys(project.modules.mentioning(cls.qualname)))
-    for name in project.modules.mentioning(holder.attr):
+        modules.update(dict.fromkeys(project.modules.texts.mentioning(cls.qualname)))
+    for name in project.modules.texts.mentioning(holder.attr):
         for function in project.modules[name].all_functions if name in modules else ():
             for statement in function.of(ast.AugAssign):
                 place = _holder(statement.target)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from compilefix.codemods.rule import Scope
 
 SCALARS = "capture_scalar_outputs"
@@ -13,11 +11,5 @@ INTEGERS = "allow_unspec_int_on_nn_module"
 
 def switched_on(flag: str, scope: Scope) -> bool:
     """Whether a flag is switched on in this file or, where a compile call leads here, anywhere in the project."""
-    modules = scope.legality.inference.project.modules
-    anywhere = "compile" in scope.compiled.root
-    here = scope.function.module.name
-    return any(
-        re.search(rf"\b{flag}\s*=\s*True\b", modules.files[name].text) is not None
-        for name in modules.mentioning(flag)
-        if anywhere or name == here
-    )
+    switching = scope.legality.inference.project.modules.texts.matching(flag, rf"\b{flag}\s*=\s*True\b")
+    return scope.function.module.name in switching or ("compile" in scope.compiled.root and bool(switching))

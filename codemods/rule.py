@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -96,9 +95,8 @@ class Scope:
         """
         inference, name = self.legality.inference, self.function.node.name
         modules = inference.project.modules
-        written = re.compile(rf"(?<!def )\b{name}\s*\(")
-        for module in modules.mentioning(name):
-            for function in modules[module].all_functions if written.search(modules.files[module].text) else ():
+        for module in modules.texts.matching(name, rf"(?<!def )\b{name}\s*\("):
+            for function in modules[module].all_functions:
                 named = [node for node in among(function) if _called(node) == name]
                 if named and function is not self.function:
                     calls = inference.facts(function).calls

@@ -23,7 +23,7 @@ from compilefix.source.snippets import snippet
 
 SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
-_MAY_CATCH = re.compile(r"^\s*try:|suppress\(|raises\(", re.MULTILINE)
+_MAY_CATCH = r"^\s*try:|suppress\(|raises\("
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
 
 
@@ -124,7 +124,7 @@ def _calls_of_the_module(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
         return
     modules = inference.project.modules
     is_module = inference.project.is_module_class
-    for module in modules.matching(cls.node.name, _MAY_CATCH.search):
+    for module in modules.texts.matching(cls.node.name, _MAY_CATCH):
         if modules[module] is scope.function.module:
             continue
         around_it = [

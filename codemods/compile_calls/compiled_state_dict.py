@@ -55,7 +55,7 @@ class CompiledStateDict(ModuleRule):
 
     def find_in_module(self, view: ModuleView) -> Iterator[Finding]:
         """The saved states of names that hold a compiled module."""
-        if not view.calls or view.project.modules.mentioning("_orig_mod"):
+        if not view.calls or view.project.modules.texts.mentioning("_orig_mod"):
             return
         for node in view.nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

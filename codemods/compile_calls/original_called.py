@@ -83,10 +83,9 @@ def _kept_as(original: ast.expr, statement: ast.Assign, view: ModuleView) -> set
 
 def _is_named_once(attribute: str, view: ModuleView) -> bool:
     """Whether the whole project names an attribute at one place only, in strings and comments too."""
-    modules = view.project.modules
-    word = re.compile(rf"\b{re.escape(attribute)}\b")
-    return sum(len(word.findall(modules.files[name].text)) for name in modules.mentioning(attribute)) == 1
+    texts, word = view.project.modules.texts, rf"\b{re.escape(attribute)}\b"
+    return len(texts.matching(attribute, word)) == 1 and not texts.matching(attribute, rf"{word}[\s\S]*{word}")
 
 
 def _is_named_here_only(name: str, view: ModuleView) -> bool:
-    return len(view.project.modules.mentioning(name)) == 1 and "__all__" not in view.file.text
+    return len(view.project.modules.texts.mentioning(name)) == 1 and "__all__" not in view.file.text

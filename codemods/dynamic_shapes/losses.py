@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -107,10 +106,8 @@ def _assignments(cls: Class, attribute: str, scope: Scope) -> Iterator[ast.Assig
     modules = project.modules
     # Few of the files that mention `.loss` assign it, and only those need to be parsed: a `=` follows in its line, or,
     # in a target of several lines, a comma or a bracket after it.
-    assigned = re.compile(rf"\.{attribute}\b(?:[^\n]*=|\s*,\s*\n|\s*\n\s*[)\]]|\s*\\)")
-    for name in modules.mentioning(f".{attribute}"):
-        if assigned.search(modules.files[name].text) is None:
-            continue
+    assigned = rf"\.{attribute}\b(?:[^\n]*=|\s*,\s*\n|\s*\n\s*[)\]]|\s*\\)"
+    for name in modules.texts.matching(f".{attribute}", assigned):
         module = modules[name]
         for node in statements(module.tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):

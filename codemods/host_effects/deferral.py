@@ -8,7 +8,6 @@ value goes into the lambda, so that nothing waits for the device inside the grap
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compilefix.analysis.legality import Obstacle
@@ -31,7 +30,7 @@ from compilefix.codemods.tried import around, met_on_the_way
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.snippets import snippet
 
-_NAMES_EMIT = re.compile(r"\bdef emit\b|\bclass emit\b|^emit\s*[:=]|\bimport\b[^\n#]*\bemit\b", re.MULTILINE)
+_NAMES_EMIT = r"\bdef emit\b|\bclass emit\b|^emit\s*[:=]|\bimport\b[^\n#]*\bemit\b"
 _TELLS = frozenset(
     {"setLevel", "simplefilter", "filterwarnings", "resetwarnings", "captureWarnings", "basicConfig", "dictConfig"}
     | {"addHandler", "removeHandler", "addFilter", "removeFilter", "setFormatter", "set_printoptions", "set_verbosity"}
@@ -323,7 +322,7 @@ def _takes_emit(module: Module, project: Project) -> str | None:
     """Another module with a name `emit` of its own that takes all names of this one."""
     if "__all__" in module.assigns:
         return None
-    for name in project.modules.matching("import *", _NAMES_EMIT.search):
+    for name in project.modules.texts.matching("import *", _NAMES_EMIT):
         other = project.modules[name]
         if other is not module and module.name in other.stars:
             imported = other.imports.get("emit")

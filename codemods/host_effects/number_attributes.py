@@ -20,7 +20,7 @@ def holds_number(name: str, cls: Class, scope: Scope) -> bool:
     inference = scope.legality.inference
     project = inference.project
     given = False
-    for module in project.modules.mentioning(name):
+    for module in project.modules.texts.mentioning(name):
         for function in project.modules[module].all_functions:
             stores = [n for n in function.of(ast.Attribute) if n.attr == name and not isinstance(n.ctx, ast.Load)]
             named = any(n.value == name for n in function.of(ast.Constant))

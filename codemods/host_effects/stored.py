@@ -184,7 +184,7 @@ def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
 
 def _mentioning(name: str, scope: Scope) -> Iterator[Function]:
     modules = scope.legality.inference.project.modules
-    for module in modules.mentioning(name):
+    for module in modules.texts.mentioning(name):
         yield from modules[module].all_functions
 
 

@@ -213,7 +213,7 @@ def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
     if not known.is_tensor or not known.certain or known.leaves or _is_trained_or_loaded(source, facts):
         return None
     project = scope.legality.inference.project
-    for module in project.modules.mentioning(name):
+    for module in project.modules.texts.mentioning(name):
         for function in project.modules[module].all_functions:
             if _changes(function, name, made[0], others=not _concerns(function, scope)):
                 return None

@@ -55,7 +55,7 @@ def needed_as_numpy(made: ast.Call, scope: Scope) -> str | None:
     kept = next(s for s in statements if isinstance(s, ast.Assign) and s.value is made)
     names = {t.attr for t in kept.targets if isinstance(t, ast.Attribute)}
     project = scope.legality.inference.project
-    for module in {m for name in names for m in project.modules.mentioning(name)}:
+    for module in {m for name in names for m in project.modules.texts.mentioning(name)}:
         for function in project.modules[module].all_functions:
             for node in function.of(ast.Attribute):
                 if isinstance(node.value, ast.Attribute) and node.value.attr in names:

@@ -97,7 +97,7 @@ class LibraryEinsum(Rule):
 
 def _plugged_in(scope: Scope) -> bool:
     """Whether something in the project has TensorLy use opt_einsum. Its own einsum is traced."""
-    return any(True for _ in scope.legality.inference.project.modules.mentioning("use_opt_einsum"))
+    return any(True for _ in scope.legality.inference.project.modules.texts.mentioning("use_opt_einsum"))
 
 
 def _backend_is_torch(scope: Scope) -> bool:

@@ -137,7 +137,7 @@ def _used_elsewhere(attribute: str, answer: KeptAnswer, scope: Scope) -> str | N
     """A place outside of this method that uses the attribute, otherwise than to set it to None in `__init__`."""
     modules = scope.legality.inference.project.modules
     inside = {id(n) for part in (answer.guard, *answer.made) for n in ast.walk(part)}
-    for module in (modules[name] for name in modules.mentioning(attribute)):
+    for module in (modules[name] for name in modules.texts.mentioning(attribute)):
         around = parents(tuple(ast.walk(module.tree)))
         begins = {id(n) for f in module.all_functions if f.node.name == "__init__" for n in f.nodes}
         for node in ast.walk(module.tree):

@@ -202,7 +202,7 @@ def _used_elsewhere(attribute: str, table: KeptTable, scope: Scope) -> str | Non
     """Another place where an attribute is used: who has not called this method before may find another table."""
     own, modules = scope.function, scope.legality.inference.project.modules
     inside = {id(node) for node in ast.walk(table.guard)}
-    for module in (modules[name] for name in modules.mentioning(attribute)):
+    for module in (modules[name] for name in modules.texts.mentioning(attribute)):
         around = parents(tuple(ast.walk(module.tree)))
         functions = {id(n): f for f in module.all_functions for n in f.nodes}
         for node in ast.walk(module.tree):

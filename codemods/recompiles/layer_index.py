@@ -130,7 +130,7 @@ def _is_made_in_turns(cls: Class, project: Project) -> bool:
     name = cls.qualname.rpartition(".")[2]
     return any(
         next(_makes(loop, cls, module, project), None) is not None
-        for module in map(project.modules.__getitem__, project.modules.mentioning(f"{name}("))
+        for module in map(project.modules.__getitem__, project.modules.texts.mentioning(f"{name}("))
         for loop in walk(module.tree)
         if _counts(loop)
     )
@@ -139,7 +139,7 @@ def _is_made_in_turns(cls: Class, project: Project) -> bool:
 def _made_in_turns(cls: Class, parameter: str, project: Project, depth: int = _DEPTH) -> Class | None:
     """The class whose objects are made in a loop that counts, where the count ends up as this parameter of `cls`."""
     name = cls.qualname.rpartition(".")[2]
-    for module in map(project.modules.__getitem__, project.modules.mentioning(f"{name}(")):
+    for module in map(project.modules.__getitem__, project.modules.texts.mentioning(f"{name}(")):
         for loop in walk(module.tree):
             counts = _counts(loop)
             if counts and any(

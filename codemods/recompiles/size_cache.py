@@ -170,7 +170,7 @@ def _used_elsewhere(cache: SizeCache, reads: Sequence[ast.expr], scope: Scope) -
     known = [cache.store.targets[0], cache.guard.test, *reads]
     allowed = {id(node) for part in known for node in ast.walk(part)}
     empty = 0
-    for module in (modules[name] for name in modules.mentioning(attribute)):
+    for module in (modules[name] for name in modules.texts.mentioning(attribute)):
         others = {id(node) for node in _of_other_classes(attribute, module, scope)}
         for statement in ast.walk(module.tree):
             targets = statement.targets if isinstance(statement, ast.Assign) else []

@@ -231,7 +231,7 @@ def _family(init: Function, scope: Scope) -> list[Class]:
     cls = init.cls
     assert cls is not None
     above = [base for base in project.ancestors(cls) if isinstance(base, Class)]
-    likely = (project.modules[name] for name in project.modules.mentioning(cls.node.name))
+    likely = (project.modules[name] for name in project.modules.texts.mentioning(cls.node.name))
     below = [one for module in likely for one in module.classes.values() if cls in project.ancestors(one)]
     return list({id(one): one for one in (cls, *above, *below)}.values())
 

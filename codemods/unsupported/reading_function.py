@@ -60,7 +60,7 @@ class ReadingFunction(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of such functions, and of such layers wherever they were made."""
-        if not any(scope.legality.inference.project.modules.mentioning(word) for word in _WORDS):
+        if not any(scope.legality.inference.project.modules.texts.mentioning(word) for word in _WORDS):
             return
         for node in scope.of(ast.Call):
             advice = _judged(node, scope)

@@ -70,7 +70,7 @@ class RecurrentLayer(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of objects of the three classes."""
         modules = scope.legality.inference.project.modules
-        if modules.mentioning(_FLAG) or not any(modules.mentioning(word) for word in _WORDS):
+        if modules.texts.mentioning(_FLAG) or not any(modules.texts.mentioning(word) for word in _WORDS):
             return
         for node in scope.of(ast.Call):
             func = node.func

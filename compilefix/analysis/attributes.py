@@ -77,7 +77,7 @@ class Attributes:
             if self._methods(other, name) or name in self._declarations(other):
                 value = self._of_class(other, name)
                 found = values.UNKNOWN if value is None else _owned(join(found, value), name)
-        if found.kinds & _REPLACED and self._walker.project.modules.setting(name, cls.node.name, cls.module.name):
+        if found.kinds & _REPLACED and self._walker.project.modules.texts.setting(name, cls.node.name, cls.module.name):
             if not found.is_tensor:
                 return replace(values.UNKNOWN, storage=found.storage)
             return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
@@ -93,7 +93,7 @@ class Attributes:
             if not isinstance(base, Class) or self._methods(base, name):
                 return None
             if (found := self._declarations(base).get(name)) is not None:
-                changed = self._walker.project.modules.setting(name, cls.node.name, cls.module.name)
+                changed = self._walker.project.modules.texts.setting(name, cls.node.name, cls.module.name)
                 if changed or not found.is_(Kind.STATIC):
                     return None
                 return replace(found, dtype=None)  # the member of an enumeration is no number

@@ -213,7 +213,7 @@ def _serves(function: Function, project: Project) -> bool:
     name = function.node.name
     if function.cls is not None or function.parent is not None:
         return False
-    others = (other for other in function.module.all_functions if other is not function)
+    others = (other for other in function.module.naming(name) if other is not function)
     callers = [other for other in others if any(read.id == name for read in other.of(ast.Name))]
     if name.startswith("_"):
         return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
@@ -415,9 +415,8 @@ def _gives_no_tensor(function: Function) -> bool:
 def _tokenizes(function: Function) -> bool:
     """Whether the function makes numbers of text or text of numbers, which no graph does."""
     for node in function.of(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _TOKENIZES:
-            return True
-        if isinstance(node.func, ast.Name | ast.Attribute) and ast.unparse(node.func).endswith("tokenizer"):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called.endswith("tokenizer") or (called in _TOKENIZES and isinstance(node.func, ast.Attribute)):
             return True
         if any(keyword.arg in _OF_TOKENIZERS for keyword in node.keywords):
             return True
@@ -460,7 +459,7 @@ def _is_of_its_file(function: Function, project: Project) -> bool:
     gives = any(
         isinstance(node.ctx, ast.Store) and _is_instance(node.value, function) for node in function.of(ast.Attribute)
     )
-    return gives and project.modules.mentioning(function.node.name) == (function.module.name,)
+    return gives and project.modules.texts.mentioning(function.node.name) == (function.module.name,)
 
 
 def _keeps(name: str, method: Function) -> bool:

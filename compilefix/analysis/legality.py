@@ -8,7 +8,6 @@ that receive gradients, and a derivative that stays finite on the side not taken
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,9 +109,8 @@ class Legality:
     def stores_attribute(self, name: str) -> bool:
         """Whether, by its text, something in the project may store or delete an attribute of this name."""
         if name not in self._stored:
-            modules = self.inference.project.modules
-            stored = re.compile(rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']")
-            self._stored[name] = any(stored.search(modules.files[m].text) for m in modules.mentioning(name))
+            stored = rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b|[\"']{name}[\"']"
+            self._stored[name] = bool(self.inference.project.modules.texts.matching(name, stored))
         return self._stored[name]
 
     def condition(self, test: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:

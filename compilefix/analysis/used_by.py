@@ -8,12 +8,10 @@ calls just what is compiled.
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 from compilefix.source.index import Class, Function, Project
-from compilefix.source.tree import children
 
 _PLAIN = ("torch.", "functools.", "typing.", "dataclass", "staticmethod", "classmethod", "property")
 """What begins the names of decorators that keep nothing of what they decorate."""
@@ -33,7 +31,7 @@ def serves_the_host(
     name = function.node.name
     if function.parent is not None or not name.startswith("_") or name.endswith("__"):
         return False
-    readers = [other for other in function.module.all_functions if other is not function and _names(name, other)]
+    readers = [other for other in function.module.naming(name) if other is not function]
     if not all(
         (is_host(r) and not _hands_on(name, r)) or (r.parent is None and not _reads(name, live(r))) for r in readers
     ):
@@ -49,19 +47,14 @@ def serves_others(found: Function | Class, project: Project, may_run: Callable[[
     name, module = found.node.name, found.module
     if _is_handed_out(found, project):
         return False
-    used = False
-    others = [other for other in project.modules.mentioning(name) if other != module.name]
-    if isinstance(found, Function) and found.cls is not None and others:
+    used, texts = False, project.modules.texts
+    if isinstance(found, Function) and found.cls is not None and texts.mentioning(name) != (module.name,):
         return False  # who has the object may call a method of that name
     # What another file uses it imports from here: what has the same words alone is not parsed.
-    own = module.name.rpartition(".")[2]
-    imports = re.compile(rf"^\s*(from|import)\b.*(\b{own}\b|\*)|\b{own}\.{name}\b", re.MULTILINE)
-    importing = (other for other in others if imports.search(project.modules.files[other].text))
-    for place in chain([module], map(project.modules.__getitem__, importing)):
-        if _reads(name, _outside(place.tree.body)):
+    for place in chain([module], map(project.modules.__getitem__, texts.importing(module.name, name))):
+        if name in place.names_outside:
             return False
-        apart = (user for user in place.all_functions if user is not found and user.cls is not found)
-        users = [user for user in apart if _names(name, user)]
+        users = [user for user in place.naming(name) if user is not found and user.cls is not found]
         if any(may_run(user) or (isinstance(found, Function) and _hands_on(name, user)) for user in users):
             return False
         if not users and place.imported(name) is not None:
@@ -75,26 +68,7 @@ def _is_handed_out(found: Function | Class, project: Project) -> bool:
     decorators = (node.func if isinstance(node, ast.Call) else node for node in found.node.decorator_list)
     if any(not (found.module.qualified(node) or "").startswith(_PLAIN) for node in decorators):
         return True
-    files, packages = project.modules.files, found.module.name.split(".")[:-1]
-    above = (files.get(".".join(packages[:depth])) for depth in range(1, len(packages) + 1))
-    return any(file is not None and _may_name(file.text, found) for file in above)
-
-
-def _may_name(text: str, found: Function | Class) -> bool:
-    """Whether the file of a package may give a function or class a name, by its text: resolving would parse much."""
-    name, own = found.node.name, found.module.file.text
-    if re.search(rf"\b{name}\b", text) is not None:
-        return True
-    if "import *" not in text:
-        return False
-    return re.search(rf"[\"']{name}[\"']", own) is not None if "__all__" in own else not name.startswith("_")
-
-
-def _names(name: str, function: Function) -> bool:
-    # Of all functions of a file: of their nodes only these are looked at.
-    return any(node.id == name for node in function.of(ast.Name)) or any(
-        node.attr == name for node in function.of(ast.Attribute)
-    )
+    return bool(project.modules.texts.handing_out(found.module.name, found.node.name))
 
 
 def _reads(name: str, nodes: Iterable[ast.AST]) -> bool:
@@ -113,25 +87,13 @@ def _hands_on(name: str, reader: Function) -> bool:
 
 def _may_be_used_otherwise(function: Function, readers: list[Function]) -> bool:
     """Whether the file keeps the function outside of functions, or may put its name together."""
-    if _reads(function.node.name, _outside(function.module.tree.body)):
+    if function.node.name in function.module.names_outside:
         return True
     return function.cls is not None and not readers and function.module.mentions("getattr(")
 
 
-def _outside(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """What a file runs when it is imported, without the functions that it defines."""
-    pending = list(body)
-    while pending:
-        node = pending.pop()
-        yield node
-        inner = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else children(node)
-        pending.extend(inner)
-
-
 def _is_named_here_alone(function: Function, project: Project) -> bool:
     """Whether no other file names the function. Copies of a file have functions of the same names, each for itself."""
-    name = function.node.name
-    others = [other for other in project.modules.mentioning(name) if other != function.module.name]
-    if function.cls is not None:
-        return not others
-    return all(f"def {name}(" in project.modules.files[other].text for other in others)
+    name, texts = function.node.name, project.modules.texts
+    others = set(texts.mentioning(name)) - {function.module.name}
+    return not others if function.cls is not None else others.issubset(texts.matching(name, rf"def {name}\("))

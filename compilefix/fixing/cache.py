@@ -74,11 +74,7 @@ class Cache:
                 return kept["content"]  # type: ignore[no-any-return]
             if any(self._hash(name) != digest for name, digest in kept["modules"].items()):
                 return None
-            if any(list(self._modules.mentioning(word)) != where for word, where in kept["words"].items()):
-                return None
-            if any(list(self._modules.setting(*asked)) != where for asked, where in kept["setting"]):
-                return None
-            if any(list(self._modules.overriding(*asked)) != where for asked, where in kept["overriding"]):
+            if any(list(self._modules.texts.answer(tuple(asked))) != answer for asked, answer in kept["answers"]):
                 return None
             return kept["content"]  # type: ignore[no-any-return]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -89,9 +85,7 @@ class Cache:
             "key": self._key(kind, names),
             "sources": self._sources,
             "modules": {name: self._hash(name) for name in used.modules},
-            "words": dict(used.words),
-            "setting": used.setting,
-            "overriding": used.overriding,
+            "answers": used.answers,
             "content": content,
         }
         with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import TypeVar
 
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.places import Places, named
+from compilefix.source.texts import Question, Texts
 from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -27,9 +29,6 @@ _BOUND = (
     r"|^\s*(?:from\s.*)?import\b.*\b{name}\b|^[\s\w,]*\b{name}\b[\s\w,]*\)?\s*(?:#.*)?$"
 )
 
-# Assignments to attributes as they stand in a text. Patterns that begin with plain text are ten times as fast.
-_STORED = re.compile(r"\.(\w+)(?= *=(?!=)|, [^=\n#()]* =(?!=))")
-_CLASS = re.compile(r"class (\w+)")
 # The builtins in whose place `from module import *` puts something else.
 _STAR_BUILTINS = {
     "math": frozenset({"pow"}),
@@ -41,11 +40,8 @@ _STAR_BUILTINS = {
         | {"sum"}
     ),
 }
-_WORD = re.compile(r"\w+")
 _MANY_MODULES = 20
 _CONSTANT = re.compile(r"(True|False|None|-?[\d.]\S*|'[^']*'|\"[^\"]*\")(\s*#.*)?")
-_DERIVED = re.compile(r"^[ \t]*class\s+(\w+)\s*\(([^)]+)\)", re.MULTILINE)
-_SET = re.compile(r"setattr\([^,()]+, *[\"'](\w+)[\"']")
 
 
 def _in_place_of_builtin(name: str, stars: Iterable[str]) -> str | None:
@@ -98,6 +94,16 @@ class Function:
             if not isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    def names(self, name: str, lines: Sequence[int]) -> bool:
+        """Whether a variable or an attribute of a name stands in the function; its text does in `lines` of the file."""
+        first = min(node.lineno for node in (self.node, *self.node.decorator_list))
+        place = bisect_left(lines, first)
+        if place == len(lines) or lines[place] > (self.node.end_lineno or first):
+            return False
+        return any(node.id == name for node in self.of(ast.Name)) or any(
+            node.attr == name for node in self.of(ast.Attribute)
+        )
 
     @cached_property
     def called_names(self) -> frozenset[str]:
@@ -383,6 +389,25 @@ class Module:
         """The lines of the file as `ast` counts them."""
         return self.file.text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
 
+    def naming(self, name: str) -> list[Function]:
+        """The functions of the file in which a variable or an attribute of a name stands."""
+        # The text says where to look: to go through the nodes of each function would take several times as long.
+        lines = [number for number, line in enumerate(self.lines, 1) if name in line] if name in self.file.text else []
+        return [function for function in self.all_functions if lines and function.names(name, lines)]
+
+    @cached_property
+    def names_outside(self) -> frozenset[str]:
+        """The variables and attributes that the file names where it runs when it is imported, in no function."""
+        found: set[str] = set()
+        pending: list[ast.AST] = list(self.tree.body)
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Name | ast.Attribute):
+                found.add(node.id if isinstance(node, ast.Name) else node.attr)
+            defines = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            pending.extend(node.decorator_list if defines else children(node))  # type: ignore[attr-defined]
+        return frozenset(found)
+
     @cached_property
     def top_level_imports(self) -> dict[str, str]:
         """Imported modules and names that are bound when the file has been imported: dotted name to local name."""
@@ -424,14 +449,11 @@ class Module:
 class Used:
     """What something that was found out rests on, besides the names of all modules.
 
-    modules: the modules that were asked for. words: words that were searched for, with the modules where they stand.
-    setting: what `Modules.setting` was asked, with its answers. overriding: the same of `Modules.overriding`.
+    modules: the modules that were asked for. answers: what was asked of the texts of all files, with the answers.
     """
 
     modules: tuple[str, ...] = ()
-    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    setting: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = ()
-    overriding: tuple[tuple[tuple[str, str], tuple[str, ...]], ...] = ()
+    answers: tuple[tuple[Question, tuple[str, ...]], ...] = ()
 
 
 NOTHING_USED = Used()
@@ -443,15 +465,9 @@ class Modules(Mapping[str, Module]):
     def __init__(self, files: Sequence[SourceFile]) -> None:
         self.files = named(files)
         self.places = Places(self.files)
+        self.texts = Texts(self.files)
         self._asked: set[str] = set()
-        self._searched: set[str] = set()
-        self._places: dict[str, tuple[str, ...]] = {}
-        self._matching: dict[tuple[str, Callable[[str], object]], tuple[str, ...]] = {}
-        self._set_in: dict[tuple[str, str, str], tuple[str, ...]] = {}
-        self._overridden_in: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._inheriting: dict[str, tuple[str, ...]] = {}
         self._computed: dict[str, dict[tuple[str, ...], bool]] = {}
-        self._known: dict[str, frozenset[str]] = {}
         self._parsed: dict[str, Module] = {}
         self._uses: Counter[str] = Counter()
         self._given: dict[tuple[str, str], str | None] = {}
@@ -512,113 +528,22 @@ class Modules(Mapping[str, Module]):
         """Start to note anew what is used."""
         self._uses.update(self._asked)
         self._asked.clear()
-        self._searched.clear()
-        self._set_in.clear()
-        self._overridden_in.clear()
+        self.texts.begin()
 
     @property
     def used(self) -> Used:
         """What was used since `begin`."""
-        words = tuple((word, self._places[word]) for word in sorted(self._searched))
-        overriding = tuple(sorted(self._overridden_in.items()))
-        return Used(tuple(sorted(self._asked)), words, tuple(sorted(self._set_in.items())), overriding)
-
-    def mentioning(self, word: str) -> tuple[str, ...]:
-        """The names of the modules in whose text a word stands."""
-        self._searched.add(word)
-        if word not in self._places:
-            self._places[word] = tuple(name for name, file in self.files.items() if word in file.text)
-        return self._places[word]
-
-    def matching(self, word: str, test: Callable[[str], object]) -> tuple[str, ...]:
-        """The names of the modules in whose text a word stands, and of whose text a test holds, which is kept."""
-        likely = self.mentioning(word)
-        key = word, test
-        if key not in self._matching:
-            self._matching[key] = tuple(name for name in likely if test(self.files[name].text))
-        return self._matching[key]
-
-    def overriding(self, cls: str, method: str) -> tuple[str, ...]:
-        """The modules with a class that by its name inherits from this one, and with a method of this name."""
-        asked = cls, method
-        if asked not in self._overridden_in:
-            if cls not in self._inheriting:
-                self._inheriting[cls] = self._inheriting_from(cls)
-            self._overridden_in[asked] = tuple(
-                name for name in self._inheriting[cls] if f"def {method}(" in self.files[name].text
-            )
-        return self._overridden_in[asked]
-
-    def _inheriting_from(self, cls: str) -> tuple[str, ...]:
-        """The modules with a class that inherits from this one, perhaps by way of others."""
-        modules: dict[str, None] = {}
-        pending, known = [cls], {cls}
-        while pending:
-            for module, derived in self._derived.get(pending.pop(), ()):
-                modules[module] = None
-                if derived not in known:
-                    known.add(derived)
-                    pending.append(derived)
-        return tuple(modules)
-
-    @cached_property
-    def _derived(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """The classes that name another one among their bases, each with its module, by the name of this one."""
-        found: dict[str, list[tuple[str, str]]] = {}
-        for name, file in self.files.items():
-            for derived, bases in _DERIVED.findall(file.text):
-                for word in _WORD.findall(bases):
-                    found.setdefault(word, []).append((name, derived))
-        return found
-
-    def setting(self, attribute: str, cls: str, module: str) -> tuple[str, ...]:
-        """The modules that seem to assign the attribute to an object, not to their own `self`, and know the class.
-
-        The module of the class itself knows it, and those in whose text its name or that of its module stands.
-        """
-        asked = attribute, cls, module
-        if asked not in self._set_in:
-            words = {cls, module.rpartition(".")[2]}
-            self._set_in[asked] = tuple(
-                name
-                for name in self._setters.get(attribute, ())
-                if name == module or not words.isdisjoint(self._words(name))
-            )
-        return self._set_in[asked]
+        return Used(tuple(sorted(self._asked)), self.texts.asked)
 
     def setting_computed(self, attribute: str, cls: str, module: str) -> bool:
         """Whether one of these modules gives the attribute something else than a constant."""
-        setters = self.setting(attribute, cls, module)
+        setters = self.texts.setting(attribute, cls, module)
         self._asked.update(setters)
         if setters not in self._computed.setdefault(attribute, {}):
             stored = re.compile(rf"(?<!self)\.{attribute} *(?:=(?!=) *(.*)|,)")
             given = (found[1] or "" for name in setters for found in stored.finditer(self.files[name].text))
             self._computed[attribute][setters] = not all(map(_CONSTANT.fullmatch, given))
         return self._computed[attribute][setters]
-
-    @cached_property
-    def _setters(self) -> Mapping[str, Sequence[str]]:
-        """The modules that seem to assign an attribute to something else than `self`, by its name."""
-        found: dict[str, dict[str, None]] = {}
-        for name, file in self.files.items():
-            text = file.text
-            others = (m for m in _STORED.finditer(text) if text[max(m.start() - 4, 0) : m.start()] != "self")
-            for stored in (*others, *_SET.finditer(text)):
-                found.setdefault(stored[1], {})[name] = None
-        return {attribute: tuple(names) for attribute, names in found.items()}
-
-    def _words(self, name: str) -> frozenset[str]:
-        """The names of classes and modules of the project that stand in the text of a module."""
-        if name not in self._known:
-            # To search for each class in each text would take longer.
-            self._known[name] = frozenset(self._names.intersection(_WORD.findall(self.files[name].text)))
-        return self._known[name]
-
-    @cached_property
-    def _names(self) -> set[str]:
-        """The names of all classes and modules, without what they stand in."""
-        names = {name.rpartition(".")[2] for name in self.files}
-        return names.union(*(_CLASS.findall(file.text) for file in self.files.values()))
 
     def error(self, name: str) -> SourceError | None:
         """Why the text of a module is no Python; None where it is."""
@@ -736,7 +661,7 @@ class Project:
         if cls is None or method.parent is not None:
             return
         yield from self._overriding_in(method.module, cls, method)
-        others = [m for m in self.modules.overriding(cls.node.name, method.node.name) if m != method.module.name]
+        others = [m for m in self.modules.texts.overriding(cls.node.name, method.node.name) if m != method.module.name]
         if len(others) > _MANY_MODULES:
             yield None
             return

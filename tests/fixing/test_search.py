@@ -246,6 +246,43 @@ def test_a_new_torch_compile_changes_what_counts(files: dict[str, SourceFile], t
     assert {Path(f.path).stem for f in found.findings} == {"model3", "helpers"}
 
 
+def test_a_torch_compile_beside_the_same_word_changes_what_counts(files: dict[str, SourceFile], tmp_path: Path) -> None:
+    """That a file has the word says nothing: `re.compile` stood there before."""
+    cache = tmp_path / "kept"
+    before = "import re\nPATTERN = re.compile('x')\n"
+    files["zz"] = SourceFile(files["zz"].path, "zz", before)
+    outcome(files, tmp_path, cache=cache)
+    text = f"{before}import torch\nfrom model3 import Net3\nfast = torch.compile(Net3())\n"
+    files["zz"] = SourceFile(files["zz"].path, "zz", text)
+    found = outcome(files, tmp_path, cache=cache)
+    assert found == outcome(files, tmp_path)
+    assert {Path(f.path).stem for f in found.findings} == {"model3", "helpers"}
+
+
+def test_a_name_that_a_package_comes_to_hand_out_changes_what_counts(tmp_path: Path) -> None:
+    cache = tmp_path / "kept"
+    functions = """\
+import torch
+
+def longest(x: torch.Tensor) -> torch.Tensor:
+    if x.sum() > 0:
+        x = x + 1
+    return x
+
+def show(x: torch.Tensor) -> None:
+    import matplotlib.pyplot as plt
+    plt.plot(longest(x))
+"""
+
+    def findings(handed: str, cache: Path | None) -> Outcome:
+        texts = {"pkg": handed, "pkg.functions": functions, "pkg.net": MODEL.format(index=1, other="pkg.helpers")}
+        places = {"pkg": "pkg/__init__.py", "pkg.functions": "pkg/functions.py", "pkg.net": "pkg/net.py"}
+        return outcome({n: SourceFile(tmp_path / places[n], n, t) for n, t in texts.items()}, tmp_path, cache=cache)
+
+    for handed in ("# longest\n", "from pkg.functions import *\n", "from pkg.functions import longest\n", ""):
+        assert findings(handed, cache) == findings(handed, None)
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"key": 1}', "\0"])
 def test_damaged_results_are_not_taken(files: dict[str, SourceFile], tmp_path: Path, damage: str) -> None:
     cache = tmp_path / "kept"
