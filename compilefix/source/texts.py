@@ -34,6 +34,7 @@ class Texts:
         self._asked: set[Question] = set()
         self._inheriting: dict[str, tuple[str, ...]] = {}
         self._known: dict[str, frozenset[str]] = {}
+        self._users: dict[str, dict[str, str]] = {}
 
     def begin(self) -> None:
         """Begin to note anew what is asked."""
@@ -92,17 +93,16 @@ class Texts:
         return (name for name in self.mentioning(word) if compiled.search(self._files[name].text) is not None)
 
     def _importing(self, module: str, name: str) -> Iterator[str]:
-        *packages, own = self._files[module].module.split(".")
         # To look for the name in each text would take longer: few files import a module, or a package as a whole.
-        by_name = {other for word in (own, _STAR) for other in self._imports.get(word, ())} - {module}
-        by_package = {other for word in packages for other in self._imports.get(word, ())} - {module} - by_name
-        found = {other for other in by_name if name in self._files[other].text}
-        found |= {other for other in by_package if f"{own}.{name}" in self._files[other].text}
-        return iter(sorted(found, key=self._order.__getitem__))
-
-    @cached_property
-    def _order(self) -> Mapping[str, int]:
-        return {name: number for number, name in enumerate(self._files)}
+        if module not in self._users:
+            *packages, own = self._files[module].module.split(".")
+            by_name = {other for word in (own, _STAR) for other in self._imports.get(word, ())}
+            by_package = {other for word in packages for other in self._imports.get(word, ())}
+            users = by_name | {other for other in by_package if f"{own}." in self._files[other].text}
+            others = (other for other in self._files if other in users and other != module)
+            self._users[module] = {other: "" if other in by_name else f"{own}." for other in others}
+        known = self._users[module].items()
+        return (other for other, before in known if f"{before}{name}" in self._files[other].text)
 
     @cached_property
     def _imports(self) -> Mapping[str, Sequence[str]]:
