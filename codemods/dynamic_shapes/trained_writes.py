@@ -113,21 +113,14 @@ def _is_row(found: TrainedWrite, scope: Scope) -> bool:
 
     It has one dimension or none, or the ones before its last one have one element.
     """
-    node, converted = found.value, True
-    while converted:
-        converted = (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CONVERSIONS
-        )
-        if converted:
-            assert isinstance(node, ast.Call)
-            assert isinstance(node.func, ast.Attribute)
-            node = node.func.value
+    node = found.value
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CONVERSIONS:
+        node = node.func.value
     rank, whole = scope.value(found.value).rank, scope.value(found.memory).rank
     masked = scope.value(found.mask.node).rank
-    if isinstance(node, ast.Subscript) and scope.value(node.slice).is_(Kind.STATIC, Kind.SIZE):
-        node = (
-            node.value if rank in (0, 1) and scope.value(node.slice).dtype == "int" else node
-        )  # one of several tokens
+    if isinstance(node, ast.Subscript) and rank in (0, 1):  # one of several tokens
+        place = scope.value(node.slice)
+        node = node.value if place.is_(Kind.STATIC, Kind.SIZE) and place.dtype == "int" else node
     if rank is None or not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "self":
         return False
     if rank > 1:

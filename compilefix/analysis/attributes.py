@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.leaves import ANY_LEAF
+from compilefix.analysis.module_calls import switched_in_place, switching_in_place
 from compilefix.analysis.values import Kind, Value, join, replace, static
 from compilefix.source.index import Class, Function, Module, Project
 
@@ -42,6 +43,7 @@ class Walker(Protocol):
 
 _ANY = "*"
 _REPLACED = frozenset({Kind.TENSOR, Kind.OBJECT})
+_HOLDS_LAYERS = frozenset({Kind.OBJECT, Kind.CONTAINER})
 _Item = tuple[Class, str] | Function
 
 
@@ -81,6 +83,10 @@ class Attributes:
             if not found.is_tensor:
                 return replace(values.UNKNOWN, storage=found.storage)
             return _owned(replace(found, dtype=None, rank=None, has_dims=False), name)
+        if found.kinds & _HOLDS_LAYERS and (switching := switching_in_place(self._walker.project)):
+            knowing = self._walker.project.modules.texts.setting("inplace", cls.node.name, cls.module.name)
+            if not set(switching).isdisjoint(knowing):
+                return switched_in_place(found)
         if found.dtype in ("int", "float") and self._walker.project.modules.setting_computed(
             name, cls.node.name, cls.module.name
         ):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
+from compilefix.analysis.module_calls import makes_new, switching_in_place
 from compilefix.analysis.regions import is_noted, live_nodes
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
@@ -58,6 +59,7 @@ _PURE_BUILTINS = frozenset(
         "torch.is_grad_enabled",
     }
 )
+_CHAIN = "torch.nn.Sequential"
 _READING_BUILTINS = frozenset({"float", "int", "bool", "complex"})
 _RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
 
@@ -232,6 +234,8 @@ class EffectAnalysis:
         callee = facts.calls.get(node)
         name = facts.refs.get(node)
         text = ast.unparse(node.func)
+        if name == _CHAIN and facts.value(node.func).is_(Kind.OBJECT):
+            return self._of_chain(facts.value(node.func), text, node, facts)[0]
         if callee is not None:
             does = _reached(f"`{text}`", self.of_function(callee))
             for method in self._instead(node.func, callee, facts):
@@ -271,19 +275,7 @@ class EffectAnalysis:
             return self._of_api(api, text, node, facts)
         module = torch_api.module(name)
         if module is not None and facts.value(node.func).is_(Kind.OBJECT):
-            effects = self._of_api(module, text, node, facts)
-            if facts.value(node.func).inplace or facts.function.module.mentions(".inplace = True"):
-                effects = replace(effects, mutates=f"`{text}` writes in place")
-            elif facts.function.module.mentions("register_forward_"):
-                effects = replace(effects, unknown=f"a hook of `{text}` may have effects")
-            elif module.mutates_training:
-                effects = replace(effects, mutates=f"`{text}` updates running statistics in training")
-            return replace(
-                effects,
-                random=f"`{text}` draws random numbers in training"
-                if module.random_training or module.random
-                else None,
-            )
+            return self._of_layer(facts.value(node.func), module, text, node, facts)
         if name in ("torch.finfo", "torch.iinfo") and not self._fits(
             node, "float" if name == "torch.finfo" else "int", facts
         ):
@@ -306,6 +298,44 @@ class EffectAnalysis:
         if isinstance(made, Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
         return Effects(unknown=f"`{text}` is not known")
+
+    def _of_layer(self, layer: Value, api: torch_api.Api, text: str, node: ast.Call, facts: FunctionFacts) -> Effects:
+        effects = self._of_api(api, text, node, facts)
+        if layer.inplace or facts.function.module.name in switching_in_place(self.inference.project):
+            effects = replace(effects, mutates=f"`{text}` writes in place")
+        elif facts.function.module.mentions("register_forward_"):
+            effects = replace(effects, unknown=f"a hook of `{text}` may have effects")
+        elif api.mutates_training:
+            effects = replace(effects, mutates=f"`{text}` updates running statistics in training")
+        draws = api.random_training or api.random
+        return replace(effects, random=f"`{text}` draws random numbers in training" if draws else None)
+
+    def _of_chain(
+        self, chain: Value, text: str, node: ast.Call, facts: FunctionFacts, *, fresh: bool = False
+    ) -> tuple[Effects, bool]:
+        """The effects of an `nn.Sequential`, and whether what its last layer is given, or gives, is a new tensor.
+
+        What writes in place behind a layer that makes a new tensor writes into that one alone.
+        """
+        layers = chain.elements or ((chain.element,) if chain.element is not None else ())
+        if not layers:
+            return Effects(unknown=f"the layers of `{text}` are not known"), False
+        does = PURE
+        for layer in layers:
+            cls = self.inference.project.resolve(layer.ref) if layer.ref is not None else None
+            forward = self.inference.project.method(cls, "forward") if isinstance(cls, Class) else None
+            if layer.ref == _CHAIN or layer.may_be(Kind.CONTAINER):
+                inner, fresh = self._of_chain(layer, text, node, facts, fresh=fresh)
+                does = does | inner
+            elif forward is not None:
+                does, fresh = does | _reached(f"`{text}`", self.of_function(forward)), False
+            elif layer.is_(Kind.OBJECT) and layer.ref is not None and (api := torch_api.module(layer.ref)) is not None:
+                own = self._of_layer(layer, api, text, node, facts)
+                does = does | (replace(own, mutates=None) if fresh and not api.mutates_training else own)
+                fresh = fresh or makes_new(layer.ref)
+            else:
+                does, fresh = does | Effects(unknown=f"the layers of `{text}` are not all known"), False
+        return does, fresh
 
     def _of_override(self, method: Function | None, name: str) -> Effects:
         if method is None:
