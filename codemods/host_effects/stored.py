@@ -80,7 +80,7 @@ def deferred_store(statement: Store, scope: Scope) -> Fix:
     else:
         value = late(_value(statement), plan, raw=False)
         if isinstance(statement, ast.AugAssign):
-            plain = isinstance(statement.value, ast.Call | ast.Name | ast.Attribute)
+            plain = isinstance(statement.value, ast.Call | ast.Name | ast.Attribute | ast.Constant)
             value = f"{owner}.{name} {_SYMBOLS[type(statement.op)]} {value if plain else f'({value})'}"
         body = f"setattr({owner}, {_stored_as(name, scope)!r}, {value})".replace("'", '"')
     if plan.gradient_texts:

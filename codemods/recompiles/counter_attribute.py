@@ -22,10 +22,20 @@ self.register_buffer("step", torch.zeros((), dtype=torch.long), persistent=False
 ```
 
 Count where the compiled module is called instead, or set `torch._dynamo.config.allow_unspec_int_on_nn_module = True`
-(two compilations; indexing a list with the number still counts), as CF610 does.
+(two compilations; indexing a list with the number still counts), as CF610 does. A number that compiled code only
+counts, and does not read, is counted when the compiled call returns:
+
+```python
+emit(lambda self: setattr(self, "step", self.step + 1), self)
+```
+
+`emit` comes from a small helper module that `apply` writes into the project; see CF301.
 
 ## Fix safety
-This rule has no fix: a buffer is a tensor to everybody who reads the attribute, and moves with the module.
+The fix rests on `state-late`: nobody reads the number before the call has returned. It is declined where code of the
+same call reads the attribute or may store another value there. Where the compiled call has no boundary the line ends
+the graph. No buffer is made: it is a tensor to everybody who reads
+the attribute, and moves with the module.
 
 Graph breaks: none (the recompile limit). torch: all supported versions.
 """
@@ -38,6 +48,9 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import INTEGERS, switched_on
 from compilefix.codemods.finding import Finding
+from compilefix.codemods.host_effects.deferral import where_to_wrap
+from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.host_effects.stored import deferred_store
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Class
@@ -57,6 +70,7 @@ class CounterAttribute(Rule):
     summary = "integer attribute of a module that changes with every call"
     effect = "recompile"
     hints = ("+=", "-=", " + ", " - ", "+1", "-1")
+    assumptions = ("state-late", "log-late")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Attributes, and globals, that are counted up or down."""
@@ -80,7 +94,17 @@ class CounterAttribute(Rule):
                 continue
             seen.add(text)
             message = f"`{text}` is a constant to Dynamo and changes with every call: each value is compiled anew"
-            yield self.declined(scope, node, message, reason)
+            yield self._judge(node, message, reason, scope)
+
+    def _judge(self, node: ast.stmt, message: str, advice: str, scope: Scope) -> Finding:
+        """What is only counted is counted at the boundary; for all else there is the advice."""
+        if scope.logging == "boundary" and isinstance(node, ast.AugAssign) and _is_own(node.target, scope):
+            try:
+                fix = deferred_store(node, scope)
+            except Refused as refusal:
+                return self.declined(scope, node, message, f"{advice}; not counted at its end: {refusal}")
+            return self.fixed(scope, node, message + where_to_wrap(scope), fix)
+        return self.declined(scope, node, message, advice)
 
 
 def held_counters(scope: Scope) -> Iterator[tuple[ast.stmt, ast.Attribute]]:
@@ -125,6 +149,10 @@ def _owner_class(scope: Scope) -> Class | None:
     while function.parent is not None:
         function = function.parent
     return function.cls
+
+
+def _is_own(target: ast.expr, scope: Scope) -> bool:
+    return isinstance(target, ast.Attribute) and _is_module_integer(target, scope)
 
 
 def _is_module_integer(target: ast.Attribute, scope: Scope) -> bool:
