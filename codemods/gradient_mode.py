@@ -66,11 +66,13 @@ def _gives_another(node: ast.expr, scope: Scope) -> bool:
     if isinstance(parent, ast.Attribute) and parent.attr in _TELLS_NOTHING:
         return True
     call = scope.parents.get(parent) if isinstance(parent, ast.Attribute) else parent
-    if not isinstance(call, ast.Call) or not scope.value(call).is_tensor:
+    if not isinstance(call, ast.Call):
         return False
     name = scope.callee(call) or ""
     bare = name.removeprefix("Tensor.")
     api = torch_api.method(bare) if bare != name else torch_api.function(name)
     if api is None or bare.endswith("_") or api.mutates or any(k.arg in ("inplace", "out") for k in call.keywords):
+        return False
+    if {api.returns, *(api.returns_with_dim or ())} != {"Tensor"}:
         return False
     return not api.maybe_view or _gives_another(call, scope)

@@ -624,12 +624,14 @@ def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
     # `min(0.99, t)` gives one of the two: a number then.
     alone = tensor.is_(Kind.TENSOR, Kind.STATIC) and tensor.certain and tensor.rank == 0
     # A number that is not known may be given as a whole: then each dtype but bool keeps what it has beside one.
-    plain = tensor.is_tensor and tensor.certain
+    plain = tensor.is_tensor
     fits = tensor.dtype in ("float", None) or (tensor.dtype == "int" and number.dtype == "int")
     if not known or not fits or not (plain or (alone and tensor.dtype is not None)):
         yield Obstacle(f"one side is no tensor: {_kinds(number)}")
         return
     yield Obstacle("one side is a Python number, and becomes a tensor", "number-to-tensor")
+    if plain and not tensor.certain:
+        yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
     if not alone or tensor.dtype is None:
         yield Obstacle("one side is a Python number, and takes the shape and dtype of the other", "same-shape-dtype")
     value = number.const.value if number.const is not None else None
