@@ -112,8 +112,8 @@ from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
 from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
-from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, takes_lines
-from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask
+from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
+from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask, takes_lines
 from compilefix.codemods.dynamic_shapes.repeats import Repeats, repeats_beside, sized_code
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.names import free_name

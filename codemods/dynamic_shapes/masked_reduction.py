@@ -64,8 +64,8 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
 from compilefix.codemods.dynamic_shapes.other_ways import moved_selections
-from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits, takes_lines
-from compilefix.codemods.dynamic_shapes.reductions import COUNTS
+from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope

@@ -13,7 +13,7 @@ from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ELEMENT_LOSSES, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
-from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, countable, spread_of
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS, Reduction, countable, spread_of, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -116,12 +116,8 @@ def _adds_dimensions(tree: ast.expr, elements: Elements) -> bool:
 def _named(found: Reduction, tree: ast.expr, value: Value, elements: Elements, template: Template) -> str | None:
     """What is made of all elements gets a name: only then can the mask be laid over it."""
     mask = found.mask
-    statement = elements.scope.parents.get(found.node)
-    alone = isinstance(statement, ast.Return) or (
-        isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
-    )
     plain = not (mask.leading or mask.last or mask.broadcast) and isinstance(mask.node, ast.Name)
-    if not alone or not plain or found.kind in COUNTS:
+    if not takes_lines(found.node, elements.scope) or not plain or found.kind in COUNTS:
         elements.obstacles.append(Obstacle("the size of what is made of the selected elements is not known"))
         return None
     assert isinstance(mask.node, ast.Name)

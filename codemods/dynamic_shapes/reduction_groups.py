@@ -10,14 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.other_ways import left_apart
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
-from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions
+from compilefix.codemods.dynamic_shapes.reductions import Reduction, reductions, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
@@ -163,21 +162,6 @@ def _unnamed(draft: Draft, group: Sequence[Draft], scope: Scope) -> ast.expr | N
         return next(iter([*parts, *spread]), None)
     needed = [*parts, *spread]
     return needed[0] if needed and not takes_lines(draft.found.node, scope) else None
-
-
-_SOMETIMES = ast.IfExp | ast.BoolOp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-def takes_lines(node: ast.expr, scope: Scope) -> bool:
-    """Whether what an expression needs may be computed before its statement."""
-    statement = scope.statement(node)
-    named = isinstance(statement, ast.Return | ast.AugAssign | ast.Expr) or (
-        isinstance(statement, ast.Assign) and len(statement.targets) == 1
-    )
-    around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
-    computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
-    before = scope.function.module.lines[statement.lineno - 1].encode()[: statement.col_offset]
-    return named and computed and not before.strip() and not any(isinstance(a, _SOMETIMES) for a in around)
 
 
 def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:

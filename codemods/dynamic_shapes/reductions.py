@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
@@ -204,3 +205,18 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
 def _reduces(node: ast.Call, scope: Scope) -> bool:
     name = scope.callee(node) or ""
     return name.rpartition(".")[2] in _REDUCTIONS | COUNTS and row_operation(node, name, scope) is None
+
+
+_SOMETIMES = ast.IfExp | ast.BoolOp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def takes_lines(node: ast.expr, scope: Scope) -> bool:
+    """Whether what an expression needs may be computed before its statement."""
+    statement = scope.statement(node)
+    named = isinstance(statement, ast.Return | ast.AugAssign | ast.Expr) or (
+        isinstance(statement, ast.Assign) and len(statement.targets) == 1
+    )
+    around = list(takewhile(lambda a: not isinstance(a, ast.stmt), scope.ancestors(node)))
+    computed = [node, *around][-1] is getattr(statement, "value", None)  # and not in the target of an assignment
+    before = scope.function.module.lines[statement.lineno - 1].encode()[: statement.col_offset]
+    return named and computed and not before.strip() and not any(isinstance(a, _SOMETIMES) for a in around)
