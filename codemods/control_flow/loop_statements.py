@@ -119,11 +119,12 @@ def is_masked(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
 
 
 def is_fixed_end(statement: ast.stmt, loop: Loop, scope: Scope) -> bool:
-    """Whether an `if` ends the loop on Python values, as it does where a tensor has ended it before."""
+    """Whether an `if` ends the loop, or a turn of a `for`, on Python values: it does so after the end as well."""
     if not isinstance(statement, ast.If) or statement.orelse or loop.orelse:
         return False
     counted = {n.id for n in stores_in(loop)} & names_in(statement.test)
-    plain = len(statement.body) == 1 and isinstance(statement.body[0], ast.Break)
+    ways_out = ast.Break | ast.Continue if isinstance(loop, ast.For) else ast.Break
+    plain = len(statement.body) == 1 and isinstance(statement.body[0], ways_out)
     return plain and _is_fixed(statement.test, loop, scope) and not any(live_after(n, loop, scope) for n in counted)
 
 

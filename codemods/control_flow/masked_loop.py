@@ -163,6 +163,8 @@ class _Turn:
                 return None
             if is_fixed_end(statement, self._loop, self._scope):
                 self.lines.append(template.use(statement))
+                # Behind a `continue` the first turn may not come, which would give a name its first value.
+                self._nested = self._nested or isinstance(statement.body[0], ast.Continue)
                 return None
             return self._fixed_way(statement)
         if isinstance(statement, ast.For):
