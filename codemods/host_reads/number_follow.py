@@ -28,6 +28,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     fill_of,
     in_log,
     index_of,
+    is_ellipsis,
     kept_in,
     rolled_by,
     scaled_by,
@@ -693,18 +694,24 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         flow.refuse(reason, "enough-dimensions")
     if picked.put is not None:
         return
-    dim = picked.dim
     torch = torch_name(scope)
+    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    first, behind = parts[: picked.dim], parts[picked.dim + 1 :]
+    dim = sum(isinstance(part, ast.Slice) for part in first)  # an integer takes its dimension away
+    if any(map(is_ellipsis, first)):
+        dim = -1 - sum(isinstance(part, ast.Slice) for part in behind)
 
     def build(render: Renderer) -> str:
         base = render.template.use(item.value, operand=True)
         whole = f"{torch}.stack({render.template.use(item.value)})" if picked.listed else base
-        before = ":, " * dim
-        after = item.slice.elts[dim + 1 :] if isinstance(item.slice, ast.Tuple) else []
-        rest = "".join(f", {_slice(part, render)}" for part in after if isinstance(part, ast.Slice))
-        return f"{whole}[{before}{render(node)}.reshape(1){rest}].squeeze({dim})"
+        at = f"{render(node)}.reshape(1)"
+        codes = [
+            at if i == picked.dim else _slice(p, render) if isinstance(p, ast.Slice) else render.template.use(p)
+            for i, p in enumerate(parts)
+        ]
+        return f"{whole}[{', '.join(codes)}].squeeze({dim})"
 
-    if isinstance(item.slice, ast.Tuple) and any(ast.unparse(e) != ":" for e in item.slice.elts[:dim]):
+    if any(isinstance(part, ast.Slice) and ast.unparse(part) != ":" for part in first):
         flow.refuse(f"`{snippet(item)}` slices another dimension first")
     flow.rewrites.append((item, build))
 
@@ -804,7 +811,9 @@ def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> 
     flow.picks = True
     value = scope.value(node)
     drawn = value.is_unknown and flow.read.dtype == "int" and flow.whole  # of which Python's own functions say nothing
-    if (value.dtype != "int" and not drawn) or (flow.operations and not flow.integral):
+    if value.dtype is None and not drawn and not flow.operations and isinstance(item.ctx, ast.Load):
+        flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another raises", "index-in-range")
+    elif (value.dtype != "int" and not drawn) or (flow.operations and not flow.integral):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
     if isinstance(item.ctx, ast.Load):
         for obstacle in becomes_copy(item, scope):
@@ -823,10 +832,11 @@ def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> No
         flow.refuse(f"`{snippet(node)}` of NaN or infinity raises, and as a tensor it does not", "math-errors")
     for obstacle in found.obstacles(scope):
         flow.refuse(obstacle.reason, obstacle.assumption)
-    if not Sizes(scope).never_negative(node):
-        flow.refuse(
-            f"`{snippet(node)}` is not proved to be at least zero, and else counts from the end", "not-negative"
-        )
+    for bound in (node, *([found.other] if found.other is not None else ())):
+        if not Sizes(scope).never_negative(bound):
+            flow.refuse(
+                f"`{snippet(bound)}` is not proved to be at least zero, and else counts from the end", "not-negative"
+            )
     flow.rewrites.append((found.call, lambda render: found.code(render(node), render.template, scope)))
     if found.named:
         # A view too, as the slice is one: what gives the tensor another shape or memory leaves it as it is.

@@ -193,7 +193,7 @@ def _first_operand(node: ast.expr, call: ast.Call, name: str) -> ast.expr | None
 class Picked:
     """What an index picks: from a tensor along a dimension, or from a list of tensors.
 
-    put: what is written there, or changes what is there; other integers may stand beside the index then.
+    put: what is written there, or changes what is there. Other integers may stand beside the index.
     """
 
     item: ast.Subscript
@@ -210,9 +210,9 @@ def index_of(node: ast.expr, scope: Scope) -> Picked | None:
         dim = parent.elts.index(node)
         others = [e for e in parent.elts if e is not node]
         above = scope.parents.get(parent)
-        if isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load):
-            others = [e for e in others if not _is_integer(e, scope)]
-        if not all(isinstance(e, ast.Slice) for e in others):
+        read = isinstance(above, ast.Subscript) and isinstance(above.ctx, ast.Load)
+        known = (isinstance(e, ast.Slice) or _is_integer(e, scope) or (read and is_ellipsis(e)) for e in others)
+        if not all(known):
             return None
         node, parent = parent, above
     if not isinstance(parent, ast.Subscript) or parent.slice is not node:
@@ -231,6 +231,11 @@ def index_of(node: ast.expr, scope: Scope) -> Picked | None:
     if base.is_(Kind.CONTAINER) and base.ref != "dict" and items and all(i.is_tensor and i.certain for i in items):
         return Picked(parent, dim, listed=True)
     return None
+
+
+def is_ellipsis(node: ast.expr) -> bool:
+    """Whether an index is `...`."""
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
 
 
 def _is_integer(node: ast.expr, scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""A slice that ends, or begins, at a number read from a tensor, where it is reduced: `x[:, :n].sum(1)`.
+"""A slice that ends, or begins, at a number read from a tensor, where it is reduced: `x[:, :n].sum(1)`, `x[a:b].sum()`.
 
 All elements can take part then, with those outside of the slice made to count for nothing:
 `torch.where(torch.arange(x.shape[1], device=x.device)[:, None] < n, x, 0).sum(1)`.
@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name, where
+from compilefix.codemods.selection import Template, read_of, torch_name, where
 from compilefix.source.snippets import snippet
 
 _KINDS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "any", "all"})
@@ -23,7 +24,8 @@ class ReducedSlice:
     """A reduction over the dimension that a number slices.
 
     call: the reduction. part: the slice, `x[:, :n]`. tensor: what the call reduces, the slice or a name of it.
-    axis: the sliced dimension; -1 for the last. below: False for `n:`.
+    axis: the sliced dimension; -1 for the last. below: whether the number ends it. other: the other bound, or the
+    tensor that this is read from.
     """
 
     call: ast.Call
@@ -32,6 +34,7 @@ class ReducedSlice:
     axis: int
     below: bool
     kind: str
+    other: ast.expr | None = None
 
     @property
     def named(self) -> bool:
@@ -44,7 +47,21 @@ class ReducedSlice:
         if value.rank is None and not (self.axis < 1 and value.dimensioned):
             reason = f"`{shown}` is not proved to have the dimension that is sliced, and else raises with another text"
             yield Obstacle(reason, "enough-dimensions")
+        if self.other is not None:
+            yield from self._doubts(self.other, scope)
         yield from reduced_by(self.kind, self.part.value, scope)
+
+    @staticmethod
+    def _doubts(other: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+        """What is not proved of the other bound, which stands in the new code more than once."""
+        value = scope.value(other)
+        yield from scope.legality.computed_again(other, scope.facts)
+        yield from scope.recomputed(other)
+        if value.dtype is None:
+            reason = f"`{snippet(other)}` is not proved to be an integer, and another number raises"
+            yield Obstacle(reason, "number-to-tensor")
+        if value.is_tensor and value.rank != 0:
+            yield Obstacle(f"`{snippet(other)}` is not proved to have one element", "condition-one-element")
 
     def code(self, number: str, template: Template, scope: Scope) -> str:
         """The reduction of all elements. `number` is the code of a tensor without dimensions, not below zero."""
@@ -58,14 +75,31 @@ class ReducedSlice:
         elif self.axis >= 0:
             positions += f".view(-1, *(1,) * ({tensor}.dim() - {self.axis + 1}))"
         selected = f"{positions} {'<' if self.below else '>='} {number}"
+        if self.other is not None:
+            other = self._other(template, scope)
+            selected = f"({selected}) & ({positions} {'>=' if self.below else '<'} {other})"
         method = "sum" if self.kind == "mean" else self.kind
         code = f"{where(scope)}({selected}, {tensor}, {neutral(self.kind)})"
         code += f".{method}({', '.join(self._arguments(template))})"
         if self.kind != "mean":
             return code
         count = f"{number}.clamp(max={size})" if self.below else f"({size} - {number}).clamp(min=0)"
+        if self.other is not None and self.below:
+            count = f"({count} - {other}).clamp(min=0)"
+        elif self.other is not None:
+            end = f"{other}.clamp(max={size})" if scope.value(self.other).is_tensor else f"min({other}, {size})"
+            count = f"({end} - {number}).clamp(min=0)"
         alone = isinstance(scope.parents.get(self.call), ast.Assign | ast.Return | ast.Tuple | ast.Call | ast.keyword)
         return f"{code} / {count}" if alone else f"({code} / {count})"
+
+    def _other(self, template: Template, scope: Scope) -> str:
+        """The other bound as a tensor without dimensions, or a Python number."""
+        assert self.other is not None
+        value = scope.value(self.other)
+        code = template.use(self.other, operand=True)
+        if not value.is_tensor:
+            return code
+        return code + (".reshape(())" if value.rank != 0 else "") + ("" if value.dtype_id == "int64" else ".long()")
 
     def _arguments(self, template: Template) -> Iterator[str]:
         given = self.call.args if self._is_method else self.call.args[1:]
@@ -104,10 +138,17 @@ def neutral(kind: str) -> str:
 
 
 def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
-    """The reduction of a slice of which an expression is one of the bounds, and the only one."""
+    """The reduction of a slice of which an expression is one of the bounds, and the other one an integer."""
     bounds = scope.parents.get(node)
-    if not isinstance(bounds, ast.Slice) or bounds.step is not None or (bounds.lower is None) == (bounds.upper is None):
+    if not isinstance(bounds, ast.Slice) or bounds.step is not None:
         return None
+    other = bounds.upper if bounds.lower is node else bounds.lower
+    if other is not None:
+        other = read_of(other, scope) or other
+        value = scope.value(other)
+        number = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+        if not number and not (value.is_tensor and value.certain and value.dtype in ("int", None)):
+            return None
     parent = scope.parents.get(bounds)
     part = scope.parents.get(parent) if isinstance(parent, ast.Tuple) else parent
     if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
@@ -125,7 +166,7 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     if not isinstance(call, ast.Call):
         return None
     kind = _kind(call, tensor, scope)
-    found = ReducedSlice(call, part, tensor, axis, bounds.upper is not None, kind or "")
+    found = ReducedSlice(call, part, tensor, axis, bounds.upper is node, kind or "", other)
     return found if kind is not None and _covers(found, scope) else None
 
 
@@ -189,7 +230,7 @@ def _covers(found: ReducedSlice, scope: Scope) -> bool:
     given = call.args if method else call.args[1:]
     dims = given[0] if given else next((k.value for k in call.keywords if k.arg in ("dim", "axis")), None)
     rank = scope.value(found.part.value).rank
-    if dims is not None and found.kind in ("max", "min") and not found.below:
+    if dims is not None and found.kind in ("max", "min") and (not found.below or found.other is not None):
         return False  # the indices count from the bound
     if dims is None:
         return found.kind != "mean" or rank == 1
