@@ -7,6 +7,11 @@ if mask is not None and 0.0 in mask:                 return mask
     return mask
 return None
 
+if mask is None or mask.all():                       if mask is None:
+    bias = None                                          bias = None
+else:                                                else:
+    bias = (1 - mask) * lowest                           bias = (1 - mask) * lowest
+
 padding_mask = None                                  padding_mask = None
 if tokens.eq(pad).any():                             padding_mask = tokens.eq(pad)
     padding_mask = tokens.eq(pad)
@@ -15,6 +20,7 @@ if tokens.eq(pad).any():                             padding_mask = tokens.eq(pa
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
@@ -40,13 +46,14 @@ def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit,
         template.refuse([_handed_on(kept)])
         return (scope.edit(node, "{made}", made=body),)
     rest = block[block.index(node) + 1 :]
-    mask = _shown_all(node.test, scope)
+    fixed, asked = _apart(node.test, scope)
+    mask = _shown_all(asked, scope)
     if mask is not None and node.orelse:
         made = node.orelse[0]
-        if len(node.orelse) > 1 or not _makes_mask(body, made, mask):
+        if len(node.orelse) > 1 or not _makes_mask(body, made, mask) or _decides_more(body, scope):
             return None
         template.refuse([_handed_on(mask)])
-        return (scope.edit(node, "{made}", made=made),)
+        return (_only_fixed(node, fixed, scope) if fixed else scope.edit(node, "{made}", made=made),)
     if mask is not None:
         if isinstance(body, ast.Assign) and [ast.dump(_load(t)) for t in body.targets] == [ast.dump(mask)]:
             gone = _is_none(body.value)
@@ -58,7 +65,7 @@ def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit,
         if not gone:
             return None
         template.refuse([_handed_on(mask)])
-        return (scope.edit(node, "pass" if len(block) == 1 else ""),)
+        return (_only_fixed(node, fixed, scope) if fixed else scope.edit(node, "pass" if len(block) == 1 else ""),)
     mask = _hides(node.test, scope)
     if mask is None or not isinstance(body, ast.Return) or body.value is None or ast.dump(body.value) != ast.dump(mask):
         return None
@@ -70,6 +77,24 @@ def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit,
     template.refuse([_handed_on(mask)])
     edit = scope.edit(node, "{kept}", kept=body)
     return (edit, *(scope.edit(s, "") for s in rest)) if not node.orelse else (edit,)
+
+
+def _apart(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], ast.expr]:
+    """`mask is None or mask.all()` as what is fixed when Dynamo traces, and the rest."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        *first, last = test.values
+        if not any(is_tensor_test(part, scope) for part in first):
+            return first, last
+    return [], test
+
+
+def _only_fixed(node: ast.If, fixed: Sequence[ast.expr], scope: Scope) -> Edit:
+    """The condition without what it asks the mask."""
+    parts = {f"part_{index}": part for index, part in enumerate(fixed)}
+    code = " or ".join(
+        f"({{{name}}})" if isinstance(p, ast.BoolOp | ast.IfExp) else f"{{{name}}}" for name, p in parts.items()
+    )
+    return scope.edit(node.test, code, **parts)
 
 
 def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | None:
@@ -217,13 +242,38 @@ def _reduced(node: ast.expr, method: str, scope: Scope) -> ast.expr | None:
 
 
 def _makes_mask(body: ast.stmt, made: ast.stmt, mask: ast.expr) -> bool:
-    """Whether one side returns None, and the other what it makes of the mask."""
-    if not isinstance(body, ast.Return) or not isinstance(made, ast.Return) or not _is_none(body.value):
+    """Whether one side returns None, or gives it to what is called a mask, and the other what it makes of the mask."""
+    if isinstance(body, ast.Assign) and isinstance(made, ast.Assign):
+        targets = [ast.dump(t) for t in body.targets]
+        same = len(targets) == 1 and targets == [ast.dump(t) for t in made.targets]
+        if not same or not _NAMED.search(ast.unparse(body.targets[0]).rpartition(".")[2].lower()):
+            return False
+    elif not isinstance(body, ast.Return) or not isinstance(made, ast.Return):
+        return False
+    if not _is_none(body.value):
         return False
     calls = [n for n in ast.walk(made) if isinstance(n, ast.Call)]
     given = [a for call in calls for a in (*call.args, *(k.value for k in call.keywords))]
     given += [_root(call) for call in calls]
-    return isinstance(made.value, ast.Call) and any(ast.dump(a) == ast.dump(mask) for a in given)
+    if isinstance(made, ast.Assign):
+        given += [_root(side) for n in ast.walk(made) if isinstance(n, ast.BinOp) for side in (n.left, n.right)]
+    computed = isinstance(made.value, ast.Call | ast.BinOp if isinstance(made, ast.Assign) else ast.Call)
+    return computed and any(ast.dump(a) == ast.dump(mask) for a in given)
+
+
+_NAMED = re.compile(r"mask|bias")
+
+
+def _decides_more(body: ast.stmt, scope: Scope) -> bool:
+    """Whether it is asked whether a mask is None for more than to apply it: `causal = mask is None`."""
+    targets = {ast.unparse(target) for target in body.targets} if isinstance(body, ast.Assign) else set[str]()
+    for node in scope.of(ast.Compare):
+        if ast.unparse(node.left) in targets and node.lineno > body.lineno and _is_none(node.comparators[0]):
+            asking = scope.parents.get(node)
+            applies = isinstance(asking, ast.If) and not asking.orelse and isinstance(node.ops[0], ast.IsNot)
+            if not applies:
+                return True
+    return False
 
 
 def _root(node: ast.expr) -> ast.expr:
