@@ -54,6 +54,7 @@ _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
 _MATH = {name: name for name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan")}
 _MATH |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asin": "asin", "acos": "acos", "atan": "atan"}
 _MATH |= {"erf": "erf", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fabs": "abs"}
+_MATH |= {"radians": "deg2rad", "degrees": "rad2deg"}  # bitwise the same in double precision
 _MATH |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}  # as NumPy calls them
 _MAX_CALLS = 3
 
