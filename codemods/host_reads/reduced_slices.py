@@ -147,6 +147,9 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
         other = read_of(other, scope) or other
         value = scope.value(other)
         number = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
+        below_zero = value.const is not None and isinstance(value.const.value, int) and value.const.value < 0
+        if below_zero or (isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.USub)):
+            return None  # it counts from the end
         if not number and not (value.is_tensor and value.certain and value.dtype in ("int", None)):
             return None
     parent = scope.parents.get(bounds)
