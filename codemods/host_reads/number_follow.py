@@ -495,6 +495,7 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
             flow.rewrites.append(
                 (parent, lambda render: f"{render.template.use(parent.right)} {symbol} {render(parent.left)}")
             )
+            flow.plain.add(parent)  # a Python number gives the same on either side
         else:
             flow.refuse(
                 f"`{snippet(parent)}` would round the number to the precision of a half tensor",
