@@ -46,7 +46,8 @@ be a constant on another way (`ratio = 1.0`) where the new code takes both; a st
 as written and 0.76 ms then (H200, torch 2.11, `verify`, median).
 A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where
 the constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads
-it for itself, and is carried to the boundary by its own fix (`log-late`). Numbers that are assigned together
+it for itself, and is carried to the boundary by its own fix (`log-late`). A sum to which numbers are added (`total += t.item()`) is a
+tensor where all are added before it is read. Numbers that are assigned together
 (`low, high = x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry
 that to the boundary (`exception-late`). A number that is returned or stored becomes
 a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from compilefix.analysis.function_facts import FunctionFacts
@@ -89,6 +89,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         if flow.boolean or flow.read.dtype in (None, "int", "bool"):
             flow.compute(whole=True, negates=True)  # `-t` wraps round for unsigned integers
         follow(parent, scope, flow)
+    elif isinstance(parent, ast.AugAssign) and parent.value is node and (uses := _added_up(parent, scope)) is not None:
+        _sum_of(parent, uses, scope, flow)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
         _subtracted(node, parent.op, scope, flow)
         _changed_in_place(parent.target, scope, flow)
@@ -156,6 +158,50 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(*place)
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+
+
+def _added_up(statement: ast.AugAssign, scope: Scope) -> list[ast.Name] | None:
+    """The uses of a name that begins as a fixed number, to which only numbers are added, all before it is read.
+
+    A tensor is changed in place by what is added later, and who has read it would see that.
+    """
+    target = statement.target
+    if not isinstance(target, ast.Name):
+        return None
+    stores, loads = scope.names(target.id, stores=True), scope.names(target.id)
+    begun: list[ast.expr] = []
+    adding: list[ast.stmt] = []
+    for store in stores:
+        stored = scope.parents.get(store)
+        if isinstance(stored, ast.AugAssign) and isinstance(stored.op, ast.Add):
+            adding += [stored, *(a for a in scope.ancestors(stored) if isinstance(a, ast.For | ast.While))]
+            added = scope.value(stored.value)
+            if not added.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or added.dtype in ("bool", "complex"):
+                return None
+        elif isinstance(stored, ast.Assign) and stored.targets == [store]:
+            begun.append(stored.value)
+        else:
+            return None
+    first = scope.value(begun[0]).const if len(begun) == 1 else None
+    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
+    given = any(parameter.arg == target.id for parameter in scope.function.parameters)
+    if first is None or type(first.value) not in (int, float) or given or len(everywhere) != len(loads) + len(stores):
+        return None
+    end = max(scope.span(each).end_line for each in adding)
+    if not loads or any(load.lineno <= end or decides(load, scope) for load in loads):
+        return None
+    return list(loads)
+
+
+def _sum_of(statement: ast.AugAssign, loads: Sequence[ast.Name], scope: Scope, flow: Flow) -> None:
+    """A number is added to others, as a double; where nothing is added their sum stays what it began with."""
+    before = len(flow.rewrites)
+    flow.compute()
+    flow.refuse(f"`{snippet(statement.target)}` becomes a tensor where it was a number", "number-to-tensor")
+    for load in loads:
+        follow(load, scope, flow)
+    if any(node not in flow.plain for node, _ in flow.rewrites[before:]):
+        flow.refuse(f"`{snippet(statement.target)}` may stay a Python number, and its use would have to change")
 
 
 def _changed_in_place(tensor: ast.expr, scope: Scope, flow: Flow) -> None:
