@@ -44,12 +44,13 @@ in the last bit of double precision. A rounded number stays a float, whose zero 
 `value=`, `weight=`) the tensor, or what it scales, is rounded where the number was not (`float32-rounding`). A name may
 be a constant on another way (`ratio = 1.0`) where the new code takes both; a step of LAMB over 24 tensors took 2.77 ms
 as written and 0.76 ms then (H200, torch 2.11, `verify`, median).
-A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where
-the constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads
-it for itself, and is carried to the boundary by its own fix (`log-late`). A sum to which numbers are added (`total += t.item()`) is a
-tensor where all are added before it is read. Numbers that are assigned together
-(`low, high = x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry
-that to the boundary (`exception-late`). A number that is returned or stored becomes
+A number that also decides an `if` (`if n > 0: x = x / n`) leaves the tensor to decide it, compared in double where the
+constant asks for it: CF101 and CF102 look at that `if` then. A line that prints or logs the number as well reads it for
+itself, and is carried to the boundary by its own fix (`log-late`). A sum to which numbers are added (`total +=
+t.item()`) is a tensor where all are added before it is read. Numbers that are assigned together (`low, high =
+x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry that to the
+boundary (`exception-late`).
+A number that is returned or stored becomes
 a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep
 it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides; one that is
 returned (`return mask.sum().item() > 0`) becomes a boolean tensor where who calls it only asks for the truth. A reduced
