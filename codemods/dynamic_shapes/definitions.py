@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import may_share
+from compilefix.analysis.summaries import memory_of
+from compilefix.analysis.values import Value, may_share
+from compilefix.analysis.written_memory import is_outside
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
@@ -230,6 +232,32 @@ def unused_then(
         changes = effects.mutates is not None and not writes_elsewhere
         if changes or stored & names or (effects.unknown is not None and mentioned & names):
             yield Obstacle(f"`{snippet(part)}` stands between the selection and its use, and may change it")
+    for part in _changes_within(definitions, at, names, scope):
+        yield Obstacle(f"`{snippet(part)}` may change what is selected before it is used")
+
+
+def _changes_within(
+    definitions: Sequence[ast.Assign], at: ast.stmt, names: set[str], scope: Scope
+) -> Iterator[ast.AST]:
+    """What the statement that uses the definitions may itself write into the names before it comes to that.
+
+    The target of the statement is written behind it, and what is given the result runs behind it, but in a loop.
+    """
+    inside = {n for n in ast.walk(at) if n is not at and n not in getattr(at, "targets", ())}
+    yield from (n for n in inside if isinstance(n, ast.NamedExpr) and n.target.id in names)
+    read = [n for d in definitions for n in ast.walk(d) if isinstance(n, ast.Name) and n.id in names]
+    memory = frozenset[str]().union(*(memory_of(scope.value(n)) for n in read))
+    if any(is_outside(scope.value(n)) for n in read):
+        memory |= {f"param:{p.arg}" for p in scope.function.parameters}  # two of them may be one tensor
+    defined = {n.id for d in definitions for n in d.targets if isinstance(n, ast.Name)}
+    uses = [n for n in inside if isinstance(n, ast.Name) and n.id in defined]
+    repeats = (ast.For, ast.AsyncFor, ast.While, ast.comprehension)
+    for node in scope.legality.writers(memory, names, scope.facts):
+        if node in inside:
+            below = set(ast.walk(node))
+            again = any(isinstance(n, repeats) and node in set(ast.walk(n)) for n in (at, *inside))
+            if again or not all(use in below for use in uses):
+                yield node
 
 
 def mask_kept(definitions: Sequence[ast.Assign], mask: ast.expr, use: ast.AST) -> Iterator[Obstacle]:
@@ -265,8 +293,13 @@ def _writes_elsewhere(statement: ast.stmt, names: set[str], scope: Scope) -> boo
     return (
         written is not None
         and written.is_tensor
-        and all(name in known and not may_share(known[name].storage, written.storage) for name in names)
+        and all(name in known and not _may_be_one(known[name], written) for name in names)
     )
+
+
+def _may_be_one(read: Value, written: Value) -> bool:
+    """Whether a write into one tensor may show in another: two arguments of a call may be one tensor."""
+    return may_share(read.storage, written.storage) or (is_outside(read) and is_outside(written))
 
 
 def uses_of(statement: ast.Assign, target: ast.Name, scope: Scope) -> list[ast.Name] | None:
