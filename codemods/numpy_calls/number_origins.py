@@ -48,6 +48,9 @@ def origins_of(node: ast.Call, function: Function, scope: Scope) -> frozenset[Or
         if origin is None:
             return frozenset()
         found.add(origin)
+    # Of a bool NumPy makes another one, or a number in half precision.
+    if function.result != "truth" and not function.sequence and any(scope.value(a).dtype == "bool" for a in node.args):
+        return frozenset()
     # Of mixed numbers NumPy makes floats, and Python keeps the one that it selects.
     if function.arity > 1 and any(scope.value(a).dtype != "int" for a in node.args):
         return frozenset()

@@ -59,6 +59,8 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
             use.refuse(f"`{snippet(around)}` is the opposite of a NumPy bool, and -1 or -2 of Python's")
         elif _in_test(parent, scope):
             use.truth = True
+            if any(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
+                use.refuse(f"`{snippet(parent)}` asks which object the NumPy number is")
         else:
             use.refuse(f"the result of `{snippet(parent)}` is used as a NumPy bool", "static-shape-values")
     elif (isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node) or isinstance(

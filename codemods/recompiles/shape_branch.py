@@ -85,6 +85,8 @@ class ShapeBranch(Rule):
         if len(node.body) != 1 or node.orelse or not isinstance(statement := node.body[0], ast.Assign):
             return None
         call, target = statement.value, statement.targets[0]
+        if len(statement.targets) > 1:
+            return None  # another name would be bound where nothing is padded
         if (
             not isinstance(call, ast.Call)
             or scope.callee(call) != _PAD

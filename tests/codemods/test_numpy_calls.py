@@ -213,6 +213,13 @@ def test_tensors_are_left_to_the_other_rule() -> None:
     assert findings == ()
 
 
+def test_the_absolute_value_of_a_bool_is_left_alone() -> None:
+    # A NumPy bool beside a tensor of integers makes floats, and one of Python does not.
+    assert (np.abs(True) + torch.tensor([1])).dtype != (abs(True) + torch.tensor([1])).dtype
+    findings, _ = _findings(NumpyStatic, _function("return x + np.abs(x.shape[0] > 2)\n"))
+    assert findings == ()
+
+
 def test_a_method_of_a_tensor_on_a_numpy_result_is_rewritten() -> None:
     body = _function("z = x.detach().float()\nreturn np.abs(z).unsqueeze(0)\n")
     findings, after = _findings(NumpyOnTensor, body)
