@@ -211,8 +211,12 @@ def _other_name(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
     return ast.dump(one) != ast.dump(other) and may_share(scope.value(one).storage, scope.value(other).storage)
 
 
-def _same_in_each_turn(number: ast.expr, loop: ast.For) -> Iterator[Obstacle]:
-    """Whether what is written hangs on no name that the loop gives a value: each row would get that of one turn."""
+def _same_in_each_turn(number: ast.expr, loop: ast.For, scope: Scope) -> Iterator[Obstacle]:
+    """Whether what is written is the same for each row, and nothing notices how often it is computed."""
+    does = scope.legality.effects.of(number, scope.facts)
+    reason = does.random or does.mutates or does.host or does.unknown or does.raises
+    if reason is not None:
+        yield Obstacle(f"`{snippet(number)}` is computed in each turn, and is not free of effects: {reason}")
     stored = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     other = next((n.id for n in ast.walk(number) if isinstance(n, ast.Name) and n.id in stored), None)
     if other is not None:
@@ -221,7 +225,7 @@ def _same_in_each_turn(number: ast.expr, loop: ast.For) -> Iterator[Obstacle]:
 
 def _fits(tensor: ast.expr, number: ast.expr, loop: ast.For, scope: Scope) -> Iterator[Obstacle]:
     """Whether a number is written that every element of the tensor can be, the same in each turn."""
-    yield from _same_in_each_turn(number, loop)
+    yield from _same_in_each_turn(number, loop, scope)
     filled, value = scope.value(tensor), scope.value(number)
     ranks = {"bool": 0, "int": 1, "float": 2}
     reason = f"`{snippet(number)}` is not proved to be a number that fits the dtype of the rows"
