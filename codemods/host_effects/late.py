@@ -91,6 +91,8 @@ def late(node: ast.expr, plan: Plan, *, raw: bool) -> str:
             for p in ast.walk(node)
         ):
             raise Refused(f"`{snippet(node)}` reads tensors in a comprehension")
+        if any(isinstance(p, ast.Name) and bound_read(p, scope) is not None for p in ast.walk(node)):
+            raise Refused(f"`{snippet(node)}` asks for the number itself, which is read when the line is shown")
     return passed(node, plan, checked=True, raw=raw)
 
 
