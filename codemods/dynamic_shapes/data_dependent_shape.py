@@ -155,12 +155,17 @@ def _reason(node: ast.Subscript, drafts: Sequence[Draft]) -> str | None:
 
 
 def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
-    """What is surely a mask though it is not proved that a tensor is indexed with it."""
+    """What is surely a mask though it is not proved that a tensor is indexed with it.
+
+    What all callers that are seen pass as a boolean tensor is one.
+    """
     if not scope.value(node.value).may_be(Kind.TENSOR):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     tensors = [part for part in parts if scope.value(part).is_tensor]
-    found = next((part for part in tensors if is_mask(part, scope) or seems_mask(part, scope)), None)
+    passed = scope.legality.inference.passed_boolean(scope.function)
+    masks = (p for p in tensors if is_mask(p, scope) or seems_mask(p, scope) or _is_called(p, passed, scope))
+    found = next(masks, None)
     if found is not None:
         return found
     if not scope.value(node.value).is_tensor:

@@ -24,15 +24,16 @@ _ALONE = (
     r"(?!\s*,?\s*(?:or|\||/)\s+(?!None\b))(?!\s*\|\s*(?!None\b))"
     r"(?!\s*,\s*(?:float|int|str|list|tuple|dict|n(?:um)?py?\b|nd?array|sequence|callable|scalar|number))"
 )
-# What describes a tensor before the word: `a float tensor`, `the input tensor`, `2D tensor`.
+# What describes a tensor before the word: `a float tensor`, `the input tensor`, `2D tensor`, `an [N x C] tensor`.
 _DESCRIBED = (
-    r"(?:(?:[Aa]n?|[Tt]he)\s+)?"
-    r"(?:(?:[Ii]nput|[Ff]loat(?:ing)?(?:32)?|[Ii]nt(?:eger)?(?:64)?|[Ll]ong|[Bb]ool(?:ean)?|[Pp]y[Tt]orch|[1-6]-?[dD])"
-    r"\s+){0,2}"
+    r"(?:\(?[Oo]ptional\)?,?\s+)?(?:(?:[Aa]n?|[Tt]he)\s+)?"
+    r"(?:(?:[Ii]nput|[Oo]utput|[Tt]arget|[Ii]mage|[Mm]ask|[Ss]calar|[Ff]loat(?:ing)?(?:32|64)?|[Ii]nt(?:eger)?(?:32|64)?"
+    r"|[Ll]ong|[Bb]ool(?:ean)?|[Pp]y[Tt]orch|(?:[1-6]\s*-\s*)?[1-6]-?[dD]|(?:[nN1-6]|one|two|three|four)[-\s]dim(?:ensional)?"
+    r"|\[[^\[\]]*\])\s+){0,3}"
 )
 _NAMES = r"[*`\-\s]*(?P<names>\w+(?:\s*,\s*\w+)*)`{0,2}\s*"
 _ENTRIES = (
-    re.compile(rf"^{_NAMES}\(\s*(?:Optional\[)?{_TENSOR}\]?{_ALONE}"),
+    re.compile(rf"^{_NAMES}\(\s*(?:Optional\[)?{_DESCRIBED}{_TENSOR}\]?{_ALONE}"),
     re.compile(rf"^{_NAMES}:\s*\(?\s*(?:[Oo]ptional\[)?{_DESCRIBED}{_TENSOR}\]?{_ALONE}"),
     re.compile(rf"^\s*:param\s+{_TENSOR}\s+(?P<names>\w+)\s*:"),
     re.compile(rf"^\s*:param\s+(?P<names>\w+)\s*:?\s*\(\s*{_TENSOR}{_ALONE}"),

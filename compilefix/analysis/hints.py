@@ -32,6 +32,8 @@ class Hints:
         self._project = project
         self._found: dict[Function, dict[str, Value]] = {}
         self._numbers: dict[Function, set[str]] = {}
+        # Whether all tensors that are seen to be passed for a parameter are boolean.
+        self._boolean: dict[Function, dict[str, bool]] = {}
         # For each parameter whether what is passed matters; None where its annotation has to be looked at.
         self._takes: dict[Function, dict[str, bool | None]] = {}
         self._overriding: dict[Function, dict[Function, None]] = {}
@@ -45,6 +47,9 @@ class Hints:
                 hint = self._hint(value, name, function)
                 if hint is not None:
                     new[name] = hint
+            if value.is_tensor and (value.dtype == "bool" or function in self._boolean):
+                boolean = self._boolean.setdefault(function, {})
+                boolean[name] = boolean.get(name, True) and value.dtype == "bool"
         numbers = self._numbers.setdefault(function, set())
         also = {name for name, value in arguments.items() if name not in numbers and _is_passed_number(value)}
         numbers |= also
@@ -70,6 +75,10 @@ class Hints:
             return _TENSOR
         takes[name] = False
         return None
+
+    def boolean(self, function: Function) -> frozenset[str]:
+        """The parameters that callers are seen to pass boolean tensors, and no others."""
+        return frozenset(name for name, all_are in self._boolean.get(function, {}).items() if all_are)
 
     def of(self, function: Function) -> Mapping[str, Value]:
         """What is passed to the function, or to a method that it overrides, by the names of its parameters."""

@@ -225,9 +225,14 @@ def _shows_or_feeds(function: Function, project: Project) -> bool:
 
 
 def _is_test(function: Function) -> bool:
-    """Whether a function asserts that results are close that it makes itself: it is given no tensor to check."""
+    """Whether a function asserts that results are close that it makes itself: it is given no tensor to check.
+
+    What gives something back checks its own work on the way to it.
+    """
     calls = [n for n in function.of(ast.Call) if isinstance(n.func, ast.Attribute) and n.func.attr in _ASKS]
-    if not calls or any("Tensor" in ast.unparse(p.annotation) for p in function.parameters if p.annotation):
+    if not calls or any(node.value is not None for node in function.of(ast.Return)):
+        return False
+    if any("Tensor" in ast.unparse(p.annotation) for p in function.parameters if p.annotation):
         return False
     given = {p.arg for p in function.parameters[int(function.cls is not None and not function.is_static) :]}
     asserted = {part for node in function.of(ast.Assert) for part in walk(node.test)}
@@ -351,13 +356,35 @@ def _own(function: Function) -> Iterator[ast.AST]:
 def drives(function: Function) -> bool:
     """Whether the function compiles or trains a model, or runs one over a data set."""
     module = function.module
+    if _calls_one_of(function, _DRIVES, ("torch.optim.",)):
+        return True
     for node in function.of(ast.Attribute):
         if node.attr == "compile" and module.qualified(node) in _COMPILE:
             return True
         # A model of its own may have a method `backward`, as that of a hidden Markov model.
-        if node.attr in ("_dynamo", "backward", "zero_grad") and not _is_instance(node.value, function):
+        drives_it = node.attr in ("_dynamo", "backward", "zero_grad") and not _is_instance(node.value, function)
+        if drives_it and (node.attr == "_dynamo" or not own_leaves(function)):
             return True
-    return _calls_one_of(function, _DRIVES, ("torch.optim.",))
+    return False
+
+
+def own_leaves(function: Function) -> frozenset[str]:
+    """The names that the function lets require a gradient, and reads it of: what it computes is made of gradients.
+
+    That is no training: `x = x.detach().requires_grad_()`, `loss.backward()`, `return x + step * x.grad.sign()`.
+    """
+    read = {n.value.id for n in function.of(ast.Attribute) if n.attr == "grad" and isinstance(n.value, ast.Name)}
+    if not read:
+        return frozenset()
+    made: set[str] = set()
+    for node in function.of(ast.Attribute):
+        if node.attr == "requires_grad_" or (node.attr == "requires_grad" and isinstance(node.ctx, ast.Store)):
+            made |= {node.value.id} if isinstance(node.value, ast.Name) else set()
+    for statement in function.of(ast.Assign):
+        called = statement.value.func if isinstance(statement.value, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr == "requires_grad_":
+            made |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    return frozenset(read & made)
 
 
 def _is_instance(node: ast.expr, function: Function) -> bool:

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from compilefix.analysis.host_code import own_leaves
 from compilefix.source.index import Function, Project
 from compilefix.source.tree import children
 
@@ -120,7 +121,8 @@ def handles_gradients(function: Function, project: Project) -> bool:
         bases = project.ancestors(function.cls)
         if any(isinstance(base, str) and base.rpartition(".")[2] == "Optimizer" for base in bases):
             return False
-    return any(node.attr == "grad" and _is_of_parameter(node, function) for node in function.of(ast.Attribute))
+    found = [node for node in function.of(ast.Attribute) if node.attr == "grad" and _is_of_parameter(node, function)]
+    return bool(found) and not {ast.unparse(node.value) for node in found} <= own_leaves(function)
 
 
 def _is_of_parameter(node: ast.Attribute, function: Function) -> bool:

@@ -108,6 +108,10 @@ class Inference:
         given = self._given[1] if self._given is not None and self._given[0] is function else {}
         return {**self._hints.of(function), **given}
 
+    def passed_boolean(self, function: Function) -> frozenset[str]:
+        """The parameters of a function that callers are seen to pass boolean tensors, and no others."""
+        return self._hints.boolean(function)
+
     def hinted(self, function: Function) -> frozenset[str]:
         """The parameters of a function that count as tensors only because a caller passes one."""
         known = self._facts.get(function) or self._partial.get(function)

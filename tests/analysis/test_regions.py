@@ -1309,6 +1309,18 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             x = first.detach()
             {DECIDES}  # BREAK
             return x
+        def normalized(given):
+            x = given.detach() / given.abs().sum()
+            total = x.abs().sum()
+            assert torch.allclose(total, torch.ones_like(total))
+            {DECIDES}  # BREAK
+            return x
+        def attacked(model, x: torch.Tensor):
+            x = x.clone().detach().requires_grad_(True)
+            model.zero_grad()
+            model(x).sum().backward()
+            {DECIDES}  # BREAK
+            return x + x.grad.sign()
         def log_prob(x: torch.Tensor):
             {DECIDES}  # BREAK
             return x

@@ -85,6 +85,19 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 """
                 print(count)  # BREAK
                 return points[: centers[0]], points[: count[0]]  # BREAK
+            def drawn(features, labels, scores, weight, sizes):
+                """Draws.
+
+                Args:
+                    features (1 - 2D :class:`torch.Tensor`): one row, or several
+                    labels: an [N x C] Tensor, or None
+                    scores: Optional one dimensional tensor of scores
+                    weight (optional, torch.Tensor): for each row
+                    sizes: an input array or a tensor
+                """
+                first = features[: labels[0, 0]]  # BREAK
+                second = first[: scores[0]]  # BREAK
+                return second[: weight[0]], second[: sizes[0]]  # BREAK
         ''',
     },
     "a number by default that `forward` gives to what it holds": {

@@ -456,6 +456,20 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/others.py": "",
     },
+    "what callers pass as a mask": {
+        "pkg/chosen.py": """
+            def selected(values, chosen):
+                return values.abs()[chosen]  # BREAK
+            def placed(values, places):
+                return values.abs()[places]
+            def either(values, some):
+                return values.abs()[some]
+            def halves(x: torch.Tensor):
+                even = torch.arange(len(x)) % 2 == 0
+                places = torch.arange(2)
+                return selected(x, even), placed(x, places), either(x, even), either(x, places)
+        """,
+    },
     "what a docstring says is a tensor of something": {
         "pkg/labels.py": '''
             def known(labels):
