@@ -140,7 +140,7 @@ class ParameterInForward(Rule):
         inside = value.is_tensor and not _outside(value)
         if inside and _wants(node.args[:1], node) is False:
             return None
-        if _is_derivative(owner, scope):
+        if _is_derivative(owner, scope) or (inside and _is_of_own_layer(value, scope)):
             return None  # it requires a gradient already, and Dynamo does not mind
         ids = ("GB8985",) if inside else ("GB0125",)
         message = f"`requires_grad_` of `{snippet(owner)}` breaks the graph"
@@ -199,6 +199,12 @@ def _is_derivative(owner: ast.expr, scope: Scope) -> bool:
         return False
     stores = scope.names(owner.id, stores=True)
     return bool(stores) and all(_stores_derivative(store, scope) for store in stores)
+
+
+def _is_of_own_layer(value: Value, scope: Scope) -> bool:
+    """Whether a tensor gets a gradient through a layer of the object, whose parameters require one as a rule."""
+    layers = {ast.unparse(call.func) for call in scope.of(ast.Call) if ast.unparse(call.func).startswith("self.")}
+    return not layers.isdisjoint(value.leaves)
 
 
 def _stores_derivative(store: ast.AST, scope: Scope) -> bool:

@@ -58,11 +58,7 @@ class Narrowing(Walk):
                 result,
                 isinstance(test.ops[0], ast.Eq) == truth and isinstance(test.ops[0], ast.Eq | ast.NotEq),
             )
-        elif isinstance(test, ast.Call) and self.module.qualified(test.func) in (
-            "isinstance",
-            "torch.is_tensor",
-            "torch.overrides.is_tensor_like",
-        ):
+        elif isinstance(test, ast.Call) and self.module.qualified(test.func) in _ASK_FOR_TENSOR:
             self._narrow_isinstance(test, result, truth)
         elif (asked := _exact_type(test)) is not None:
             if isinstance(asked[1], ast.Is | ast.Eq) == truth:
@@ -200,8 +196,24 @@ class Narrowing(Walk):
                 )
 
     def compile_time(self, test: ast.expr) -> bool | None:
-        """What a test for being compiled gives in compiled code; None for any other test."""
+        """What a test for being compiled gives in compiled code, or one whether a size is a tensor; None for any other.
+
+        Sizes are tensors only where `torch.jit.trace` runs the code.
+        """
+        if self._asks_size_for_tensor(test):
+            return False
         return compile_time(test, self.module, self.project, self.function)
+
+    def _asks_size_for_tensor(self, test: ast.expr) -> bool:
+        if not isinstance(test, ast.Call) or self.module.qualified(test.func) not in _ASK_FOR_TENSOR or not test.args:
+            return False
+        value = self.facts.value(test.args[0])
+        if not value.is_(Kind.SIZE) or not value.certain:
+            return False
+        return all(is_tensor_type(self.module.qualified(t) or "") for of in test.args[1:] for t in self._types(of))
+
+
+_ASK_FOR_TENSOR = frozenset({"isinstance", "torch.is_tensor", "torch.overrides.is_tensor_like"})
 
 
 def _is_kind_of_tensor(name: str) -> bool:

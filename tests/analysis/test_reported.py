@@ -35,6 +35,39 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "sizes are no tensors, whatever is asked": {
+        "pkg/heads.py": """
+            def attended(query: Tensor, number: int, scale) -> Tensor:
+                length, batch, width = query.shape
+                if isinstance(width, torch.Tensor):
+                    size = width.div(number, rounding_mode="trunc")
+                else:
+                    size = width // number
+                assert size * number == width, "no multiple"
+                if isinstance(scale, torch.Tensor):
+                    if scale.sum() > 0:  # BREAK
+                        query = query * 2
+                return query.view(length, batch * number, size) * scale
+        """,
+    },
+    "what a layer gives requires a gradient already": {
+        "pkg/asked.py": """
+            class Asked(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = nn.Linear(4, 4)
+                def forward(self, x: Tensor) -> Tensor:
+                    self.given = self.layer(x)
+                    self.given.requires_grad_()
+                    return self.layer(x).requires_grad_() + self.given
+                def cut(self, x: Tensor) -> Tensor:
+                    with torch.no_grad():
+                        y = self.layer(x)
+                    y.requires_grad_()  # BREAK
+                    z = self.layer(x).detach().requires_grad_()  # BREAK
+                    return self.layer(y) + z
+        """,
+    },
     "arguments of compiled code without annotations": {
         "pkg/model.py": """
             @torch.compile
