@@ -30,6 +30,7 @@ class FlagRule(Rule):
     flag: ClassVar[str]
     reason: ClassVar[str]
     assumptions = ("capture-scalars",)
+    last = True
 
     @abstractmethod
     def need_here(self, scope: Scope) -> tuple[ast.expr | ast.stmt, Need] | None:

@@ -241,6 +241,7 @@ class Rule(ABC):
     """One graph-break or recompile pattern. A rule is one file: its docstring, its metadata, `find`.
 
     `torch` tells the versions in which the pattern costs something: for others as the target the rule is silent.
+    The fixes of one that is `last` are made when no other is left to make.
     """
 
     code: ClassVar[str]
@@ -250,6 +251,7 @@ class Rule(ABC):
     torch: ClassVar[str] = ">=2.6"
     effect: ClassVar[Effect] = "break"
     assumptions: ClassVar[tuple[str, ...]] = ()
+    last: ClassVar[bool] = False
     hints: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:

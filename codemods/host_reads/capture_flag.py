@@ -90,7 +90,9 @@ class CaptureFlag(FlagRule):
         wanted = [snippet(node) for node, inner in numbers if _is_wanted(node, inner)]
         if not wanted:
             return None
-        refused = next((words for node, inner in numbers if (words := _refused(node, inner, region))), None)
+        # Not only of those that are left: which other fixes are made is not known before the last pass.
+        every = ((node, inner) for inner in region for node in _numbers(inner, every=True))
+        refused = next((words for node, inner in every if (words := _refused(node, inner, region))), None)
         message = f"`{site.label}` reads {_count(wanted)}, which only `{SCALARS}` keeps in the graph"
         return Need(message, None if refused is None else f"the flag is not enough: {refused}")
 

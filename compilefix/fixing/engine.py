@@ -77,8 +77,15 @@ def run(
 
     moved: dict[str, str] = {}
     texts = {file.path.as_posix(): file.text for file in files}
+
+    def found_last(current: Mapping[Path, SourceFile]) -> list[Finding]:
+        late = [rule for rule in rules if rule.last]
+        search = Search(Project(list(current.values())), late, config.roots, config.logging)
+        return [f for f in _find(search, jobs)[0] if wanted(f)]
+
+    last = frozenset(rule.code for rule in rules if rule.last)
     for retry in range(_MAX_RETRIES + 1):
-        made = _made(files, findings, allowed, frozenset(moved), found_in, rewritten_once)
+        made = _made(files, findings, allowed, frozenset(moved), last, found_in, found_last, rewritten_once)
         found = moved_breaks(made.kept, made.left, everything, texts) if retry < _MAX_RETRIES else []
         new = {_key(fix): reason(branch) for fix, branch in found if _key(fix) not in moved}
         if not new:
@@ -124,20 +131,32 @@ def _made(
     findings: Iterable[Finding],
     allowed: frozenset[str] | None,
     without: frozenset[str],
+    last: frozenset[str],
     found_in: Callable[[Mapping[Path, SourceFile], Iterable[Path]], list[Finding]],
+    found_last: Callable[[Mapping[Path, SourceFile]], list[Finding]],
     rewritten_once: _Rewritten,
 ) -> _Made:
-    """Make the fixes pass by pass, but for those `without`; `found_in` looks at changed files again."""
+    """Make the fixes pass by pass, but for those `without`; `found_in` looks at changed files again.
+
+    What the rules with the codes `last` say rests on the fixes of all others, in other files too: `found_last` asks
+    them again when these are made.
+    """
     current: dict[Path, SourceFile] = {file.path: file for file in files}
     applied: dict[Path, list[Finding]] = {}
     refused: set[str] = set()
     ended: set[str] = set()
     kept_as_tensors: list[Kept] = []
     pending = list(findings)
+    renewed = False
     for _ in range(_MAX_PASSES):
         possible, left = _split(pending, lambda f: _allowed(f, allowed) and _key(f) not in refused | without)
         open_ = [f for f in possible if break_inside(f, left.get(f.path, ())) is None]
         first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
+        if not first and applied and not renewed:
+            renewed = True
+            if any(f.code in last for f in pending):
+                pending = [*(f for f in pending if f.code not in last), *found_last(current)]
+                continue
         chosen = _choose(first or (f for f in open_ if f.fix is not None and f.fix.last), current)
         if not chosen:
             break

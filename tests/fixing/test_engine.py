@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compilefix.codemods import registry
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Rule, Scope
@@ -111,3 +112,37 @@ def test_a_fix_that_cannot_be_written_is_declined_with_a_reason(tmp_path: Path) 
     assert "please report it" in first.declined
     assert second.fix is not None
     assert [change.after for change in outcome.patchset] == [text.replace("x.cos()", "2 * x")]
+
+
+PICK = """\
+import torch
+
+
+def pick(x: torch.FloatTensor, order: torch.Tensor):
+    layers = [x, x * 2, x * 3]
+    return torch.stack([layers[i] for i in order.tolist()]), x.new_zeros(order.max())
+"""
+COMPILED = """\
+import torch
+
+from pick import pick
+
+
+def build():
+    return torch.compile(pick)
+"""
+
+
+@pytest.mark.parametrize(("allowed", "changed"), [(frozenset({"capture-scalars"}), set()), (None, {"pick", "build"})])
+def test_a_flag_waits_for_the_fixes_in_other_files(
+    allowed: frozenset[str] | None, changed: set[str], tmp_path: Path
+) -> None:
+    """With `layers[i]` as it is the flag makes an error of the graph break (seen on torch 2.13)."""
+    texts = {"pick": PICK, "build": COMPILED}
+    files = [SourceFile(tmp_path / f"{name}.py", name, text) for name, text in texts.items()]
+    outcome = run(files, Config(root=tmp_path), rules=list(registry.load().values()), allowed=allowed)
+    assert {change.module for change in outcome.patchset} == changed
+    switched = [
+        "capture_scalar_outputs = True" in change.after for change in outcome.patchset if change.module != "pick"
+    ]
+    assert switched == [True] * ("build" in changed)
