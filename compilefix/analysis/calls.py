@@ -405,6 +405,20 @@ class Calls(Binding):
             self._now_hangs_on(node, node.func.value, receiver, result, env)
         return result
 
+    def _named_layers(self, name: str, node: ast.Call) -> Sequence[Value]:
+        """The layers of `Sequential(OrderedDict([("first", layer), ...]))`, in the order in which they are called."""
+        given = node.args[0] if name.endswith(".Sequential") and len(node.args) == 1 else None
+        if not isinstance(given, ast.Call) or self.module.qualified(given.func) != "collections.OrderedDict":
+            return ()
+        pairs = given.args[0].elts if len(given.args) == 1 and isinstance(given.args[0], ast.List | ast.Tuple) else ()
+        layers = {
+            pair.elts[0].value: pair.elts[1]
+            for pair in pairs
+            if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and isinstance(pair.elts[0], ast.Constant)
+        }
+        whole = len(layers) == len(pairs) and not given.keywords
+        return [self.facts.value(layer) for layer in layers.values()] if whole else ()
+
     def _now_hangs_on(self, node: ast.Call, written: ast.expr, value: Value, result: Value, env: Env) -> None:
         """A function of torch has written into a tensor: its gradient goes where that of the result does."""
         if not result.leaves <= value.leaves:
@@ -459,7 +473,7 @@ class Calls(Binding):
         if name.startswith("Tensor."):
             return self._into_unknown(node, operands, env)
         if makes_module(name):
-            return made_module(name, node, args, self.place(node))
+            return made_module(name, node, self._named_layers(name, node) or args, self.place(node))
         moved = einops_result(name, args, keywords, self.place(node))
         if moved is not None:
             return moved

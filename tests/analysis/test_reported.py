@@ -50,6 +50,20 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return query.view(length, batch * number, size) * scale
         """,
     },
+    "layers with names, in a sequence": {
+        "pkg/named.py": """
+            from collections import OrderedDict
+            class Named(nn.Module):
+                def __init__(self, names):
+                    super().__init__()
+                    self.layers = nn.Sequential(OrderedDict([("first", nn.Linear(4, 4)), ("last", nn.ReLU())]))
+                    self.others = nn.Sequential(OrderedDict((name, nn.Linear(4, 4)) for name in names))
+                def forward(self, x: Tensor) -> Tensor:
+                    if self.layers(x).sum() > 0:  # BREAK
+                        x = x * 2
+                    return self.others(x)
+        """,
+    },
     "what a layer gives requires a gradient already": {
         "pkg/asked.py": """
             class Asked(nn.Module):
