@@ -385,6 +385,8 @@ _TITLES = {
     "thirteenth": "Models of sixteen packages that were chosen after the twelfth group",
     "fourteenth": "Models of fifteen packages that were chosen after the thirteenth group",
     "after-fourteenth": "Models of three packages that were chosen after the work on the fourteenth group",
+    "fifteenth": "Models of thirteen packages that were chosen after all of the fourteenth group",
+    "after-fifteenth": "Models of three packages that were run after the work on the fifteenth group",
 }
 
 

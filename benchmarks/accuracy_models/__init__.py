@@ -32,6 +32,8 @@ _LATER_MODULES = {
     "thirteenth": ("thirteenth_models",),
     "fourteenth": ("fourteenth_models", "fourteenth_networks"),
     "after-fourteenth": ("fourteenth_after",),
+    "fifteenth": ("fifteenth_models", "fifteenth_networks"),
+    "after-fifteenth": ("fifteenth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
