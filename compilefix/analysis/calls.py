@@ -406,7 +406,10 @@ class Calls(Binding):
         return result
 
     def _named_layers(self, name: str, node: ast.Call) -> Sequence[Value]:
-        """The layers of `Sequential(OrderedDict([("first", layer), ...]))`, in the order in which they are called."""
+        """The layers of `Sequential(OrderedDict([("first", layer), ...]))`, in the order in which they are called.
+
+        Nothing where another may be put in the place of one: `self.layers.first = nn.Identity()`.
+        """
         given = node.args[0] if name.endswith(".Sequential") and len(node.args) == 1 else None
         if not isinstance(given, ast.Call) or self.module.qualified(given.func) != "collections.OrderedDict":
             return ()
@@ -416,8 +419,11 @@ class Calls(Binding):
             for pair in pairs
             if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and isinstance(pair.elts[0], ast.Constant)
         }
-        whole = len(layers) == len(pairs) and not given.keywords
-        return [self.facts.value(layer) for layer in layers.values()] if whole else ()
+        own = self.function.cls.node.name if self.function.cls is not None else self.function.node.name
+        setting = self.project.modules.setting
+        if len(layers) != len(pairs) or given.keywords or any(setting(str(n), own, self.module.name) for n in layers):
+            return ()
+        return [self.facts.value(layer) for layer in layers.values()]
 
     def _now_hangs_on(self, node: ast.Call, written: ast.expr, value: Value, result: Value, env: Env) -> None:
         """A function of torch has written into a tensor: its gradient goes where that of the result does."""

@@ -58,8 +58,12 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     super().__init__()
                     self.layers = nn.Sequential(OrderedDict([("first", nn.Linear(4, 4)), ("last", nn.ReLU())]))
                     self.others = nn.Sequential(OrderedDict((name, nn.Linear(4, 4)) for name in names))
+                    self.changed = nn.Sequential(OrderedDict([("given", nn.Linear(4, 4))]))
+                    self.changed.given = names
                 def forward(self, x: Tensor) -> Tensor:
                     if self.layers(x).sum() > 0:  # BREAK
+                        x = x * 2
+                    if self.changed(x):
                         x = x * 2
                     return self.others(x)
         """,
