@@ -420,7 +420,7 @@ class Calls(Binding):
             if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and isinstance(pair.elts[0], ast.Constant)
         }
         own = self.function.cls.node.name if self.function.cls is not None else self.function.node.name
-        setting = self.project.modules.setting
+        setting = self.project.modules.texts.setting
         if len(layers) != len(pairs) or given.keywords or any(setting(str(n), own, self.module.name) for n in layers):
             return ()
         return [self.facts.value(layer) for layer in layers.values()]
