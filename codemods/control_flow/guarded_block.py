@@ -307,7 +307,7 @@ def _selected_item(statement: ast.Assign, target: ast.Subscript, block: _Block) 
         return None
     if not memory.certain:
         template.refuse([Obstacle(f"`{snippet(target.value)}` is not proved to be a tensor", "branches-total")])
-    template.refuse(scope.legality.both_evaluated([target.value, target.slice], scope.facts))
+    template.refuse(scope.legality.both_evaluated([target.value, target.slice, value], scope.facts))
     template.refuse(written_always(memory, statement, block.node, scope.facts))
     ids = {memory.shape_id, mask.shape_id}
     if len(ids) != 1 or None in ids:

@@ -67,6 +67,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
@@ -167,6 +168,7 @@ class TensorIf(Rule):
             return self.declined(scope, node, message, str(refusal))
         taken = [s for link in links if not ends_in_exception(link.body, scope) for s in link.body]
         template.refuse(unbound_where_skipped(taken, node, scope))
+        template.refuse(_bound_by_test(links))
         if not edits or template.broken is not None:
             return self.declined(scope, node, message, template.broken or "the branches do not select values")
         if "finite-derivative" in template.assumptions:
@@ -284,6 +286,17 @@ def _behind(node: ast.If, scope: Scope) -> list[ast.stmt]:
     """What stands behind an `if` that returns."""
     block = scope.block(node)
     return block[block.index(node) + 1 :] if returns_early(node) else []
+
+
+def _bound_by_test(links: Sequence[Link]) -> Iterator[Obstacle]:
+    """Whether a write in a branch reads what a test gives a name: it would be read before the test is computed."""
+    tests = [n for link in links if link.test is not None for n in ast.walk(link.test)]
+    bound = {n.target.id for n in tests if isinstance(n, ast.NamedExpr)}
+    for statement in (s for link in links for s in link.body) if bound else ():
+        chosen = isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets)
+        read = next((n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in bound), None)
+        if read is not None and not chosen:
+            yield Obstacle(f"`{snippet(statement)}` reads `{read}`, which the test gives a value")
 
 
 def _only_raises(link: Link, links: Sequence[Link]) -> bool:

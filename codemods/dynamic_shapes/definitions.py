@@ -110,7 +110,7 @@ def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
     assert isinstance(definition.targets[0], ast.Name)
     name = definition.targets[0].id
     everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
-    loads = [n for n in everywhere if isinstance(n.ctx, ast.Load)]
+    loads = [n for n in everywhere if not isinstance(n.ctx, ast.Store)]
     if any(n not in scope.parents for n in loads):
         return None  # a function in the function, or code that does not run
     block = scope.block(whole_of(definition))

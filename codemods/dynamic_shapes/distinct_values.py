@@ -251,6 +251,8 @@ def _open_ended(found: Groups, scope: Scope) -> Iterator[Obstacle]:
     for name in given:
         if len(scope.names(name.id, stores=True)) != 1 or any(p.arg == name.id for p in scope.function.parameters):
             yield Obstacle(f"`{name.id}` gets another value elsewhere")
+        if any(n.id == name.id and isinstance(n.ctx, ast.Del) for n in scope.of(ast.Name)):
+            yield Obstacle(f"`{name.id}` is deleted, and may have no value then")
     inverse = found.inverse.id
     if found.values is not None:
         for use in scope.names(found.values.id):
