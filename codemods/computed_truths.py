@@ -1,11 +1,17 @@
-"""Truths that are computed with: Python makes integers of bools, and two bool tensors add up to a bool."""
+"""Truths that become bool tensors: where that shows.
+
+Python makes integers of bools, and two bool tensors add up to a bool. The text of a tensor is not that of a bool.
+"""
 
 from __future__ import annotations
 
 import ast
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.rule import Scope
+
+_HELD = (ast.Tuple, ast.List, ast.Dict, ast.BoolOp, ast.UnaryOp, ast.Compare)
 
 
 def computed_with(node: ast.expr, scope: Scope, followed: frozenset[str] = frozenset()) -> ast.AST | None:
@@ -22,6 +28,28 @@ def computed_with(node: ast.expr, scope: Scope, followed: frozenset[str] = froze
         return None if _stays(parent.op, parent.target, scope) else parent
     if isinstance(parent, ast.BinOp):
         return None if _stays(parent.op, parent.right if parent.left is node else parent.left, scope) else parent
+    return None
+
+
+def shown_in(node: ast.expr, scope: Scope, followed: frozenset[str] = frozenset()) -> ast.AST | None:
+    """Where a truth, which becomes a bool tensor, is shown by `str` or `repr`: in a print, a log line, a text."""
+    child: ast.AST = node
+    for parent in scope.ancestors(node):
+        if isinstance(parent, ast.FormattedValue):
+            return None if parent.conversion == -1 and child is node else parent  # one by itself as the number
+        if isinstance(parent, ast.Call):
+            makes_text = kind_of(parent, scope) is not None or scope.callee(parent) in ("str", "repr", "format")
+            return parent if makes_text else None
+        if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and parent.right is child:
+            return parent if isinstance(parent.left, ast.Constant) else None
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+            name = parent.targets[0].id
+            uses = scope.names(name) if name not in followed else []
+            found = (shown_in(use, scope, followed | {name}) for use in uses)
+            return next((use for use in found if use is not None), None)
+        if not isinstance(parent, _HELD):
+            return None
+        child = parent
     return None
 
 

@@ -44,12 +44,11 @@ from itertools import pairwise, takewhile
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.computed_truths import computed_with
+from compilefix.codemods.computed_truths import computed_with, shown_in
 from compilefix.codemods.conditions import condition, is_builtin_truth, tensor_tests
 from compilefix.codemods.control_flow.tensor_validation import late_check
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
-from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
@@ -166,7 +165,7 @@ class TensorTruth(Rule):
             if (computed := computed_with(node, scope)) is not None:
                 reason = f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not"
                 template.refuse([Obstacle(reason)])
-        if _in_text(node, scope) or (was_bool and _is_shown(node, scope)):
+        if _in_text(node, scope) or (was_bool and shown_in(node, scope) is not None):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
         if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
             template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
@@ -223,12 +222,6 @@ def _is_of_tensors(node: ast.Compare, scope: Scope) -> bool:
     """Whether each comparison of a chain gives a tensor; one of numbers read from tensors gives a Python bool."""
     sides = [scope.value(side) for side in (node.left, *node.comparators)]
     return all(any(side.is_tensor and side.certain for side in pair) for pair in pairwise(sides))
-
-
-def _is_shown(node: ast.expr, scope: Scope) -> bool:
-    """Whether a call round an expression makes text of it: `str`, a print, a log line."""
-    calls = (parent for parent in scope.ancestors(node) if isinstance(parent, ast.Call))
-    return any(kind_of(c, scope) is not None or scope.callee(c) in ("str", "repr", "format") for c in calls)
 
 
 def _in_text(node: ast.expr, scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
-from compilefix.codemods.computed_truths import computed_with
+from compilefix.codemods.computed_truths import computed_with, shown_in
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
@@ -89,6 +89,8 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterat
         truth = isinstance(parent, ast.Compare) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
         if truth and isinstance(parent, ast.expr) and (computed := computed_with(parent, scope)) is not None:
             yield Obstacle(f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not")
+        if truth and isinstance(parent, ast.expr) and (shown := shown_in(parent, scope)) is not None:
+            yield Obstacle(f"`{snippet(shown)}` shows a bool, and the text of a tensor is another")
     elif (
         isinstance(parent, ast.FormattedValue)
         and parent.conversion == -1
