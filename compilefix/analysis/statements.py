@@ -148,10 +148,24 @@ class Interpreter(Expressions):
         after_else = self.block(node.orelse, else_env)
         if after_then is not None and after_else is not None and not node.orelse:
             self._defaulted(node.test, after_then, after_else)
+        if after_then is not None and after_else is not None:
+            self._given_on_one_way(node, after_then, after_else)
         after = join_env(after_then, after_else, self.place(node), self.stored)
         if after is not None and after_then is not None and after_else is not None:
             self._tell_apart(node, after, after_then)
         return after
+
+    def _given_on_one_way(self, node: ast.If, after_then: Env, after_else: Env) -> None:
+        """An attribute that one branch gives a value holds what its class says where the other one was taken."""
+        for key in sorted(after_then.keys() ^ after_else.keys()):
+            owner, _, name = key.partition(".")
+            if not name or key not in self.stored:
+                continue
+            other = after_else if key in after_then else after_then
+            read = ast.Attribute(ast.Name(owner, ast.Load()), name, ast.Load())
+            value = self.eval(ast.fix_missing_locations(ast.copy_location(read, node)), dict(other))
+            if not value.is_unknown:
+                other[key] = value
 
     def _tell_apart(self, node: ast.If, after: Env, after_then: Env) -> None:
         """Names of the dtype and shape that a tensor has behind an `if`, where its branches leave different ones.
