@@ -88,8 +88,10 @@ class Fix:
 class Finding:
     """One thing that costs speed under `torch.compile`, at one place.
 
-    `reached_by` runs from the compiled root to `function`. Exactly one of `fix` and `declined` is set; `declined`
-    names the precondition that failed, or says what a person should do.
+    `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
+    Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
+    should do. A finding `on_request` costs little and leaves nothing to do: it is reported where its rule is selected
+    by its code, or where a real run met it.
     """
 
     code: str
@@ -105,6 +107,8 @@ class Finding:
     declined: str | None
     source_line: str = ""
     confirmed: bool | None = None
+    apart: bool = False
+    on_request: bool = False
 
     @property
     def fingerprint(self) -> str:

@@ -28,6 +28,7 @@ def apply(
     select: options.Select = None,
     extend_select: options.ExtendSelect = None,
     ignore: options.Ignore = None,
+    reached: options.Reached = False,
     assume: options.Assume = None,
     unsafe_fixes: options.UnsafeFixes = False,
     diff: Annotated[
@@ -79,6 +80,7 @@ def apply(
             select=options.split(select),
             extend_select=options.split(extend_select),
             ignore=options.split(ignore),
+            reached=reached,
             assume=options.split(assume),
             unsafe_fixes=unsafe_fixes,
             exclude=tuple(exclude or ()),

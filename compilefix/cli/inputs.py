@@ -46,6 +46,7 @@ class Request:
     select: Sequence[str] = ()
     extend_select: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    reached: bool = False
     assume: Sequence[str] = ()
     unsafe_fixes: bool = False
     exclude: Sequence[str] = ()
@@ -130,6 +131,7 @@ def gather(request: Request) -> Inputs:
         select=request.select,
         extend_select=request.extend_select,
         ignore=request.ignore,
+        reached=request.reached,
     )
     assumed = (*_assumptions(config.assume, config.place("assume")), *_assumptions(request.assume))
     allowed = None if request.unsafe_fixes else frozenset(assumed)

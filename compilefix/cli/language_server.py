@@ -24,7 +24,7 @@ from compilefix.source.files import SourceFile
 _FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.compilefix"
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _PAUSE_S = 0.2
-_SEVERITIES = {"break": types.DiagnosticSeverity.Warning, "recompile": types.DiagnosticSeverity.Warning}
+_WARNED_OF = ("break", "recompile")
 
 
 class Server(LanguageServer):
@@ -78,7 +78,7 @@ class Server(LanguageServer):
         return types.Diagnostic(
             range=self.range(document, finding.span),
             message=f"{finding.message} ({way_out})",
-            severity=_SEVERITIES.get(finding.effect, types.DiagnosticSeverity.Information),
+            severity=_severity(finding),
             code=finding.code,
             source="compilefix",
         )
@@ -248,3 +248,9 @@ def _line_start(server: Server, lines: Sequence[str], index: int) -> types.Posit
     if index < len(lines) or not lines or lines[-1].endswith(("\n", "\r")):
         return types.Position(index, 0)
     return types.Position(index - 1, server.column(lines, index, len(lines[-1])))
+
+
+def _severity(finding: Finding) -> types.DiagnosticSeverity:
+    """How loud a diagnostic is: what nothing is seen to compile is told without a warning."""
+    warned = finding.effect in _WARNED_OF and not finding.apart
+    return types.DiagnosticSeverity.Warning if warned else types.DiagnosticSeverity.Information

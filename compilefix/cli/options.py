@@ -23,6 +23,12 @@ ExtendSelect = Annotated[
     typer.Option("--extend-select", metavar="RULES", help="These rules besides the ones that are selected."),
 ]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULES", help="All but these rules.")]
+Reached = Annotated[
+    bool,
+    typer.Option(
+        "--reached", help="Only what torch.compile, a configured root or a `forward` leads to.", show_default=False
+    ),
+]
 Assume = Annotated[
     list[str] | None,
     typer.Option("--assume", metavar="NAMES", help="Allow fixes that rest on these assumptions, separated by commas."),

@@ -1,4 +1,4 @@
-"""Which findings count: those whose rule runs on the file, and that no comment silences."""
+"""Which findings count: those whose rule runs on the file, that no comment silences, and that were asked for."""
 
 from __future__ import annotations
 
@@ -35,6 +35,17 @@ class Wanted:
 
     def __call__(self, finding: Finding) -> bool:
         """Decide for one finding, of the file as it is on disk or of a text that fixes have changed already."""
+        # A comment is of use where it silences what would not be reported either.
+        return self._is_heard(finding) and self._is_asked_for(finding)
+
+    def _is_asked_for(self, finding: Finding) -> bool:
+        if finding.confirmed:
+            return True
+        if finding.apart and self._selection.reached:
+            return False
+        return not finding.on_request or finding.code in self._selection.named
+
+    def _is_heard(self, finding: Finding) -> bool:
         file = self._file(finding.path)
         if finding.code not in file.codes:
             return False

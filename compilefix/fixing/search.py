@@ -20,6 +20,7 @@ from compilefix.analysis.regions import (
     entry_points,
     function_key,
     is_library_root,
+    leads_from_a_forward,
     library_functions,
 )
 from compilefix.codemods.finding import Finding, Span
@@ -186,7 +187,10 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
             way = ways.get(reached.key)
             if way is None or _order_of_way(reached.path) < _order_of_way(way):
                 ways[reached.key] = reached.path
-    findings = {replace(f, reached_by=ways[key]): None for key, group in found.items() for f in group}
+    findings: dict[Finding, None] = {}
+    for key, group in found.items():
+        way, apart = ways[key], not leads_from_a_forward(ways[key][0])
+        findings.update((replace(finding, reached_by=way, apart=apart), None) for finding in group)
     return tuple(sorted((*findings, *outside), key=order)), tuple(
         sorted(errors, key=lambda e: (e.path, e.line or 0, e.message))
     )

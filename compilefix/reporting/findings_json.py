@@ -52,5 +52,6 @@ def _finding(entry: Entry) -> dict[str, Any]:
         else {"applicability": "safe" if fix.safe else "unsafe", "assumptions": list(fix.assumptions)},
         "declined": finding.declined,
         "confirmed": finding.confirmed,
+        "apart": finding.apart,
         "fingerprint": entry.fingerprint,
     }

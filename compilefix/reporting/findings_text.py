@@ -1,4 +1,7 @@
-"""Findings for people: code frames in colour on a terminal, the same as plain text elsewhere, or one line each."""
+"""Findings for people: code frames in colour on a terminal, the same as plain text elsewhere, or one line each.
+
+What nothing is seen to compile comes last.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _SIDE = "|"
+_APART = "Not seen to run compiled:"
 
 
 def write_frames(report: Report, stream: TextIO, *, colour: bool) -> None:
@@ -21,7 +25,9 @@ def write_frames(report: Report, stream: TextIO, *, colour: bool) -> None:
     if colour:
         _write_rich(report, stream)
         return
-    for entry in report.entries:
+    for entry, heading in _ordered(report):
+        if heading is not None:
+            stream.write(heading + "\n\n")
         for line in _plain(entry, report):
             stream.write(line + "\n")
         stream.write("\n")
@@ -29,7 +35,7 @@ def write_frames(report: Report, stream: TextIO, *, colour: bool) -> None:
 
 def write_concise(report: Report, stream: TextIO) -> None:
     """Write each finding as one line, `path:line:column: CODE message`; `[*]` marks what `apply` would fix."""
-    for entry in report.entries:
+    for entry, _ in _ordered(report):
         finding = entry.finding
         mark = "[*] " if is_allowed(finding, report.allowed) else ""
         stream.write(f"{entry.place}: {finding.code} {mark}{printable(finding.message)}\n")
@@ -58,7 +64,8 @@ def summary_lines(summary: Summary, files: int, known: int = 0) -> Iterator[str]
     if summary.apart:
         yield (
             f"{count(summary.apart, 'finding')} in functions to which no `forward` and no torch.compile was seen to "
-            "lead: they matter where you compile these (the setting `roots` says what is compiled)."
+            "lead: shown last, they matter where you compile these (the setting `roots` says what is compiled); "
+            "--reached leaves them out."
         )
 
 
@@ -67,6 +74,13 @@ def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:
     width = max((len(str(row.count)) for row in counts), default=1)
     for row in counts:
         yield f"{row.count:>{width}}  {row.code}  {row.name}" + (f"  ({row.fixable} fixable)" if row.fixable else "")
+
+
+def _ordered(report: Report) -> Iterator[tuple[Entry, str | None]]:
+    """The findings, those that stand apart last; the first of these with a heading."""
+    yield from ((entry, None) for entry in report.entries if not entry.finding.apart)
+    apart = [entry for entry in report.entries if entry.finding.apart]
+    yield from ((entry, None if number else _APART) for number, entry in enumerate(apart))
 
 
 def _plain(entry: Entry, report: Report) -> Iterator[str]:
@@ -84,8 +98,10 @@ def _write_rich(report: Report, stream: TextIO) -> None:
 
     console = Console(file=stream, highlight=False, soft_wrap=True)
     syntax = Syntax("", "python", theme="ansi_dark", background_color="default")
-    for entry in report.entries:
+    for entry, heading in _ordered(report):
         finding, path = entry.finding, entry.place.path
+        if heading is not None:
+            console.print(Text(heading + "\n", "bold"))
         head = Text()
         head.append(path, "bold")
         head.append(str(entry.place).removeprefix(path) + ": ", "cyan")

@@ -21,6 +21,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "extend-select": _RULES,
     "ignore": _RULES,
     "per-file-ignores": {"type": "object", "additionalProperties": _RULES},
+    "reached": {"type": "boolean"},
     "target-torch": {"type": "string", "pattern": r"^\d+\.\d+"},
     "helper-module": {"type": "string", "pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"},
     "logging": {"enum": list(LOGGING_STYLES)},
@@ -72,6 +73,7 @@ def check_schema() -> dict[str, Any]:
             "fix": _or_null(fix),
             "declined": {**_or_null(_TEXT), "description": "Why there is no fix."},
             "confirmed": {"type": ["boolean", "null"], "description": "Whether a real run showed it."},
+            "apart": {"type": "boolean", "description": "Whether nothing was seen to compile the function."},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         }
     )

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compilefix.analysis.regions import leads_from_a_forward
 from compilefix.codemods.finding import Finding
 
 
@@ -14,8 +13,7 @@ from compilefix.codemods.finding import Finding
 class Summary:
     """How many findings there are, how many are fixed with what is allowed, with more assumptions, and not at all.
 
-    `apart` counts those in functions on tensors to which no `torch.compile`, configured root or `forward` was seen to
-    lead.
+    `apart` counts those in functions that nothing was seen to compile.
     """
 
     total: int
@@ -48,12 +46,8 @@ def summarize(findings: Sequence[Finding], allowed: frozenset[str] | None) -> Su
         else:
             hidden += 1
             missing.update(set(finding.fix.assumptions) - (allowed or frozenset()))
-    apart = sum(_is_apart(finding) for finding in findings)
+    apart = sum(finding.apart for finding in findings)
     return Summary(len(findings), fixable, hidden, tuple(sorted(missing)), declined, apart)
-
-
-def _is_apart(finding: Finding) -> bool:
-    return bool(finding.reached_by) and not leads_from_a_forward(finding.reached_by[0])
 
 
 def statistics(findings: Sequence[Finding], allowed: frozenset[str] | None) -> tuple[RuleCount, ...]:

@@ -44,7 +44,8 @@ class Config:
     `root` is the folder of the file it was read from, or the folder that stands in for it; patterns and
     `helper_module` are relative to it. `select` and its like hold rule codes or prefixes of them as written; an empty
     `select` means all rules. `target_torch` is `"major.minor"`. `roots` names functions or classes
-    (`package.module:qualname`) that are compiled though no call in the code shows it. `logging` is one of
+    (`package.module:qualname`) that are compiled though no call in the code shows it; with `reached`, only what is seen
+    to be compiled counts. `logging` is one of
     `LOGGING_STYLES`. `workloads` are by name; those of a list have no other name than themselves. `file` is the file
     that was read, None where the defaults stand alone.
     """
@@ -57,6 +58,7 @@ class Config:
     exclude: tuple[str, ...] = ()
     assume: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    reached: bool = False
     target_torch: str = NEWEST_TORCH
     helper_module: str | None = None
     logging: str = "boundary"
@@ -176,6 +178,12 @@ def _strings(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
 def _roots(value: object) -> tuple[str, ...]:
     names = _strings(value)
     for name in names:
@@ -259,6 +267,7 @@ KEYS: Mapping[str, Key] = {
         _LIST,
         "Functions or classes (package.module:qualname) that run compiled, though no call shows it.",
     ),
+    "reached": Key("reached", _truth, "true or false", "Only what torch.compile, a root or a `forward` leads to."),
     "target-torch": Key(
         "target_torch",
         _torch_version,

@@ -19,11 +19,16 @@ class SelectionError(InputError):
 
 @dataclass(frozen=True)
 class RuleSelection:
-    """The codes that run; `per_file_ignores` takes codes away from files that a pattern (from `root`) matches."""
+    """The codes that run; `per_file_ignores` takes codes away from files that a pattern (from `root`) matches.
+
+    `named` are those that were selected by themselves, not with others. `reached` leaves out what stands apart.
+    """
 
     codes: frozenset[str]
     root: Path = Path()
     per_file_ignores: tuple[tuple[str, frozenset[str]], ...] = ()
+    named: frozenset[str] = frozenset()
+    reached: bool = False
 
     def __contains__(self, code: object) -> bool:
         return code in self.codes
@@ -44,6 +49,7 @@ def choose(
     select: Sequence[str] = (),
     extend_select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    reached: bool = False,
 ) -> RuleSelection:
     """Combine the configuration with the command line, whose values the keywords hold.
 
@@ -79,7 +85,7 @@ def choose(
         )
         for pattern, values in config.per_file_ignores.items()
     )
-    return RuleSelection(codes, config.root, per_file)
+    return RuleSelection(codes, config.root, per_file, codes & set(chosen), reached or config.reached)
 
 
 def _prefix(value: str, known: Collection[str]) -> str:

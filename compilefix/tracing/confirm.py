@@ -43,7 +43,8 @@ def confirmed(
     left_out: Collection[str] | None = None,
 ) -> tuple[Finding, ...]:
     """The findings with `confirmed` set: True where the run met it, False where the run compiled its function and did
-    not, None where it did not compile the function by itself, so that nothing is known.
+    not, None where it did not compile the function by itself, so that nothing is known. What it compiled stands `apart`
+    no longer.
 
     With `left_out`, the codes of rules that were not asked, what the run met without a finding is added as findings.
     """
@@ -64,7 +65,8 @@ def confirmed(
         first = lines.get(path, {}).get(finding.span.line, (0, ""))[0]
         return True if id(finding) in met else False if (path, first) in compiled else None
 
-    marked = [replace(finding, confirmed=mark(finding)) for finding in findings]
+    known = [(finding, mark(finding)) for finding in findings]
+    marked = [replace(f, confirmed=seen, apart=f.apart and seen is None) for f, seen in known]
     if left_out is not None:
         ids = frozenset(gb for code in left_out for gb in rules[code].gb)
         marked += unfound(matched, by_path, ids)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,6 +79,7 @@ def test_json_has_every_field_of_version_1(cli: Cli) -> None:
         "fix": {"applicability": "safe", "assumptions": []},
         "declined": None,
         "confirmed": None,
+        "apart": False,
         "fingerprint": first["fingerprint"],
     }
     assert isinstance(first["reached_by"], list)
@@ -273,5 +277,44 @@ def test_the_end_says_how_many_stand_in_functions_that_nothing_was_seen_to_compi
     lines = cli("check", "alone.py").out.splitlines()
     assert lines[-2].startswith("2 findings in 1 file: ")
     assert lines[-1].startswith("1 finding in functions to which no `forward` and no torch.compile was seen to lead")
+    heads = [line for line in lines[:-2] if line and not line.startswith(" ")]
+    assert heads == [
+        "alone.py:10:16: CF901 `slow` is slow",
+        "Not seen to run compiled:",
+        "alone.py:5:12: CF901 `slow` is slow",
+    ]
+    concise = cli("check", "alone.py", "--output-format", "concise", "-q").out.splitlines()
+    assert [line.partition(": ")[0] for line in concise] == ["alone.py:10:16", "alone.py:5:12"]
     cli.write("alone.py", alone + "\n\ndouble = torch.compile(scaled)\n")
     assert cli("check", "alone.py").out.splitlines()[-1].startswith("1 finding in 1 file: ")
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_what_nothing_was_seen_to_compile_can_be_left_out(cli: Cli, configured: bool) -> None:
+    alone = "import torch\n\n\ndef scaled(x: torch.Tensor):\n    return slow(x) * 2  # compilefix: ignore[CF911]\n"
+    cli.write("alone.py", alone)
+    told = [finding["apart"] for finding in json.loads(cli("check", "--output-format", "json").out)["findings"]]
+    assert told == [True]
+    if configured:
+        cli.write("pyproject.toml", "[tool.compilefix]\nreached = true\n")
+    options = [] if configured else ["--reached"]
+    result = cli("check", *options)
+    assert (result.code, result.out) == (0, "No findings in 1 file.\n")
+    assert cli("apply", "--diff", *options).code == 0
+    assert cli("apply", "--diff").code == int(not configured)
+    cli.write("alone.py", alone.replace("CF911", "CF901"))
+    assert "unused" not in cli("check", *options).err
+
+
+def test_a_branch_on_a_size_with_nothing_to_do_is_told_on_request(
+    tmp_path: Path, command: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    text = "import torch\n\n\n@torch.compile\ndef f(x):\n    if x.shape[0] > 17:\n        x = x * 2\n    return x + 1\n"
+    (tmp_path / "branch.py").write_text(text, encoding="utf-8")
+    told = {
+        words: "CF601" in command(tmp_path, "check", "branch.py", *words).stdout
+        for words in ((), ("--select", "CF6"), ("--select", "CF601"), ("--extend-select", "CF601"))
+    }
+    assert list(told.values()) == [False, False, True, True]
+    (tmp_path / "pyproject.toml").write_text('[tool.compilefix]\nextend-select = ["CF601"]\n', encoding="utf-8")
+    assert "CF601" in command(tmp_path, "check", "branch.py").stdout

@@ -123,6 +123,15 @@ def test_github_lines_are_commands_that_decode(report: Report) -> None:
     assert decoded == f"{CODE} {finding().message}"
 
 
+def test_what_nothing_was_seen_to_compile_is_told_without_a_warning() -> None:
+    apart = Report(entries((finding(apart=True),), {}, Path()))
+    assert findings_github.document(apart).startswith("::notice ")
+    assert json.loads(findings_gitlab.document(apart))[0]["severity"] == "info"
+    (result,) = json.loads(findings_sarif.document(apart))["runs"][0]["results"]
+    assert (result["level"], result["properties"]["apart"]) == ("note", True)
+    assert json.loads(findings_json.document(apart))["findings"][0]["apart"] is True
+
+
 def test_paths_of_platforms_start_at_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "sub").mkdir()
