@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.managers import catches_errors
-from compilefix.analysis.regions import NEVER_COMPILED
+from compilefix.analysis.regions import NEVER_COMPILED, is_given_to_compile
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
@@ -25,6 +25,7 @@ SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
 _MAY_CATCH = r"^\s*try:|suppress\(|raises\("
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
+_CALLED_BY_MODULES = frozenset({"forward", "__call__", "backward"})
 
 
 def handled(finding: Finding, scope: Scope) -> Finding:
@@ -107,8 +108,8 @@ def met_on_the_way(statement: ast.AST, raised: ast.expr | None, scope: Scope) ->
 
 def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     """The calls of the function in a `try`, anywhere in the project."""
-    known = scope.compiled.root != scope.function.qualname
-    if known or (scope.function.node.name == "forward" and scope.function.cls is not None):
+    known = scope.compiled.callers or is_given_to_compile(scope.compiled.root)
+    if known or (scope.function.node.name in _CALLED_BY_MODULES and scope.function.cls is not None):
         return  # what compiles it and how it is reached is known, or modules call it that hold its object
     yield from scope.named_calls(_tried)
 

@@ -84,6 +84,7 @@ _TEXTS = re.compile(r"\b[Dd]ict\[int, (str|[Ll]ist\[str\])\]")
 """Annotations of what tells the names of numbers: results become texts."""
 _ARRAYS = re.compile(r"\bndarray\b|\bNDArray\b")
 _OF_ARRAYS = frozenset({"astype", "tobytes"})
+_OF_NUMPY = ("numpy.", "scipy.", "networkx.", "sklearn.", "pandas.")
 _ASKS = frozenset({"all", "allclose", "assert_close", "assert_allclose", "assert_almost_equal", "array_equal"})
 """What a test asks of results."""
 _OUTSIDE_PACKAGES = frozenset(
@@ -94,7 +95,7 @@ _OUTSIDE_PACKAGES = frozenset(
     | {"argparse", "subprocess", "shutil", "tempfile", "glob", "zipfile", "tarfile", "multiprocessing", "unittest"}
     | {"requests", "urllib", "socket", "http", "flask", "fastapi", "uvicorn", "huggingface_hub", "boto3", "click"}
     | {"h5py", "lmdb", "imageio", "moviepy", "soundfile", "sacrebleu", "submitit", "hydra", "omegaconf"}
-    | {"pickle", "ctypes", "shapely", "rdkit", "sklearn", "pandas", "tensorrt_llm", "pycocotools"}
+    | {"pickle", "ctypes", "shapely", "rdkit", "networkx", "sklearn", "pandas", "tensorrt_llm", "pycocotools"}
 )
 """Packages that show things, keep them, get them from somewhere or start programs: no tensor comes out of them."""
 _PROGRAMS = frozenset({"gradio", "streamlit", "flask", "fastapi", "uvicorn", "tkinter", "pygame", "glfw", "imgui"})
@@ -330,6 +331,24 @@ def takes_arrays(function: Function, project: Project) -> bool:
         return False
     sample = declared[0].startswith(("dict", "Dict")) and _is_beside_the_model(function.module, project)
     return sample or _ARRAYS.search(declared[0]) is not None
+
+
+def computes_elsewhere(function: Function) -> bool:
+    """Whether a `forward` is no code for a graph: it makes an optimizer, or works on arrays in a file without torch.
+
+    Such are methods that fit something to each input, and models of other packages behind the interface of a module.
+    """
+    if not function.module.mentions("torch"):
+        return _calls_one_of(function, (), _OF_NUMPY)
+    return any(_calls_one_of(method, (), ("torch.optim.",)) for method in (function, *_own_called(function)))
+
+
+def _own_called(function: Function) -> Iterator[Function]:
+    """The methods of its own class that a method calls on its object."""
+    methods = function.cls.methods if function.cls is not None else {}
+    for node in function.of(ast.Attribute):
+        if node.attr in methods and node.attr != "__init__" and _is_instance(node.value, function):
+            yield methods[node.attr]
 
 
 def _suspends(function: Function, project: Project) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_code import (
+    computes_elsewhere,
     drives,
     feeds_or_tests,
     handles_files,
@@ -267,6 +268,7 @@ def library_functions(
     alone = len(project.modules) == 1  # a file by itself may hold just what somebody compiles
     is_beside = cache(lambda function: _is_beside_the_work(function, project))
     reached = _reach(_library_roots(own, project), inference, known, is_end)
+    _reach(_handed_on(reached, inference), inference, known, is_end, reached)
     _reach(_tensor_functions(own, inference), inference, known, is_end, reached, enters)
     # What only callers know to be tensors was found out on the way.
     late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
@@ -275,6 +277,19 @@ def library_functions(
     while overriding := list(_overriding(own, reached, known, inference)):
         _reach(overriding, inference, known, is_end, reached, enters)
     return tuple(reached.values())
+
+
+def _handed_on(reached: Mapping[Function, CompiledFunction], inference: Inference) -> Iterator[tuple[Function, str]]:
+    """The functions on tensors that what was reached names without a call that is seen: `spline = cubic_spline`."""
+    for compiled in tuple(reached.values()):
+        function = compiled.function
+        named = (*function.of(ast.Name), *function.of(ast.Attribute))
+        for value in map(compiled.facts.value, named):
+            if value.ref is None or not value.is_(Kind.CALLABLE):
+                continue
+            target = inference.project.resolve(value.ref)
+            if isinstance(target, Function) and target not in reached and is_library_root(target, inference):
+                yield target, compiled.root
 
 
 def _overriding(
@@ -583,8 +598,13 @@ def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
     if not project.is_module_class(cls) or trains(cls, project):
         return ()
     return tuple(
-        n for n in ("forward", "__call__") if n not in cls.methods or not takes_arrays(cls.methods[n], project)
+        n for n in ("forward", "__call__") if n not in cls.methods or not _is_for_the_host(cls.methods[n], project)
     )
+
+
+def _is_for_the_host(method: Function, project: Project) -> bool:
+    """Whether a method that is called as modules are works on arrays, or trains."""
+    return takes_arrays(method, project) or computes_elsewhere(method)
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
@@ -615,9 +635,14 @@ def _label(function: Function) -> str:
     return f"{function.qualname} by itself" if alone else function.qualname
 
 
+def is_given_to_compile(root: str) -> bool:
+    """Whether a root is a target of torch.compile in the project, or one that the configuration names."""
+    return "compile" in root or root.endswith("(configured root)")
+
+
 def leads_from_a_forward(root: str) -> bool:
     """Whether a root is seen to be compiled, or is called as modules are: no function that is only on tensors."""
-    return "compile" in root or root.endswith(("(configured root)", ".forward", ".__call__", ".backward"))
+    return is_given_to_compile(root) or root.endswith((".forward", ".__call__", ".backward"))
 
 
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
@@ -774,7 +799,7 @@ def _is_called_like_a_module(function: Function, project: Project) -> bool:
     if is_test_file(function.module) and len(project.modules) > 1:
         return False
     return not (
-        feeds_or_tests(function.cls, project) or trains(function.cls, project) or takes_arrays(function, project)
+        feeds_or_tests(function.cls, project) or trains(function.cls, project) or _is_for_the_host(function, project)
     )
 
 

@@ -1885,3 +1885,65 @@ def test_files_of_data_and_tests_hold_no_roots_and_folders_belong_to_their_packa
     paths.append(tmp_path / "pkg" / "test_nets.py")
     assert {Path(f.path).parent.name for f in found(paths)} == {"train"}
     assert {Path(f.path).name for f in found(paths)} == {"bonds.py"}
+
+
+def test_a_function_that_a_forward_names_is_reached_from_there(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        def cubic(x: torch.Tensor):
+            {DECIDES}
+            return x
+        def linear(x: torch.Tensor):
+            {DECIDES}
+            return x
+        def alone(x: torch.Tensor):
+            {DECIDES}  # ALONE
+            return x
+        class Spline(nn.Module):
+            def forward(self, x: torch.Tensor, straight: bool):
+                if straight:
+                    spline = linear
+                else:
+                    spline = cubic
+                return spline(x)
+        """
+    )
+    path = tmp_path / "splines.py"
+    path.write_text(text, encoding="utf-8")
+    told = [f for f in found([path]) if f.code in ("CF101", "CF102")]
+    assert {f.function: f.reached_by[0] for f in told} == {
+        "cubic": "Spline.forward",
+        "linear": "Spline.forward",
+        "alone": "alone",
+    }
+    assert {f.span.line for f in told if f.apart} == marked(text, "ALONE")
+
+
+def test_a_forward_that_fits_something_or_has_arrays_alone_is_no_root(tmp_path: Path) -> None:
+    base = program("class Model(nn.Module):\n    pass\n")
+    fits = program(
+        f"""
+        class Explains(nn.Module):
+            def fit(self, x: torch.Tensor):
+                mask = torch.ones_like(x, requires_grad=True)
+                optimizer = torch.optim.Adam([mask])
+                return mask
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return self.fit(x)
+        class Plain(nn.Module):
+            def configure_optimizers(self):
+                return torch.optim.Adam(self.parameters())
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        """
+    )
+    arrays = "import numpy as np\nfrom base import Model\n\n\nclass Walks(Model):\n"
+    arrays += "    def forward(self, x):\n        print(x)\n        return np.cumsum(x)\n"
+    layers = arrays.replace("np.cumsum(x)", "self.layer(x)").replace("Walks", "Layers")
+    for name, content in {"base": base, "fits": fits, "arrays": arrays, "layers": layers}.items():
+        (tmp_path / f"{name}.py").write_text(content, encoding="utf-8")
+    paths = [tmp_path / f"{name}.py" for name in ("base", "fits", "arrays", "layers")]
+    told = [f for f in found(paths) if f.code in ("CF102", "CF301")]
+    assert {(Path(f.path).stem, f.function) for f in told} == {("fits", "Plain.forward"), ("layers", "Layers.forward")}
