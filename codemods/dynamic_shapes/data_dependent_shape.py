@@ -51,7 +51,6 @@ from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
-_REDUCTIONS = frozenset({"sum", "mean", "max", "min", "any", "all", "std", "var", "prod", "numel", "norm"})
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
 _OF_UNIQUE = frozenset({"return_inverse", "return_counts", "sorted", "dim"})
@@ -317,16 +316,8 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
 
 def _advice(node: ast.Subscript, mask: ast.expr, in_place: bool, scope: Scope) -> str:
     name, index = snippet(node.value), snippet(mask)
-    whole = node.slice is mask
     if in_place:
         return f"write `torch.where({index}, <new value>, {name})`: the in-place form reads the masked elements first"
-    parent = scope.parents.get(node)
-    if whole and isinstance(parent, ast.Attribute) and parent.attr in _REDUCTIONS:
-        if parent.attr in ("sum", "mean"):
-            count = "" if parent.attr == "sum" else f" / {index}.sum()"
-            return f"write `torch.where({index}, {name}, 0).sum(){count}`, with the mask expanded to the tensor"
-        if parent.attr == "numel":
-            return f"count with `{index}.sum()`"
     statement = scope.statement(node)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if isinstance(target, ast.Subscript) and ast.dump(target.slice) == ast.dump(node.slice):
