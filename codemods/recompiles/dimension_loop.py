@@ -37,7 +37,9 @@ layer in it rests on `all-rows` too, since the matrix product of all rows may ro
 `enough-dimensions` where `x` is not proved to have another dimension for the layer. Other loops are declined.
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
-seldom changes; functions that no `forward` and no compile call reaches.
+seldom changes; functions that no `forward` and no compile call reaches. Loops without a fix over what a model has a
+fixed number of, by the name (`for i in range(num_classes)`), are told where the rule is selected by its code or a run
+met them.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -45,6 +47,7 @@ Graph breaks: GB0039. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
@@ -58,6 +61,8 @@ from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
+_FIXED = re.compile(r"class(es)?$|channels?$|fields?$|heads?$|features?$|labels?$|experts?$")
+"""What the names of sizes end in of which a model has the same number in every call."""
 _ADVICE = (
     "compute the whole dimension at once; where a turn needs the one before, keep the length fixed, or leave the loop "
     "outside of the compiled code"
@@ -88,9 +93,10 @@ class DimensionLoop(Rule):
                 # Of loops in loops the outermost is enough.
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
-                yield self._judge(node, message, scope)
+                fixed = isinstance(turns, ast.Name) and _FIXED.search(turns.id) is not None
+                yield self._judge(node, message, scope, on_request=fixed)
 
-    def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope) -> Finding:
+    def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, on_request: bool) -> Finding:
         template = Template()
         stack = stack_in(node, scope)
         found = sum_in(node, scope) if isinstance(node, ast.For) else None
@@ -101,7 +107,7 @@ class DimensionLoop(Rule):
             code = written(node, found, scope, template)
             edits = (scope.edit(node, code, **template.parts),)
         else:
-            return self.declined(scope, node.iter, message, _ADVICE)
+            return self.declined(scope, node.iter, message, _ADVICE, on_request=on_request)
         if template.broken is not None:
             return self.declined(
                 scope, node.iter, message, f"{template.broken}; {_ADVICE}" if stack else template.broken

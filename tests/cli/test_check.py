@@ -318,3 +318,17 @@ def test_a_branch_on_a_size_with_nothing_to_do_is_told_on_request(
     assert list(told.values()) == [False, False, True, True]
     (tmp_path / "pyproject.toml").write_text('[tool.compilefix]\nextend-select = ["CF601"]\n', encoding="utf-8")
     assert "CF601" in command(tmp_path, "check", "branch.py").stdout
+
+
+def test_a_loop_over_a_fixed_number_with_nothing_to_do_is_told_on_request(
+    tmp_path: Path, command: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    head = "import torch\n\n\n@torch.compile\ndef f(x):\n    y = x[0, 0]\n    n_classes = x.shape[1]\n"
+    head += "    n_steps = x.shape[2]\n"
+    loop = "    for i in range({}):\n        y = torch.tanh(y @ x[i, i])\n"
+    text = head + loop.format("n_classes") + loop.format("n_steps") + "    return y\n"
+    (tmp_path / "loops.py").write_text(text, encoding="utf-8")
+    lines = command(tmp_path, "check", "loops.py", "--output-format", "concise").stdout.splitlines()
+    assert [line.split(":")[1] for line in lines if "CF605" in line] == ["11"]
+    asked = command(tmp_path, "check", "loops.py", "--select", "CF605", "--output-format", "concise").stdout
+    assert [line.split(":")[1] for line in asked.splitlines() if "CF605" in line] == ["9", "11"]
