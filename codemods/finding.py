@@ -90,8 +90,7 @@ class Finding:
 
     `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
     Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
-    should do. A finding `on_request` costs little and leaves nothing to do: it is reported where its rule is selected
-    by its code, or where a real run met it.
+    should do. A finding that is `minor` costs little and leaves nothing to do.
     """
 
     code: str
@@ -108,7 +107,12 @@ class Finding:
     source_line: str = ""
     confirmed: bool | None = None
     apart: bool = False
-    on_request: bool = False
+    minor: bool = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is shown behind the others, without a warning: it stands apart or is minor, and no run met it."""
+        return (self.apart or self.minor) and not self.confirmed
 
     @property
     def fingerprint(self) -> str:

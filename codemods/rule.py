@@ -307,5 +307,5 @@ class Rule(ABC):
             fix=fix,
             declined=reason,
             source_line=scope.function.module.lines[span.line - 1],
-            on_request=bool(changes.get("on_request")),
+            minor=bool(changes.get("minor")),
         )

@@ -94,9 +94,9 @@ class DimensionLoop(Rule):
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
                 fixed = isinstance(turns, ast.Name) and _FIXED.search(turns.id) is not None
-                yield self._judge(node, message, scope, on_request=fixed)
+                yield self._judge(node, message, scope, minor=fixed)
 
-    def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, on_request: bool) -> Finding:
+    def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, minor: bool) -> Finding:
         template = Template()
         stack = stack_in(node, scope)
         found = sum_in(node, scope) if isinstance(node, ast.For) else None
@@ -107,7 +107,7 @@ class DimensionLoop(Rule):
             code = written(node, found, scope, template)
             edits = (scope.edit(node, code, **template.parts),)
         else:
-            return self.declined(scope, node.iter, message, _ADVICE, on_request=on_request)
+            return self.declined(scope, node.iter, message, _ADVICE, minor=minor)
         if template.broken is not None:
             return self.declined(
                 scope, node.iter, message, f"{template.broken}; {_ADVICE}" if stack else template.broken

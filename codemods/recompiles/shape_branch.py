@@ -9,8 +9,7 @@ It does not break the graph: Dynamo evaluates the test while it traces and guard
 compiled when it is first needed, and what was compiled for all sizes is compiled for one side of the test only. Tests
 for a rank, for None or for one exact size, validations that only raise, and comparisons of the number of a turn with
 the bounds of its loop, which is unrolled anyway, are not reported. Where the sides compute different things there is
-nothing to do about one more compilation: `check` says so where the rule is selected by its code (`--extend-select
-CF601`) or the run of `--trace` met it, and `trace` does.
+nothing to do about one more compilation: `check` shows that behind what matters.
 
 ## Example
 ```python
@@ -73,7 +72,7 @@ class ShapeBranch(Rule):
         statement = self._padding(node, scope, template)
         if statement is None:
             reason = "the sides compute different things; it costs one more compilation, not a graph break"
-            return self.declined(scope, node, message, reason, on_request=True)
+            return self.declined(scope, node, message, reason, minor=True)
         if template.broken is not None:
             return self.declined(scope, node, message, template.broken)
         edit = scope.edit(node, template.use(statement), **template.parts)

@@ -252,5 +252,5 @@ def _line_start(server: Server, lines: Sequence[str], index: int) -> types.Posit
 
 def _severity(finding: Finding) -> types.DiagnosticSeverity:
     """How loud a diagnostic is: what nothing is seen to compile is told without a warning."""
-    warned = finding.effect in _WARNED_OF and not finding.apart
+    warned = finding.effect in _WARNED_OF and not finding.is_quiet
     return types.DiagnosticSeverity.Warning if warned else types.DiagnosticSeverity.Information

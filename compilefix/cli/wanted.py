@@ -39,11 +39,7 @@ class Wanted:
         return self._is_heard(finding) and self._is_asked_for(finding)
 
     def _is_asked_for(self, finding: Finding) -> bool:
-        if finding.confirmed:
-            return True
-        if finding.apart and self._selection.reached:
-            return False
-        return not finding.on_request or finding.code in self._selection.named
+        return not (finding.apart and self._selection.reached) or finding.confirmed is True
 
     def _is_heard(self, finding: Finding) -> bool:
         file = self._file(finding.path)

@@ -10,7 +10,7 @@ from compilefix.reporting.report import Report, repository_path
 def document(report: Report) -> str:
     """One `::warning` per finding, and one `::error` per file that could not be looked at.
 
-    What nothing is seen to compile is a `::notice`.
+    What nothing is seen to compile, and what leaves nothing to do, is a `::notice`.
     """
     return "".join(line + "\n" for line in _lines(report))
 
@@ -29,7 +29,7 @@ def _lines(report: Report) -> Iterator[str]:
             if place.line == place.end_line:
                 # GitHub takes columns only for a place on one line.
                 properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
-        yield _command("notice" if finding.apart else "warning", {**properties, "title": title}, message)
+        yield _command("notice" if finding.is_quiet else "warning", {**properties, "title": title}, message)
     for error in report.errors:
         properties = {"file": repository_path(error.path)}
         if error.line is not None:

@@ -34,7 +34,7 @@ def _issue(entry: Entry) -> dict[str, Any]:
         "description": f"{cell}{finding.code} {finding.message}",
         "check_name": finding.code,
         "fingerprint": entry.fingerprint,
-        "severity": "info" if finding.apart else _SEVERITIES[finding.effect],
+        "severity": "info" if finding.is_quiet else _SEVERITIES[finding.effect],
         "location": {"path": repository_path(finding.path), "lines": lines},
     }
 

@@ -53,5 +53,6 @@ def _finding(entry: Entry) -> dict[str, Any]:
         "declined": finding.declined,
         "confirmed": finding.confirmed,
         "apart": finding.apart,
+        "minor": finding.minor,
         "fingerprint": entry.fingerprint,
     }

@@ -70,7 +70,7 @@ def _result(entry: Entry, codes: Sequence[str]) -> dict[str, Any]:
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
-        "level": "note" if finding.apart else _LEVELS[finding.effect],
+        "level": "note" if finding.is_quiet else _LEVELS[finding.effect],
         "message": {"text": message},
         "locations": [location],
         "partialFingerprints": {"compilefix/v1": entry.fingerprint},
@@ -80,6 +80,7 @@ def _result(entry: Entry, codes: Sequence[str]) -> dict[str, Any]:
             "declined": finding.declined,
             "reachedBy": list(finding.reached_by),
             "apart": finding.apart,
+            "minor": finding.minor,
         },
     }
 

@@ -1,6 +1,6 @@
 """Findings for people: code frames in colour on a terminal, the same as plain text elsewhere, or one line each.
 
-What nothing is seen to compile comes last.
+What leaves nothing to do, and what nothing is seen to compile, come last.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _SIDE = "|"
+_MINOR = "Nothing to do about these, which cost another compilation:"
 _APART = "Not seen to run compiled:"
 
 
@@ -77,10 +78,12 @@ def statistics_lines(counts: Sequence[RuleCount]) -> Iterator[str]:
 
 
 def _ordered(report: Report) -> Iterator[tuple[Entry, str | None]]:
-    """The findings, those that stand apart last; the first of these with a heading."""
-    yield from ((entry, None) for entry in report.entries if not entry.finding.apart)
-    apart = [entry for entry in report.entries if entry.finding.apart]
-    yield from ((entry, None if number else _APART) for number, entry in enumerate(apart))
+    """The findings, minor ones and those that stand apart last; the first of each kind with a heading."""
+    loud = [entry for entry in report.entries if not entry.finding.is_quiet]
+    minor = [entry for entry in report.entries if entry.finding.is_quiet and not entry.finding.apart]
+    apart = [entry for entry in report.entries if entry.finding.is_quiet and entry.finding.apart]
+    for heading, group in ((None, loud), (_MINOR, minor), (_APART, apart)):
+        yield from ((entry, None if number else heading) for number, entry in enumerate(group))
 
 
 def _plain(entry: Entry, report: Report) -> Iterator[str]:

@@ -21,13 +21,12 @@ class SelectionError(InputError):
 class RuleSelection:
     """The codes that run; `per_file_ignores` takes codes away from files that a pattern (from `root`) matches.
 
-    `named` are those that were selected by themselves, not with others. `reached` leaves out what stands apart.
+    `reached` leaves out what stands apart.
     """
 
     codes: frozenset[str]
     root: Path = Path()
     per_file_ignores: tuple[tuple[str, frozenset[str]], ...] = ()
-    named: frozenset[str] = frozenset()
     reached: bool = False
 
     def __contains__(self, code: object) -> bool:
@@ -85,7 +84,7 @@ def choose(
         )
         for pattern, values in config.per_file_ignores.items()
     )
-    return RuleSelection(codes, config.root, per_file, codes & set(chosen), reached or config.reached)
+    return RuleSelection(codes, config.root, per_file, reached or config.reached)
 
 
 def _prefix(value: str, known: Collection[str]) -> str:

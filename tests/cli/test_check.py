@@ -80,6 +80,7 @@ def test_json_has_every_field_of_version_1(cli: Cli) -> None:
         "declined": None,
         "confirmed": None,
         "apart": False,
+        "minor": False,
         "fingerprint": first["fingerprint"],
     }
     assert isinstance(first["reached_by"], list)
@@ -306,29 +307,25 @@ def test_what_nothing_was_seen_to_compile_can_be_left_out(cli: Cli, configured: 
     assert "unused" not in cli("check", *options).err
 
 
-def test_a_branch_on_a_size_with_nothing_to_do_is_told_on_request(
-    tmp_path: Path, command: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
-    text = "import torch\n\n\n@torch.compile\ndef f(x):\n    if x.shape[0] > 17:\n        x = x * 2\n    return x + 1\n"
-    (tmp_path / "branch.py").write_text(text, encoding="utf-8")
-    told = {
-        words: "CF601" in command(tmp_path, "check", "branch.py", *words).stdout
-        for words in ((), ("--select", "CF6"), ("--select", "CF601"), ("--extend-select", "CF601"))
-    }
-    assert list(told.values()) == [False, False, True, True]
-    (tmp_path / "pyproject.toml").write_text('[tool.compilefix]\nextend-select = ["CF601"]\n', encoding="utf-8")
-    assert "CF601" in command(tmp_path, "check", "branch.py").stdout
-
-
-def test_a_loop_over_a_fixed_number_with_nothing_to_do_is_told_on_request(
+def test_what_leaves_nothing_to_do_comes_behind_the_others(
     tmp_path: Path, command: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     head = "import torch\n\n\n@torch.compile\ndef f(x):\n    y = x[0, 0]\n    n_classes = x.shape[1]\n"
-    head += "    n_steps = x.shape[2]\n"
+    head += "    n_steps = x.shape[2]\n    if x.shape[0] > 17:\n        y = y * 2\n"
     loop = "    for i in range({}):\n        y = torch.tanh(y @ x[i, i])\n"
     text = head + loop.format("n_classes") + loop.format("n_steps") + "    return y\n"
     (tmp_path / "loops.py").write_text(text, encoding="utf-8")
     lines = command(tmp_path, "check", "loops.py", "--output-format", "concise").stdout.splitlines()
-    assert [line.split(":")[1] for line in lines if "CF605" in line] == ["11"]
-    asked = command(tmp_path, "check", "loops.py", "--select", "CF605", "--output-format", "concise").stdout
-    assert [line.split(":")[1] for line in asked.splitlines() if "CF605" in line] == ["9", "11"]
+    assert [(line.split(":")[1], line.split()[1]) for line in lines if "CF6" in line] == [
+        ("13", "CF605"),
+        ("9", "CF601"),
+        ("11", "CF605"),
+    ]
+    found = json.loads(command(tmp_path, "check", "loops.py", "--output-format", "json").stdout)["findings"]
+    assert {finding["line"]: finding["minor"] for finding in found if finding["code"].startswith("CF6")} == {
+        9: True,
+        11: True,
+        13: False,
+    }
+    text = command(tmp_path, "check", "loops.py").stdout
+    assert text.index("loops.py:13") < text.index("Nothing to do about these") < text.index("loops.py:9")
