@@ -630,8 +630,8 @@ def _tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterat
 
 
 def _label(function: Function) -> str:
-    """How a function on tensors is called as a root: not as the `__call__` of a module is."""
-    alone = function.node.name in ("__call__", "backward")
+    """How a function on tensors is called as a root: not as the `forward` or `__call__` of a module is."""
+    alone = function.node.name in ("forward", "__call__", "backward")
     return f"{function.qualname} by itself" if alone else function.qualname
 
 

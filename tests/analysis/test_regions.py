@@ -1947,3 +1947,23 @@ def test_a_forward_that_fits_something_or_has_arrays_alone_is_no_root(tmp_path: 
     paths = [tmp_path / f"{name}.py" for name in ("base", "fits", "arrays", "layers")]
     told = [f for f in found(paths) if f.code in ("CF102", "CF301")]
     assert {(Path(f.path).stem, f.function) for f in told} == {("fits", "Plain.forward"), ("layers", "Layers.forward")}
+
+
+def test_a_forward_of_a_class_that_is_no_module_stands_apart(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Own:
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return x
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        """
+    )
+    path = tmp_path / "own.py"
+    path.write_text(text, encoding="utf-8")
+    told = [f for f in found([path]) if f.code in ("CF101", "CF102")]
+    assert len(told) == 2
+    assert {f.span.line for f in told if f.apart} == marked(text, "APART")
