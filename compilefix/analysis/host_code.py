@@ -333,13 +333,13 @@ def takes_arrays(function: Function, project: Project) -> bool:
     return sample or _ARRAYS.search(declared[0]) is not None
 
 
-def computes_elsewhere(function: Function) -> bool:
-    """Whether a `forward` is no code for a graph: it makes an optimizer, or works on arrays in a file without torch.
+def works_without_torch(function: Function) -> bool:
+    """Whether a `forward` works on arrays in a file without torch: a model of another package, called like a module."""
+    return not function.module.mentions("torch") and _calls_one_of(function, (), _OF_NUMPY)
 
-    Such are methods that fit something to each input, and models of other packages behind the interface of a module.
-    """
-    if not function.module.mentions("torch"):
-        return _calls_one_of(function, (), _OF_NUMPY)
+
+def fits_to_its_input(function: Function) -> bool:
+    """Whether a `forward` makes an optimizer, as an attack or an explanation does that fits something to each input."""
     return any(_calls_one_of(method, (), ("torch.optim.",)) for method in (function, *_own_called(function)))
 
 

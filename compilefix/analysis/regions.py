@@ -20,9 +20,9 @@ from pathlib import Path
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_code import (
-    computes_elsewhere,
     drives,
     feeds_or_tests,
+    fits_to_its_input,
     handles_files,
     is_host_code,
     is_test_file,
@@ -31,6 +31,7 @@ from compilefix.analysis.host_code import (
     shows_or_keeps,
     takes_arrays,
     trains,
+    works_without_torch,
 )
 from compilefix.analysis.host_work import (
     asked_for,
@@ -598,13 +599,16 @@ def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
     if not project.is_module_class(cls) or trains(cls, project):
         return ()
     return tuple(
-        n for n in ("forward", "__call__") if n not in cls.methods or not _is_for_the_host(cls.methods[n], project)
+        name
+        for name in ("forward", "__call__")
+        if (method := cls.methods.get(name)) is None
+        or not (_is_for_arrays(method, project) or fits_to_its_input(method))
     )
 
 
-def _is_for_the_host(method: Function, project: Project) -> bool:
-    """Whether a method that is called as modules are works on arrays, or trains."""
-    return takes_arrays(method, project) or computes_elsewhere(method)
+def _is_for_arrays(method: Function, project: Project) -> bool:
+    """Whether a method that is called as modules are works on arrays."""
+    return takes_arrays(method, project) or works_without_torch(method)
 
 
 def _library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple[Function, str]]:
@@ -799,7 +803,7 @@ def _is_called_like_a_module(function: Function, project: Project) -> bool:
     if is_test_file(function.module) and len(project.modules) > 1:
         return False
     return not (
-        feeds_or_tests(function.cls, project) or trains(function.cls, project) or _is_for_the_host(function, project)
+        feeds_or_tests(function.cls, project) or trains(function.cls, project) or _is_for_arrays(function, project)
     )
 
 
