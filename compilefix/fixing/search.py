@@ -188,8 +188,11 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
             if way is None or _order_of_way(reached.path) < _order_of_way(way):
                 ways[reached.key] = reached.path
     findings: dict[Finding, None] = {}
+    seen = {key for key, way in ways.items() if leads_from_a_forward(way[0])}
+    # Of a file by itself in which nothing is seen to be compiled somebody compiles the functions.
+    told = bool(seen) or len({path for path, _, _ in found}) > 1
     for key, group in found.items():
-        way, apart = ways[key], not leads_from_a_forward(ways[key][0])
+        way, apart = ways[key], told and key not in seen
         findings.update((replace(finding, reached_by=way, apart=apart), None) for finding in group)
     return tuple(sorted((*findings, *outside), key=order)), tuple(
         sorted(errors, key=lambda e: (e.path, e.line or 0, e.message))

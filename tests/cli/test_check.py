@@ -295,12 +295,16 @@ def test_what_nothing_was_seen_to_compile_can_be_left_out(cli: Cli, configured: 
     alone = "import torch\n\n\ndef scaled(x: torch.Tensor):\n    return slow(x) * 2  # compilefix: ignore[CF911]\n"
     cli.write("alone.py", alone)
     told = [finding["apart"] for finding in json.loads(cli("check", "--output-format", "json").out)["findings"]]
+    assert told == [False], "somebody compiles what a file by itself defines"
+    model = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x\n"
+    cli.write("net.py", model)
+    told = [finding["apart"] for finding in json.loads(cli("check", "--output-format", "json").out)["findings"]]
     assert told == [True]
     if configured:
         cli.write("pyproject.toml", "[tool.compilefix]\nreached = true\n")
     options = [] if configured else ["--reached"]
     result = cli("check", *options)
-    assert (result.code, result.out) == (0, "No findings in 1 file.\n")
+    assert (result.code, result.out) == (0, "No findings in 2 files.\n")
     assert cli("apply", "--diff", *options).code == 0
     assert cli("apply", "--diff").code == int(not configured)
     cli.write("alone.py", alone.replace("CF911", "CF901"))
