@@ -168,7 +168,10 @@ def _reader(name: str, scope: Scope) -> str | None:
 
 
 def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
-    """A function that may store the attribute in the same compiled call, behind the statement, and not late."""
+    """A function that may store the attribute in the same compiled call, behind the statement, and not late.
+
+    What is added is added to what stands there at the end: if the call runs the function twice, any store is behind it.
+    """
     late_ones = set(stores(scope))
     loops = [a for a in scope.ancestors(statement) if isinstance(a, ast.For | ast.While)]
     for function in _mentioning(name, scope):
@@ -176,7 +179,12 @@ def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
         if function is scope.function:
             own = [n for n in others if n in scope.parents and scope.statement(n) not in late_ones]
             turns = {n for loop in loops for n in ast.walk(loop)}
-            others = [n for n in own if n.lineno > statement.lineno or n in turns]
+            adds = isinstance(statement, ast.AugAssign)
+            others = [
+                n
+                for n in own
+                if n in turns or n.lineno > statement.lineno or (adds and scope.statement(n) is not statement)
+            ]
         if others and (function is scope.function or _runs_with(function, scope)):
             return function.qualname
     return None
