@@ -78,6 +78,7 @@ class Elements:
     _in_spread: bool = False
     _indices: set[str] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
+    _reduced_rows: set[ast.expr] = field(default_factory=set)
     _taken: dict[tuple[ast.Assign, bool], ast.expr | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,13 +127,17 @@ class Elements:
             return self._operand(node, at)
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
             left, right = self.take(node.left, at), self.take(node.right, at)
-            return None if left is None or right is None else place(ast.BinOp(left, node.op, right), node)
+            if left is None or right is None or not self._aligned([left, right], node):
+                return None
+            return place(ast.BinOp(left, node.op, right), node)
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
             operand = self.take(node.operand, at)
             return None if operand is None else place(ast.UnaryOp(node.op, operand), node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = self.take(node.left, at), self.take(node.comparators[0], at)
-            return None if left is None or right is None else place(ast.Compare(left, node.ops, [right]), node)
+            if left is None or right is None or not self._aligned([left, right], node):
+                return None
+            return place(ast.Compare(left, node.ops, [right]), node)
         spread = spread_of(node, self.scope)
         laid = spread is not None and (not spread.any_rank or self._is_vector(spread.tensor))
         if spread is not None and laid and self.selects(spread.tensor, at):
@@ -313,7 +318,42 @@ class Elements:
             if taken is None:
                 return None
             keywords.append(ast.keyword(keyword.arg, taken))
+        given = [callee.value] if method and isinstance(callee, ast.Attribute) else []
+        if not self._aligned([*given, *args, *(k.value for k in keywords)], node):
+            return None
         return place(ast.Call(callee, args, keywords), node)
+
+    def _aligned(self, trees: Sequence[ast.expr], node: ast.expr) -> bool:
+        """Whether what is computed together may have as many dimensions behind the selected one.
+
+        Else the selected elements meet each other, and not each itself: `x[m] * x[m].unsqueeze(-1)`.
+        """
+        found = [self._behind(tree) for tree in trees]
+        for one in found:
+            for other in found:
+                fixed = other.get("")
+                if any(other.get(text, n) != n or (fixed is not None and n > fixed) for text, n in one.items()):
+                    self._refuse(f"`{snippet(node)}` computes with pairs of the selected elements")
+                    return False
+        return True
+
+    def _behind(self, tree: ast.expr) -> Mapping[str, int]:
+        """How many dimensions stand behind the selected one: of rows of the mask's, else more than the base has."""
+        if isinstance(tree, ast.Name):
+            if tree.id in self.spread_bases or tree.id in self.row_bases:
+                return {"": int(tree.id in self.row_bases)}
+            return {tree.id: 0} if tree.id in self.bases and tree.id not in self.column_bases else {}
+        if tree in self._reduced_rows:
+            return {"": 0}
+        if isinstance(tree, ast.Subscript):
+            laid = isinstance(tree.slice, ast.Tuple) and ast.unparse(tree.slice.elts[0]) == "..."
+            nones = [n for n in ast.walk(tree.slice) if isinstance(n, ast.Constant) and n.value is None]
+            return {"": len(nones)} if laid else {}
+        whole = tree.func if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) else tree
+        parts = [n for node in (whole, tree) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+        found = {text: n for part in parts if part is not whole for text, n in self._behind(part).items()}
+        more = isinstance(whole, ast.Attribute) and whole.attr == "unsqueeze"
+        return {text: n + more for text, n in found.items()}
 
     def _is_vector(self, node: ast.expr) -> bool:
         """Whether all that an expression selects is proved to have one number for each true value of the mask."""
@@ -391,8 +431,12 @@ class Elements:
         if method:
             assert isinstance(node.func, ast.Attribute)
             callee = place(ast.Attribute(taken, node.func.attr, ast.Load()), node.func)
-            return place(ast.Call(callee, rest, keywords), node)
-        return place(ast.Call(node.func, [taken, *rest], keywords), node)
+            call = place(ast.Call(callee, rest, keywords), node)
+        else:
+            call = place(ast.Call(node.func, [taken, *rest], keywords), node)
+        if kind == "reduced":
+            self._reduced_rows.add(call)
+        return call
 
     def _other(self, node: ast.expr) -> ast.expr:
         """An argument that is no tensor to compute with: a dtype, a device, a flag."""
