@@ -144,7 +144,7 @@ class Binding(Narrowing):
             base = self.eval(target.value, env)
             self.eval(target.slice, env)
             self.facts.values[target] = value
-            if base.ref == "torch.nn.ModuleDict":
+            if base.ref in ("torch.nn.ModuleDict", "torch.nn.ModuleList", "torch.nn.Sequential"):
                 self.put_into(target, base, value, env)
             if not base.is_(Kind.CONTAINER, Kind.TENSOR):
                 self.escapes([value])
@@ -156,14 +156,17 @@ class Binding(Narrowing):
     def put_into(self, place: ast.expr, holder: Value, item: Value, env: Env) -> None:
         """A module was put into a `ModuleList`, `Sequential` or `ModuleDict`, by a method or an assignment."""
         owner = place.value if isinstance(place, ast.Attribute | ast.Subscript) else place
-        key = self.key(owner)
-        if key is None or not holder.is_(Kind.OBJECT):
+        if not holder.is_(Kind.OBJECT):
             return
         element = item if holder.element is None else join(holder.element, item)
-        env[key] = replace(holder, element=element, elements=None)
-        name, _, attr = key.partition(".")
-        if attr and name == self.self_name:
-            self.facts.self_assigned[attr] = env[key]
+        now = replace(holder, element=element, elements=None)
+        names = [key for key, value in env.items() if value == holder]  # its other names, too
+        own = self.key(owner)
+        for key in names if own is None or own in names else [own, *names]:
+            env[key] = now
+            name, _, attr = key.partition(".")
+            if attr and name == self.self_name:
+                self.facts.self_assigned[attr] = now
 
     def register(self, node: ast.expr) -> None:
         """`self.register_buffer("scale", tensor)` makes an attribute."""

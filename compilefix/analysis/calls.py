@@ -331,7 +331,8 @@ class Calls(Binding):
             if api is not None and api.returns == "Tensor":
                 owner = replace(receiver, kinds=frozenset({Kind.TENSOR}), certain=receiver.certain and not bare)
                 return self._call_method(node, attr, owner, list(operands), {}, env)
-        if attr in ("append", "insert", "extend") and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
+        adds = attr in ("append", "insert", "extend", "add_module", "register_module")
+        if adds and receiver.ref in ("torch.nn.ModuleList", "torch.nn.Sequential"):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
