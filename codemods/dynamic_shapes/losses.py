@@ -151,6 +151,13 @@ def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
         reason = f"the arguments of `{snippet(loss.node.func)}` are not both selected elements"
         elements.obstacles.append(Obstacle(reason))
         return None
+    first, second = (elements.behind(tree) if tree is not None else {} for tree in trees)
+    if max(first.values(), default=0) > min(second.values(), default=0):
+        # The elements are counted by those of the first argument.
+        elements.obstacles.append(Obstacle(f"`{snippet(loss.node)}` computes with pairs of the selected elements"))
+        return None
+    if not elements.aligned([tree for tree in trees if tree is not None], loss.node):
+        return None
     elements.obstacles.append(
         Obstacle("the elements are added in another order, which changes the rounding", "summation-order")
     )

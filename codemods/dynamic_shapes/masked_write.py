@@ -57,7 +57,8 @@ What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`) needs one b
 (`enough-dimensions`).
 
 One number for each row may be laid over it (`total[mask] / count[mask][:, None]`, `.view(-1, 1)`): the tensor that it
-comes from must have the dimensions of the mask (`same-shape-dtype`).
+comes from must have the dimensions of the mask (`same-shape-dtype`), and what it is laid over more
+(`enough-dimensions`).
 
 A layer (`x[mask] = layer(x[mask])`) is given all rows under the assumption `all-rows`. So is a function of the project
 (`y[mask], d[mask] = spline(x[mask], w[mask, :])`), where each of its operations treats elements by themselves or goes

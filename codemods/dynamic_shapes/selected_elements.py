@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations, product
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
@@ -127,7 +128,7 @@ class Elements:
             return self._operand(node, at)
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
             left, right = self.take(node.left, at), self.take(node.right, at)
-            if left is None or right is None or not self._aligned([left, right], node):
+            if left is None or right is None or not self.aligned([left, right], node):
                 return None
             return place(ast.BinOp(left, node.op, right), node)
         if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
@@ -135,7 +136,7 @@ class Elements:
             return None if operand is None else place(ast.UnaryOp(node.op, operand), node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = self.take(node.left, at), self.take(node.comparators[0], at)
-            if left is None or right is None or not self._aligned([left, right], node):
+            if left is None or right is None or not self.aligned([left, right], node):
                 return None
             return place(ast.Compare(left, node.ops, [right]), node)
         spread = spread_of(node, self.scope)
@@ -319,25 +320,32 @@ class Elements:
                 return None
             keywords.append(ast.keyword(keyword.arg, taken))
         given = [callee.value] if method and isinstance(callee, ast.Attribute) else []
-        if not self._aligned([*given, *args, *(k.value for k in keywords)], node):
+        if not self.aligned([*given, *args, *(k.value for k in keywords)], node):
             return None
         return place(ast.Call(callee, args, keywords), node)
 
-    def _aligned(self, trees: Sequence[ast.expr], node: ast.expr) -> bool:
+    def aligned(self, trees: Sequence[ast.expr], node: ast.expr) -> bool:
         """Whether what is computed together may have as many dimensions behind the selected one.
 
         Else the selected elements meet each other, and not each itself: `x[m] * x[m].unsqueeze(-1)`.
         """
-        found = [self._behind(tree) for tree in trees]
-        for one in found:
-            for other in found:
-                fixed = other.get("")
-                if any(other.get(text, n) != n or (fixed is not None and n > fixed) for text, n in one.items()):
+        found = [self.behind(tree) for tree in trees]
+        over = self.scope.value(self.mask.node).rank
+        for one, other in permutations(found, 2):
+            for (text, count), (other_text, other_count) in product(one.items(), other.items()):
+                rank = self.scope.value(self.atoms[text]).rank if text else over
+                other_rank = self.scope.value(self.atoms[other_text]).rank if other_text else over
+                more = other_count - count  # so many dimensions more than the other one the first must have
+                known = rank is not None and other_rank is not None and rank - other_rank != more
+                if more > 0 and (known or text in ("", other_text)):
                     self._refuse(f"`{snippet(node)}` computes with pairs of the selected elements")
                     return False
+                if more > 0 and (rank is None or other_rank is None):
+                    reason = f"`{text}` is not proved to have as many dimensions as `{snippet(node)}` counts on"
+                    self.obstacles.append(Obstacle(reason, "enough-dimensions"))
         return True
 
-    def _behind(self, tree: ast.expr) -> Mapping[str, int]:
+    def behind(self, tree: ast.expr) -> Mapping[str, int]:
         """How many dimensions stand behind the selected one: of rows of the mask's, else more than the base has."""
         if isinstance(tree, ast.Name):
             if tree.id in self.spread_bases or tree.id in self.row_bases:
@@ -351,7 +359,7 @@ class Elements:
             return {"": len(nones)} if laid else {}
         whole = tree.func if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) else tree
         parts = [n for node in (whole, tree) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
-        found = {text: n for part in parts if part is not whole for text, n in self._behind(part).items()}
+        found = {text: n for part in parts if part is not whole for text, n in self.behind(part).items()}
         more = isinstance(whole, ast.Attribute) and whole.attr == "unsqueeze"
         return {text: n + more for text, n in found.items()}
 
