@@ -126,8 +126,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "not-negative": "A number that bounds a slice is not below zero: it does not count from the end.",
     "index-in-range": (
         "An index is one that the function takes, and lies below the number of classes that is given, or within the "
-        "positions that there are; for others no error is raised as before. A slice of fixed length begins at zero or "
-        "behind it, or ends before the last place: else it was empty, and goes round."
+        "positions that there are; for others no error is raised as before, and a bool counts as a number. A slice of "
+        "fixed length begins at zero or behind it, or ends before the last place: else it was empty, and goes round."
     ),
     "enough-dimensions": (
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "

@@ -860,7 +860,8 @@ def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> 
     value = scope.value(node)
     drawn = value.is_unknown and flow.read.dtype == "int" and flow.whole  # of which Python's own functions say nothing
     if value.dtype is None and not drawn and not flow.operations and isinstance(item.ctx, ast.Load):
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another raises", "index-in-range")
+        reason = f"`{snippet(node)}` is not proved to be an integer: another raises, and a bool adds a dimension"
+        flow.refuse(reason, "index-in-range")
     elif (value.dtype != "int" and not drawn) or (flow.operations and not flow.integral):
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
     if isinstance(item.ctx, ast.Load):
