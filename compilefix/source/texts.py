@@ -34,11 +34,12 @@ class Texts:
         self._asked: set[Question] = set()
         self._inheriting: dict[str, tuple[str, ...]] = {}
         self._known: dict[str, frozenset[str]] = {}
-        self._users: dict[str, dict[str, str]] = {}
+        self._through: dict[str, tuple[str, ...]] = {}
 
     def begin(self) -> None:
-        """Begin to note anew what is asked."""
+        """Begin to note anew what is asked. Of the answers only those are kept that take long to find again."""
         self._asked.clear()
+        self._answers = {asked: answer for asked, answer in self._answers.items() if asked[0] == "mentioning"}
 
     @property
     def asked(self) -> tuple[tuple[Question, tuple[str, ...]], ...]:
@@ -94,15 +95,18 @@ class Texts:
 
     def _importing(self, module: str, name: str) -> Iterator[str]:
         # To look for the name in each text would take longer: few files import a module, or a package as a whole.
-        if module not in self._users:
-            *packages, own = self._files[module].module.split(".")
-            by_name = {other for word in (own, _STAR) for other in self._imports.get(word, ())}
+        *packages, own = self._files[module].module.split(".")
+        if module not in self._through:
             by_package = {other for word in packages for other in self._imports.get(word, ())}
-            users = by_name | {other for other in by_package if f"{own}." in self._files[other].text}
-            others = (other for other in self._files if other in users and other != module)
-            self._users[module] = {other: "" if other in by_name else f"{own}." for other in others}
-        known = self._users[module].items()
-        return (other for other, before in known if f"{before}{name}" in self._files[other].text)
+            self._through[module] = tuple(o for o in by_package if f"{own}." in self._files[o].text)
+        by_name = (*self._imports.get(own, ()), *self._imports.get(_STAR, ()))
+        found = {other for other in by_name if name in self._files[other].text}
+        found |= {other for other in self._through[module] if f"{own}.{name}" in self._files[other].text}
+        return iter(sorted(found - {module}, key=self._order.__getitem__))
+
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        return {name: number for number, name in enumerate(self._files)}
 
     @cached_property
     def _imports(self) -> Mapping[str, Sequence[str]]:
