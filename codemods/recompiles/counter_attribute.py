@@ -33,7 +33,8 @@ emit(lambda self: setattr(self, "step", self.step + 1), self)
 
 ## Fix safety
 The fix rests on `state-late`: nobody reads the number before the call has returned. It is declined where code of the
-same call reads the attribute or may store another value there. Where the compiled call has no boundary the line ends
+same call reads the attribute or may store another value there, as far as calls by name show that: hooks, and methods
+that operators run (`len(self)`), are not looked at. Where the compiled call has no boundary the line ends
 the graph. No buffer is made: it is a tensor to everybody who reads
 the attribute, and moves with the module.
 
