@@ -38,8 +38,7 @@ layer in it rests on `all-rows` too, since the matrix product of all rows may ro
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
 seldom changes; functions that no `forward` and no compile call reaches. Loops without a fix over what a model has a
-fixed number of, by the name (`for i in range(num_classes)`), are told where the rule is selected by its code or a run
-met them.
+fixed number of, by the name (`for i in range(num_classes)`), are shown behind what matters.
 
 Graph breaks: GB0039. torch: all supported versions.
 """

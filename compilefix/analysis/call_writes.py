@@ -18,7 +18,7 @@ from compilefix.analysis.known_calls import (
     method_only_reads,
     only_reads,
 )
-from compilefix.analysis.module_calls import makes_module, makes_new, switching_in_place
+from compilefix.analysis.module_calls import makes_module, makes_new, may_be_switched, switching_in_place
 from compilefix.analysis.operators import stored_callable
 from compilefix.analysis.regions import is_noted
 from compilefix.analysis.summaries import given_to, is_super, memory_of
@@ -91,7 +91,8 @@ class CallWrites(ABC):
             return self._of_api(node, api, args, operands, facts)
         module = torch_api.module(name)
         if called.is_(Kind.OBJECT) and module is not None:
-            if called.inplace or facts.function.module.name in switching_in_place(self.project):
+            switching = switching_in_place(self.project) if may_be_switched(name) else ()
+            if called.inplace or facts.function.module.name in switching:
                 return Writes(memory_of_all(args[:1] or operands))
             if facts.function.module.mentions("register_forward_"):
                 return unknown_call(operands)  # a hook may write into what the module is given

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
-from compilefix.analysis.module_calls import makes_new, switching_in_place
+from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
 from compilefix.analysis.regions import is_noted, live_nodes
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
@@ -301,7 +301,8 @@ class EffectAnalysis:
 
     def _of_layer(self, layer: Value, api: torch_api.Api, text: str, node: ast.Call, facts: FunctionFacts) -> Effects:
         effects = self._of_api(api, text, node, facts)
-        if layer.inplace or facts.function.module.name in switching_in_place(self.inference.project):
+        switching = switching_in_place(self.inference.project) if may_be_switched(layer.ref or "") else ()
+        if layer.inplace or facts.function.module.name in switching:
             effects = replace(effects, mutates=f"`{text}` writes in place")
         elif facts.function.module.mentions("register_forward_"):
             effects = replace(effects, unknown=f"a hook of `{text}` may have effects")

@@ -10,7 +10,7 @@ from compilefix.analysis.torch_calls import shaped
 from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.source.index import Project
 
-_SWITCHES = r"\.inplace\s*=\s*(?!False\b|=)|[\"']inplace[\"']"
+_SWITCHES = r"\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
 
 _NEW_RESULT = (
     "Linear",
@@ -67,6 +67,11 @@ _INPLACE_MODULES = frozenset(
 )
 
 
+def may_be_switched(ref: str) -> bool:
+    """Whether modules of this class have a setting `inplace`."""
+    return makes_module(ref) and ref.rpartition(".")[2] in _INPLACE_MODULES
+
+
 def switching_in_place(project: Project) -> tuple[str, ...]:
     """The modules that, by their texts, make layers write into what they are given: `layer.inplace = True`."""
     return project.modules.texts.matching("inplace", _SWITCHES)
@@ -76,8 +81,8 @@ def switched_in_place(layer: Value) -> Value:
     """A layer, and the layers in it, as they are when something may have switched them so."""
     inner = None if layer.elements is None else tuple(map(switched_in_place, layer.elements))
     element = None if layer.element is None else switched_in_place(layer.element)
-    of_torch = layer.is_(Kind.OBJECT) and makes_module(layer.ref or "")
-    return replace(layer, inplace=layer.inplace or of_torch, element=element, elements=inner)
+    switched = layer.is_(Kind.OBJECT) and may_be_switched(layer.ref or "")
+    return replace(layer, inplace=layer.inplace or switched, element=element, elements=inner)
 
 
 def makes_module(name: str) -> bool:
