@@ -14,57 +14,54 @@ import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, cat
 
-HELPER_VERSION = 8  # a file that is there already is used when it has the same version
+HELPER_VERSION = 9  # a file that is there already is used when it has the same version
 
 _Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 
 
 class _Note:
-    """What waits in one graph, numbers by kind and then the effects; and the note before: a longer list is guarded."""
+    """What waits in one graph; and the note before: a longer list is guarded."""
 
     def __init__(self, before: Any = None) -> None:
         self.before = before
-        self.works: list[Any] = [{}]
+        # Each effect with its check and its values; the numbers among these, by kind; which these are.
+        self.works, self.rooms, self.numbers = [], {}, []  # type: ignore[var-annotated]
 
 
 class _Noted(threading.local):
-    """What stands behind the last note of the compiled call that this thread runs; None while it runs none."""
-
     def __init__(self) -> None:
-        self.call: _Note | None = None
+        self.call: _Note | None = None  # of the compiled call that this thread runs; the last note stands behind it
 
 
 _COPIED = (set, OrderedDict, getattr(getattr(torch.storage, "np", None), "ndarray", set))  # NumPy may be missing
-_noted, _start, _traces, _renamed = _Noted(), _Note(), weakref.WeakSet[Any](), dict[int, Any]()
+_noted, _start, _traces, _renamed = _Noted(), _Note(), weakref.WeakSet[Any](), dict[Any, Any]()
+_ROOM = 64  # for numbers in one tensor
 
 
 def emit(effect: Callable[..., Any], *values: Any, raise_if: Any = None) -> None:
     """Call `effect(*values)` when the compiled call that runs ends, else now; where `raise_if`, raise its result."""
-    if raise_if is not None:
-        failed = raise_if.detach().ne(0).float() if isinstance(raise_if, Tensor) and not raise_if.dim() else raise_if
-        values = (failed, *values)
+    failed = raise_if.detach().ne(0).float() if isinstance(raise_if, torch.Tensor) and not raise_if.dim() else raise_if
     # Whether torch is compiling says nothing here: behind a graph break it is not, and the order would be lost.
     if (call := _noted.call) is None:
-        _act(_named(effect), raise_if is not None, values)
+        _act(_named(effect), failed, *values)
         return
     if _first_in_graph() or call.before.before is None:
         call.before = _Note(call.before)
-    numbers, kept = call.before.works[0], []
-    for value in values:  # more than two numbers go into one tensor: to read each of them would wait for the device
-        kind = None
-        if type(value) is Tensor and not (value.is_cpu or value.dim() or value.dtype.itemsize == 1):
-            kind = f"{value.dtype} {value.device}"
-            (several := numbers.setdefault(kind, [])).append(value.detach().clone())
-            if len(several) > 2 or several[0].dim():
-                numbers[kind] = [cat([each.reshape(-1) for each in several])]
-        kept.append((kind, None if kind else _copied(value)))
-    call.before.works.append((effect, raise_if is not None, kept))
+    note, work = call.before, [effect]
+    for value in (failed, *values):  # numbers share a tensor, filled by one kernel: each read waits for the device
+        if type(value) is torch.Tensor and not (value.is_cpu or value.dim() or value.dtype.itemsize == 1):
+            part, place = divmod(len(note.numbers), _ROOM)
+            kind = f"{value.dtype} {value.device} {part}"
+            note.rooms[kind] = note.rooms.get(kind, value.new_zeros(_ROOM)).select_scatter(value.detach(), 0, place)
+            note.numbers.append((len(note.works), len(work), kind, place))
+            value = None
+        work.append(_copied(value))
+    note.works.append(work)
 
 
 def _first_in_graph() -> bool:
@@ -100,21 +97,21 @@ def boundary(compiled: _Compiled) -> _Compiled:
 
 
 def _carry_out(note: Any) -> None:
-    works, together, tensors, numbers = [], [], [], []  # type: ignore[var-annotated]
+    works, rooms, tensors = [], [], []  # type: ignore[var-annotated]
     while note is not _start:
-        kinds, *noted = note.works
-        for kind, several in kinds.items():
-            if several[0].dim():
-                together += several
-                kinds[kind] = list(several[0].unbind())
-                tensors += kinds[kind]
-        works[:0] = [(_named(f), check, [kinds[k].pop(0) if k else x for k, x in kept]) for f, check, kept in noted]
+        rooms += (read := {kind: (room, []) for kind, room in note.rooms.items()}).values()  # type: ignore[var-annotated]
+        for work, position, kind, place in note.numbers:
+            room, numbers = read[kind]
+            value = item = functools.partial(numbers.__getitem__, place)
+            if position > 1:  # whether a check failed is asked for as it is
+                tensors.append(value := room[place])
+                value.item = item
+            note.works[work][position] = value
+        works[:0] = [(_named(effect), *rest) for effect, *rest in note.works]
         note = note.before
     try:
-        for index, tensor in enumerate(tensors):
-            tensor.item = functools.partial(numbers.__getitem__, index)
-        for several in together:
-            numbers += several.tolist()  # all else is done by now: this waits for the device
+        for room, numbers in rooms:
+            numbers += room.tolist()  # all else is done by now: this waits for the device
         for work in works:  # one that raises ends the rest
             _act(*work)
     finally:
@@ -122,15 +119,16 @@ def _carry_out(note: Any) -> None:
             tensor.__dict__.pop("item", None)
 
 
-def _act(effect: Callable[..., Any], checks: bool, values: Sequence[Any]) -> None:
-    if not checks:
+def _act(effect: Callable[..., Any], failed: Any, *values: Any) -> None:
+    failed = failed.item() if isinstance(failed, torch.Tensor) and failed.numel() == 1 else failed
+    if failed is None:
         effect(*values)
-    elif values[0].item() if isinstance(values[0], Tensor) and values[0].numel() == 1 else values[0]:
-        raise effect(*values[1:])
+    elif failed() if isinstance(failed, functools.partial) else failed:
+        raise effect(*values)
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, Tensor):
+    if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if type(value) in (list, tuple):
         return type(value)([_copied(item) for item in value])
@@ -142,8 +140,10 @@ def _named(effect: Callable[..., Any]) -> Callable[..., Any]:
     """The effect under the name of the function that it stands in, which is the one that log records show."""
     if not isinstance(effect, types.FunctionType) or effect.__closure__ or effect.__kwdefaults__:
         return effect
-    code = effect.__code__
-    if id(code) not in _renamed:  # by identity: the hash of code looks through all of it
+    code, key = effect.__code__, (id(effect.__code__), id(effect.__globals__))  # the hash of code looks through it
+    if key not in _renamed:
         outer = effect.__qualname__.rpartition(".<locals>.")[0].rpartition(".")[2]
-        _renamed[id(code)] = code, code.replace(co_name=outer) if outer.isidentifier() else code
-    return types.FunctionType(_renamed[id(code)][1], effect.__globals__, None, effect.__defaults__)
+        name = outer if outer.isidentifier() else code.co_name
+        _renamed[key] = code, types.FunctionType(code.replace(co_name=name), effect.__globals__)
+    given, named = effect.__defaults__, _renamed[key][1]
+    return types.FunctionType(named.__code__, named.__globals__, None, given) if given else named

@@ -197,6 +197,34 @@ def test_one_graph_gives_one_tensor_for_each_kind_of_number(helper_of_a_device: 
     assert outputs == [3], "the result, all float32 numbers with the flags of the checks, all int64 numbers"
 
 
+@pytest.mark.parametrize("count", [1, 31, 32, 70])
+def test_a_graph_may_have_more_numbers_than_a_tensor_takes(helper_of_a_device: ModuleType, count: int) -> None:
+    emit, outputs = helper_of_a_device.emit, []
+
+    def counted(graph: Any, _: Any) -> Any:
+        (results,) = (node.args[0] for node in graph.graph.nodes if node.op == "output")
+        outputs.append(len(results))
+        return graph
+
+    def program(x: Any) -> Any:
+        for index in range(count):
+            emit(lambda i, m: print(i, m.item()), index, x.sum() + index)
+        emit(
+            lambda *given: ValueError(f"{given} at the end"), *[x.max() + n for n in range(count)], raise_if=x.max() < 0
+        )
+        return x + 1.0
+
+    compiled = helper_of_a_device.boundary(torch.compile(program, backend=counted))
+    assert printed(compiled, INPUTS[1]) == printed(program, INPUTS[1]) != ""
+    assert outputs == [1 + -(-(2 * count + 1) // 64)], "the result, and tensors of 64 numbers"
+    texts = []
+    for called in (program, compiled):
+        with pytest.raises(ValueError, match="at the end") as raised, contextlib.redirect_stdout(io.StringIO()):
+            called(-INPUTS[1])
+        texts.append(str(raised.value))
+    assert texts[0] == texts[1]
+
+
 def test_an_inner_boundary_that_is_traced_loses_nothing(helper_of_a_device: ModuleType) -> None:
     """Both calls of the inner function are in one graph, and each of them carries out what it noted."""
     emit, kept = helper_of_a_device.emit, []
