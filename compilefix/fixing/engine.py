@@ -31,6 +31,7 @@ from compilefix.source.unbound import unbound_names
 _MAX_PASSES = 12
 _NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
 _MAX_RETRIES = 3
+_FoundAgain = Callable[[Mapping[Path, SourceFile], Sequence[type[Rule]], frozenset[Path] | None], list[Finding]]
 _Rewritten = Callable[[SourceFile, tuple[Finding, ...]], SourceFile | None]
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
@@ -66,9 +67,10 @@ def run(
     if not rewrite:
         return Outcome(findings, PatchSet(()), errors)
 
-    def found_in(current: Mapping[Path, SourceFile], changed: Iterable[Path]) -> list[Finding]:
-        only = frozenset(changed)
-        search = Search(Project(list(current.values())), rules, config.roots, config.logging, only)
+    def found_again(
+        current: Mapping[Path, SourceFile], asked: Sequence[type[Rule]], only: frozenset[Path] | None
+    ) -> list[Finding]:
+        search = Search(Project(list(current.values())), asked, config.roots, config.logging, only)
         return [f for f in _find(search, jobs, only=only)[0] if wanted(f)]
 
     @functools.cache  # where fixes are taken back, most files get the same ones again
@@ -77,15 +79,8 @@ def run(
 
     moved: dict[str, str] = {}
     texts = {file.path.as_posix(): file.text for file in files}
-
-    def found_last(current: Mapping[Path, SourceFile]) -> list[Finding]:
-        late = [rule for rule in rules if rule.last]
-        search = Search(Project(list(current.values())), late, config.roots, config.logging)
-        return [f for f in _find(search, jobs)[0] if wanted(f)]
-
-    last = frozenset(rule.code for rule in rules if rule.last)
     for retry in range(_MAX_RETRIES + 1):
-        made = _made(files, findings, allowed, frozenset(moved), last, found_in, found_last, rewritten_once)
+        made = _made(files, findings, allowed, frozenset(moved), rules, found_again, rewritten_once)
         found = moved_breaks(made.kept, made.left, everything, texts) if retry < _MAX_RETRIES else []
         new = {_key(fix): reason(branch) for fix, branch in found if _key(fix) not in moved}
         if not new:
@@ -131,15 +126,14 @@ def _made(
     findings: Iterable[Finding],
     allowed: frozenset[str] | None,
     without: frozenset[str],
-    last: frozenset[str],
-    found_in: Callable[[Mapping[Path, SourceFile], Iterable[Path]], list[Finding]],
-    found_last: Callable[[Mapping[Path, SourceFile]], list[Finding]],
+    rules: Sequence[type[Rule]],
+    found_again: _FoundAgain,
     rewritten_once: _Rewritten,
 ) -> _Made:
-    """Make the fixes pass by pass, but for those `without`; `found_in` looks at changed files again.
+    """Make the fixes pass by pass, but for those `without`; `found_again` looks at the files as they are then.
 
-    What the rules with the codes `last` say rests on the fixes of all others, in other files too: `found_last` asks
-    them again when these are made.
+    After each pass all rules look at the files that changed. What a rule that is `last` says rests on the fixes of all
+    others, in other files too: it looks at all files again when these are made.
     """
     current: dict[Path, SourceFile] = {file.path: file for file in files}
     applied: dict[Path, list[Finding]] = {}
@@ -154,8 +148,9 @@ def _made(
         first = [f for f in open_ if f.fix is not None and not f.fix.last and f.path not in ended]
         if not first and applied and not renewed:
             renewed = True
-            if any(f.code in last for f in pending):
-                pending = [*(f for f in pending if f.code not in last), *found_last(current)]
+            late = {rule.code: rule for rule in rules if rule.last}
+            if any(f.code in late for f in pending):
+                pending = [f for f in pending if f.code not in late] + found_again(current, [*late.values()], None)
                 continue
         chosen = _choose(first or (f for f in open_ if f.fix is not None and f.fix.last), current)
         if not chosen:
@@ -173,7 +168,7 @@ def _made(
         if not changed:
             continue
         again = {path.as_posix() for path in changed}
-        pending = [*found_in(current, changed), *(f for f in pending if f.path not in again)]
+        pending = found_again(current, rules, frozenset(changed)) + [f for f in pending if f.path not in again]
     return _Made(current, applied, frozenset(refused), tuple(pending), tuple(kept_as_tensors))
 
 
