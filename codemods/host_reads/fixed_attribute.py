@@ -53,6 +53,7 @@ from collections.abc import Iterator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
@@ -62,6 +63,10 @@ from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _WRITES = re.compile(r"[a-z]_$")
+_ARRAY_WRITES = re.compile(
+    r"^(?:fill|sort|put|place|putmask|copyto|resize|itemset|partition|set\w+|shuffle|fill_diagonal|at)$"
+)
+_READS = frozenset({"item", "tolist", "max", "min", "sum", "prod", "mean", "all", "any"})
 
 
 class FixedAttribute(Rule):
@@ -93,7 +98,7 @@ class FixedAttribute(Rule):
         first, owner = items[0], items[0].value
         assert isinstance(owner, ast.Attribute)
         message = f"`{snippet(first)}` reads at every call a number that `__init__` has fixed, and breaks the graph"
-        kept = _kept_list(owner.attr, scope)
+        kept = _kept(f"self.{owner.attr}.tolist()", scope)
         name = kept or _free(f"_{owner.attr.lstrip('_')}_values", scope)
         edits = [] if kept else [scope.edit(made, f"{{made}}\nself.{name} = self.{owner.attr}.tolist()", made=made)]
         edits += [scope.edit(item, f"self.{name}[{{index}}]", index=item.slice) for item in items]
@@ -105,14 +110,19 @@ class FixedAttribute(Rule):
 
     def _judge(self, node: ast.Call, made: ast.stmt, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` reads at every call a number that `__init__` has fixed, and breaks the graph"
-        attribute = f"self.{_new_name(node, scope)}"
-        edits = (
-            scope.edit(made, f"{{made}}\n{attribute} = {_literal(node)}", made=made),
-            scope.edit(node, attribute),
-        )
-        owner = next(n for n in ast.walk(node) if _is_own(n, scope))
-        reason = f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`"
-        return self.fixed(scope, node, message, Fix(edits, (), ("fixed-attribute",), (reason,)))
+        return self.fixed(scope, node, message, read_once(node, ast.unparse(node), made, scope))
+
+
+def read_once(node: ast.expr, code: str, made: ast.stmt, scope: Scope) -> Fix:
+    """The fix that has `__init__` keep what `code` gives behind the statement that makes the attribute it reads."""
+    owner = next(n for n in ast.walk(node) if _is_own(n, scope, Kind.TENSOR, Kind.NDARRAY))
+    kept = _kept(code, scope)
+    attribute = f"self.{kept or _new_name(ast.parse(code, mode='eval').body, scope)}"
+    edits = [scope.edit(node, attribute)]
+    if kept is None:
+        edits.insert(0, scope.edit(made, f"{{made}}\n{attribute} = {escaped(code)}", made=made))
+    reason = f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`"
+    return Fix(tuple(edits), (), ("fixed-attribute",), (reason,))
 
 
 def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
@@ -144,6 +154,27 @@ def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
     return made
 
 
+def array_made_in_init(node: ast.expr, scope: Scope) -> ast.stmt | None:
+    """Where `__init__` makes the one array that an expression is computed of, if nothing else sets it; else None."""
+    cls, function = scope.function.cls, scope.function
+    if cls is None or function.node.name == "__init__" or function.parent is not None:
+        return None
+    parts = list(ast.walk(node))
+    owners = [n for n in parts if _is_own(n, scope, Kind.NDARRAY)]
+    names = [n.id for n in parts if isinstance(n, ast.Name)]
+    if len({ast.unparse(o) for o in owners}) != 1 or len(owners) != names.count("self"):
+        return None
+    if set(names) - {"self", "float", "int", "bool"} or any(isinstance(n, ast.NamedExpr | ast.Starred) for n in parts):
+        return None
+    if any(isinstance(c.func, ast.Attribute) and c.func.attr not in _READS for c in parts if isinstance(c, ast.Call)):
+        return None
+    lists = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
+    if lists and isinstance(node, ast.Call) and not _only_gone_through(node, scope):
+        return None
+    assert isinstance(owners[0], ast.Attribute)
+    return _only_assignment(owners[0].attr, scope, Kind.NDARRAY)
+
+
 def made_for_item(node: ast.expr, scope: Scope) -> ast.stmt | None:
     """Where `__init__` makes the tensor of which an item is read as an integer, if nothing else sets it; else None."""
     if not isinstance(node, ast.Subscript) or not _is_own(node.value, scope) or integer_place(node, scope) is None:
@@ -159,14 +190,15 @@ def made_for_item(node: ast.expr, scope: Scope) -> ast.stmt | None:
     return _only_assignment(node.value.attr, scope) if tensor.rank in (None, 1) else None
 
 
-def _kept_list(name: str, scope: Scope) -> str | None:
-    """The attribute in which `__init__` keeps the list of the items of another one already."""
+def _kept(code: str, scope: Scope) -> str | None:
+    """The attribute in which `__init__` keeps what this code gives already, put there by a fix like this one."""
     cls = scope.function.cls
     init = cls.methods.get("__init__") if cls is not None else None
     for statement in init.node.body if init is not None else ():
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == f"self.{name}.tolist()":
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == code:
             target = statement.targets[0]
-            if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
+            own = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+            if own and isinstance(target, ast.Attribute) and target.attr.startswith("_"):
                 return target.attr
     return None
 
@@ -183,22 +215,27 @@ def _read_tensor(node: ast.Call, scope: Scope) -> ast.expr | None:
         return source
     if scope.callee(node) != "Tensor.tolist" or node.args or not isinstance(node.func, ast.Attribute):
         return None
+    return node.func.value if _only_gone_through(node, scope) else None
+
+
+def _only_gone_through(node: ast.Call, scope: Scope) -> bool:
+    """Whether of a list only the items are taken, so that it may be the same list in each call."""
     parent = scope.parents.get(node)
     passes = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
     picks = isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load)
-    unpacks = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
-    return node.func.value if passes or picks or unpacks else None
+    return passes or picks or (isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple))
 
 
-def _is_own(node: ast.AST, scope: Scope) -> bool:
-    """Whether a node is an attribute of `self` that is a tensor without a gradient."""
+def _is_own(node: ast.AST, scope: Scope, *kinds: Kind) -> bool:
+    """Whether a node is an attribute of `self` that is read and may be a tensor, or one of other kinds."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != "self":
         return False
-    return scope.value(node).may_be(Kind.TENSOR) and isinstance(node.ctx, ast.Load)
+    value = scope.value(node)
+    return any(value.may_be(kind) for kind in kinds or (Kind.TENSOR,)) and isinstance(node.ctx, ast.Load)
 
 
-def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
-    """The statement of `__init__` that gives the attribute a tensor, where no code of the project gives it another."""
+def _only_assignment(name: str, scope: Scope, kind: Kind = Kind.TENSOR) -> ast.stmt | None:
+    """The statement of `__init__` that gives the attribute a tensor, or array, where no code gives it another."""
     cls = scope.function.cls
     init = cls.methods.get("__init__") if cls is not None else None
     if init is None or not init.parameters or init.parameters[0].arg != "self":
@@ -210,12 +247,12 @@ def _only_assignment(name: str, scope: Scope) -> ast.stmt | None:
     source = value if value is not None else made[0].value.args[1]  # type: ignore[attr-defined]
     facts = scope.legality.inference.facts(init)
     known = facts.value(source)
-    if not known.is_tensor or not known.certain or known.leaves or _is_trained_or_loaded(source, facts):
+    if not known.is_(kind) or not known.certain or known.leaves or _is_trained_or_loaded(source, facts):
         return None
     project = scope.legality.inference.project
     for module in project.modules.texts.mentioning(name):
         for function in project.modules[module].all_functions:
-            if _changes(function, name, made[0], others=not _concerns(function, scope)):
+            if _changes(function, name, made[0], kind, others=not _concerns(function, scope)):
                 return None
     return made[0]
 
@@ -263,7 +300,7 @@ def _makes(statement: ast.stmt, name: str) -> bool:
     )
 
 
-def _changes(function: Function, name: str, made: ast.stmt, *, others: bool) -> bool:
+def _changes(function: Function, name: str, made: ast.stmt, kind: Kind, *, others: bool) -> bool:
     """Whether a function gives an attribute of this name another value, or writes into it.
 
     With `others` only those of objects other than its `self` count.
@@ -273,8 +310,10 @@ def _changes(function: Function, name: str, made: ast.stmt, *, others: bool) -> 
     written += [n.value for n in function.of(ast.Subscript) if not isinstance(n.ctx, ast.Load)]
     written += [n.target for n in function.of(ast.AugAssign)]
     for call in function.of(ast.Call):
-        if isinstance(call.func, ast.Attribute) and _WRITES.search(call.func.attr):
-            written.append(call.func.value)
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if isinstance(call.func, ast.Attribute) and (_WRITES if kind is Kind.TENSOR else _ARRAY_WRITES).search(called):
+            written += [call.func.value, *call.args[:1]]
+        written += [k.value for k in call.keywords if k.arg == "out"]
         asks = isinstance(call.func, ast.Name) and call.func.id in ("getattr", "hasattr")
         if not asks and not others and call not in own:
             written += [ast.Attribute(a, name) for a in call.args if isinstance(a, ast.Constant) and a.value == name]
@@ -288,21 +327,17 @@ def _changes(function: Function, name: str, made: ast.stmt, *, others: bool) -> 
     )
 
 
-def _literal(node: ast.expr) -> str:
-    return ast.unparse(node).replace("{", "{{").replace("}", "}}")
-
-
-def _new_name(node: ast.Call, scope: Scope) -> str:
+def _new_name(code: ast.expr, scope: Scope) -> str:
     """`_ratio_min` for `float(self.ratio.min())`, `_ratio_value` for `self.ratio.item()`."""
-    owner = next(n for n in ast.walk(node) if _is_own(n, scope))
-    assert isinstance(owner, ast.Attribute)
-    read = owner.attr.lstrip("_")
-    inner = [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and n is not owner]
-    whole = "tolist" in inner
-    words = [w for w in reversed(inner) if w not in ("item", "tolist", "cpu", "detach")]
-    if any(isinstance(n, ast.Subscript) for n in ast.walk(node)):
-        words += [str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
-    return _free("_".join(["", read, *(words or ["values" if whole else "value"])]), scope)
+    chain = [n.attr for n in ast.walk(code) if isinstance(n, ast.Attribute)]
+    owner = next(n for n in ast.walk(code) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self").attr
+    words = [w for w in reversed(chain) if w not in (owner, "item", "tolist", "cpu", "detach")]
+    if any(isinstance(n, ast.Compare | ast.BoolOp) for n in ast.walk(code)):
+        words = ["test"]
+    elif any(isinstance(n, ast.Subscript) for n in ast.walk(code)):
+        words += [str(n.value) for n in ast.walk(code) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
+    default = "values" if "tolist" in chain else "value"
+    return _free("_".join(["", owner.lstrip("_"), *(words or [default])]), scope)
 
 
 def _free(base: str, scope: Scope) -> str:

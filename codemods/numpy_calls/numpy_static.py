@@ -35,6 +35,7 @@ arithmetic of the function, or an argument is not proved to be a Python number, 
 does a product or sum of integers that are no sizes, which NumPy cuts off at 64 bits, and what may be minus zero
 (`np.ceil(-n / 2)`). `np.ceil` of NaN or infinity is what it was, and `math.ceil` raises (`math-errors`), unless `int`
 raises there anyway. `max` of no sizes raises with another text (`math-errors`). `np.array` of a shape is declined.
+What is read of an array that only `__init__` assigns (`int(self.size[1])`) is read there, once (`fixed-attribute`).
 
 Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """
@@ -46,6 +47,7 @@ from collections.abc import Collection, Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Effect, Finding, Fix
+from compilefix.codemods.host_reads.fixed_attribute import array_made_in_init, read_once
 from compilefix.codemods.numpy_calls.array_numbers import needed_numbers
 from compilefix.codemods.numpy_calls.kept_numbers import kept_in, needed_as_numpy
 from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
@@ -66,7 +68,7 @@ class NumpyStatic(Rule):
     name = "numpy-static"
     summary = "NumPy on Python numbers and shapes"
     gb = ("GB0033", "GB0059", "GB0170", "GB0208")
-    assumptions = ("math-errors", "static-shape-values")
+    assumptions = ("math-errors", "static-shape-values", "fixed-attribute")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
@@ -94,6 +96,10 @@ class NumpyStatic(Rule):
             needed = needed_as_numpy(made, scope) if made is not None else None
             if made is not None and needed is None:
                 yield self.fixed(scope, node, message, _kept_as_number(made, scope), gb=(gb,))
+                continue
+            fixed = array_made_in_init(node, scope)
+            if fixed is not None:
+                yield self.fixed(scope, node, message, read_once(node, _read(node, scope), fixed, scope), gb=(gb,))
                 continue
             reason = (
                 needed or "make it a Python number outside the compiled code, or compute it with Python's own functions"
@@ -161,6 +167,18 @@ def _needs(node: ast.expr, gb: str, scope: Scope) -> str:
         return f"`{snippet(node)}` is a NumPy array, traced as a tensor, and its items are needed: the graph breaks"
     needed = {"GB0059": "bounds a loop", "GB0170": "decides a branch"}.get(gb, "is needed as a Python number")
     return f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {needed}: the graph breaks"
+
+
+def _read(node: ast.expr, scope: Scope) -> str:
+    """The code that gives the number, list or truth as Python's own, from where the array is known."""
+    code = ast.unparse(node)
+    called = node.func if isinstance(node, ast.Call) else None
+    if isinstance(called, ast.Name) or (isinstance(called, ast.Attribute) and called.attr in ("item", "tolist")):
+        return code
+    if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
+        return f"bool({code})"
+    whole = isinstance(scope.parents.get(node), ast.Starred)
+    return f"{code}.tolist()" if whole else f"({code}).item()" if isinstance(node, ast.BinOp) else f"{code}.item()"
 
 
 def _kept_as_number(made: ast.Call, scope: Scope) -> Fix:
