@@ -140,9 +140,12 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
             "number-to-tensor",
         )
-    if not value.is_tensor or not value.certain:
+    if not value.is_tensor:
         flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
-    elif value.dtype in ("int", "bool") or _counts(other, scope):
+        return
+    if not value.certain:
+        flow.refuse(f"`{snippet(other)}` looks like a tensor, which is not proved", "number-to-tensor")
+    if value.dtype in ("int", "bool") or _counts(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )

@@ -37,6 +37,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     tensor_of_items,
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
+from compilefix.codemods.host_reads.picked_functions import picked_functions
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.kept_branches import kept_in as kept_in_branch
@@ -56,7 +57,7 @@ _MATH |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asin": "asin", "acos"
 _MATH |= {"erf": "erf", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fabs": "abs"}
 _MATH |= {"radians": "deg2rad", "degrees": "rad2deg"}  # bitwise the same in double precision
 _MATH |= {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}  # as NumPy calls them
-_MAX_CALLS = 3
+_MAX_CALLS = 24
 
 
 def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
@@ -953,33 +954,37 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call):
         return False
-    callee = scope.facts.calls.get(call)
-    if callee is None or any(isinstance(a, ast.Starred) for a in call.args):
+    known = scope.facts.calls.get(call)
+    callees = [known] if known is not None else picked_functions(call, scope)
+    if not callees or any(isinstance(a, ast.Starred) for a in call.args):
         return False
-    parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
-    if isinstance(parent, ast.keyword):
-        name = parent.arg
-    else:
-        position = call.args.index(node)
-        name = parameters[position].arg if position < len(parameters) else None
-    if name is None or name not in {p.arg for p in callee.parameters} or callee is scope.function:
-        return False
-    if flow.calls >= _MAX_CALLS:
+    names: list[str] = []
+    for callee in callees:
+        parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
+        position = len(parameters) if isinstance(parent, ast.keyword) else call.args.index(node)
+        name = parent.arg if isinstance(parent, ast.keyword) else None
+        name = parameters[position].arg if position < len(parameters) else name
+        if name is None or name not in {p.arg for p in callee.parameters} or callee is scope.function:
+            return False
+        names.append(name)
+    if flow.calls + len(callees) > _MAX_CALLS:
         flow.refuse(f"`{snippet(call)}` passes the number on through many functions")
         return True
-    flow.calls += 1
-    for function in (callee, *_instead(call, callee, scope)):
-        if function is None:
-            flow.refuse(f"too many files override `{callee.qualname}` to look at all")
-            return True
-        _into(function, name, call, scope, flow)
+    flow.calls += len(callees)
+    for callee, name in zip(callees, names, strict=True):
+        for function in (callee, *_instead(call, callee, scope)):
+            if function is None:
+                flow.refuse(f"too many files override `{callee.qualname}` to look at all")
+                return True
+            _into(function, name, call, scope, flow)
     return True
 
 
 def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function | None]:
     """The methods of subclasses that a call of a method may run as well."""
     func = call.func  # what a module in an attribute runs is that of its own class
-    if isinstance(func, ast.Attribute) and func.attr == callee.node.name and not is_super(func.value):
+    picked = isinstance(func, ast.Subscript) and callee.cls is not None
+    if picked or (isinstance(func, ast.Attribute) and func.attr == callee.node.name and not is_super(func.value)):
         yield from scope.legality.inference.project.overriding_anywhere(callee)
 
 
