@@ -503,8 +503,9 @@ def _chain(test: ast.Compare, scope: Scope, template: Template, *, operand: bool
         for side, value in zip(pair, values, strict=True):
             reshape = ""
             if value.is_tensor and value.rank != 0:
-                reason = f"`{snippet(test)}` is not proved to have one element"
-                template.refuse([Obstacle(reason, "condition-one-element")])
+                template.refuse(
+                    o for o in scope.legality.condition(side, scope.facts) if o.assumption == "condition-one-element"
+                )
                 reshape = ".reshape(())"
             texts.append(template.use(side, operand=True) + reshape + (convert if side in sources else ""))
         codes.append(f"({texts[0]} {symbol} {texts[1]})")

@@ -74,15 +74,9 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
         # The number was read once; the tensor would follow later writes into its memory.
         code += ".clone()"
     if one and value.rank != 0:
-        template.refuse(
-            [
-                Obstacle(
-                    f"`{snippet(source)}` is not proved to be without dimensions: "
-                    "with more than one element another error is raised",
-                    "condition-one-element",
-                )
-            ]
-        )
+        if not value.has_one_element:
+            reason = f"`{snippet(source)}` is not proved to be without dimensions: with more than one element another "
+            template.refuse([Obstacle(f"{reason}error is raised", "condition-one-element")])
         code += ".reshape(())"
     if flow.picks:
         if flow.operations and not flow.whole:

@@ -270,7 +270,7 @@ def _owned(value: Value, name: str) -> Value:
         value,
         origin=True,
         dtype_id=None,
-        shape_id=None if value.rank != 0 else "()",
+        shape_id=value.shape_id if value.has_one_element else None,
         storage=frozenset({f"self.{name}"}),
         leaves=leaves,
         element=value.element and _held(value.element),

@@ -118,7 +118,7 @@ class Legality:
         value = facts.value(test)
         if not value.certain:
             yield Obstacle(f"`{snippet(test)}` is not proved to be a tensor", "branches-total")
-        if value.is_tensor and value.rank != 0:
+        if value.is_tensor and not value.has_one_element:
             yield Obstacle(f"`{snippet(test)}` is not proved to have one element", "condition-one-element")
 
     def both_evaluated(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:

@@ -101,7 +101,8 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
         rank = source.rank if source.is_tensor else None
         asks = not any(k.arg == "requires_grad" and ast.unparse(k.value) == "False" for k in node.keywords)
         own = frozenset({f"?{place}"}) if asks else values.NOTHING
-        return tensor(dtype="float", rank=rank, storage=source.storage | {place}, leaves=own)
+        shape_id = source.shape_id if source.has_one_element else None
+        return tensor(dtype="float", rank=rank, shape_id=shape_id, storage=source.storage | {place}, leaves=own)
     elif name.endswith(".Buffer"):
         source = args[0] if args and args[0].is_tensor else tensor()
         given = args[0].storage if args else values.NOTHING

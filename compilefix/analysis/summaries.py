@@ -90,7 +90,7 @@ def _adopted(
     return replace(
         value,
         dtype_id=f"{place} dtype" if value.dtype_id or value.is_tensor else None,
-        shape_id="()" if value.rank == 0 else place if value.may_be(Kind.TENSOR) else None,
+        shape_id=value.shape_id if value.has_one_element else place if value.may_be(Kind.TENSOR) else None,
         storage=storage_of(memory_of(value)) if not plain else frozenset(),
         leaves=NOTHING if number_only else leaves_of(value.leaves),
         elements=elements,

@@ -110,6 +110,7 @@ _DIM_SECOND = frozenset(
 )
 # What comes first is added, or may have fewer dimensions than what comes second.
 _RANKS = {"addmm": 2, "baddbmm": 3, "addmv": 1, "addbmm": 2, "addr": 2, "cross": None, "kron": None}
+_FILLED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "rand", "randn"))
 FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
     for name in (
@@ -237,11 +238,13 @@ def torch_result(call: TorchCall) -> Value:
     dtype, dtype_id = _dtype(call, first)
     if isinstance(returns, tuple) and bare in ("max", "min"):
         dtype, dtype_id = first.dtype, first.dtype_id  # along a dimension they take from one tensor
+    rank = _rank(call, first, dim_given)
+    made = values.shape_of_ones(rank) if rank is not None and _has_one_element(call) else call.place
     result = tensor(
         dtype=dtype,
         dtype_id=dtype_id or f"dtype {call.place}",
-        rank=_rank(call, first, dim_given),
-        shape_id=first.shape_id if same_shape and first.is_tensor else call.place,
+        rank=rank,
+        shape_id=first.shape_id if same_shape and first.is_tensor else made,
         has_dims=first.is_tensor and (same_shape or api.rank == "+1") and first.dimensioned,
         certain=certain,
         storage=storage,
@@ -252,11 +255,11 @@ def torch_result(call: TorchCall) -> Value:
         if len(args) == 2 and args[1].is_tensor:
             shape = args[1]
             result = replace(result, rank=shape.rank, shape_id=shape.shape_id, has_dims=shape.dimensioned)
-    made = shaped(returns, result)
-    if made.elements is not None:
-        parts = with_indices(bare, made.elements, result.rank, call.place)
-        return replace(made, elements=parts, storage=made.storage.union(*(part.storage for part in parts)))
-    return made
+    found = shaped(returns, result)
+    if found.elements is not None:
+        parts = with_indices(bare, found.elements, result.rank, call.place)
+        return replace(found, elements=parts, storage=found.storage.union(*(part.storage for part in parts)))
+    return found
 
 
 def _broadcasts(call: TorchCall) -> bool:
@@ -337,12 +340,12 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
         return _RANKS[call.bare]
     if call.bare == "linear":
         return rank if len(args) > 1 and args[1].rank == 2 else None  # a weight without rows gives no last dimension
-    if api.rank == "same":
-        return rank
     if name in ("torch.tensor", "torch.as_tensor", "new_tensor") and len(args) > (name == "new_tensor"):
         data = args[1] if name == "new_tensor" else args[0]
         number_given = data.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and data.dtype in ("bool", "int", "float")
         return 0 if number_given else data.rank if data.is_tensor else _depth(data)
+    if api.rank == "same":
+        return rank
     if api.rank in ("0", "1", "2"):
         return int(api.rank)
     if api.rank == "loss":
@@ -394,6 +397,29 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
             else None
         )
     return None
+
+
+def _has_one_element(call: TorchCall) -> bool:
+    """Whether a tensor is made of the one number of a list, or with sizes that are all one: `torch.zeros(1)`."""
+    if any(isinstance(node, ast.Starred) for node in call.nodes) or None in call.keywords:
+        return False
+    if call.name in ("torch.tensor", "torch.as_tensor"):
+        return bool(call.nodes) and _is_one_number(call.nodes[0], call.first)
+    if call.name not in _FILLED or "size" in call.keywords:
+        return False
+    sizes = call.args[:1] if call.name == "torch.full" or call.first.is_(Kind.CONTAINER) else call.args
+    if len(sizes) == 1 and sizes[0].is_(Kind.CONTAINER):
+        sizes = sizes[0].elements or ()
+    return bool(sizes) and all(size.const is not None and size.const.value == 1 for size in sizes)
+
+
+def _is_one_number(node: ast.expr, data: Value) -> bool:
+    """Whether a written list, or list of lists, holds one number."""
+    if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) != 1:
+        return False
+    if isinstance(node.elts[0], ast.Starred) or data.elements is None or len(data.elements) != 1:
+        return False
+    return _depth_of_item(data.elements[0]) == 0 or _is_one_number(node.elts[0], data.elements[0])
 
 
 def _reduces_otherwise(call: TorchCall) -> bool:

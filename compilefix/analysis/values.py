@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -38,8 +39,19 @@ class Const:
 
 NOTHING: frozenset[str] = frozenset()
 """No memory, no tensors. To write `frozenset[str]()` in its place takes ten times as long."""
+_ONES = re.compile(r"\((?:1,)*\)")
 _new = object.__new__
 _set = object.__setattr__
+
+
+def shape_of_ones(rank: int) -> str:
+    """The `shape_id` of tensors with one element in so many dimensions: `()`, `(1,)`, `(1,1,)`."""
+    return f"({'1,' * rank})"
+
+
+def is_of_ones(shape_id: str) -> bool:
+    """Whether a `shape_id` is that of tensors with one element."""
+    return shape_id[:1] == "(" and _ONES.fullmatch(shape_id) is not None
 
 
 def replace(value: Value, **changes: Any) -> Value:
@@ -118,6 +130,11 @@ class Value:
     def is_scalar_tensor(self) -> bool:
         """Whether the value is a tensor proved to have no dimension."""
         return self.is_tensor and self.rank == 0
+
+    @property
+    def has_one_element(self) -> bool:
+        """Whether the value is a tensor proved to have one element, in however many dimensions."""
+        return self.is_tensor and (self.rank == 0 or (self.shape_id is not None and is_of_ones(self.shape_id)))
 
     @property
     def dimensioned(self) -> bool:

@@ -36,6 +36,9 @@ x.repeat(2, 1) | x.unsqueeze(0) | x.squeeze() | x.squeeze(0) | x.flatten() | x.f
 x[0] | x[None] | x[..., None] | x[..., 0] | x[:1] | x[m] | x[x > 0] | x[0:1, 0] | x[-1:] | x[[0]] | x[torch.tensor(0)] | x[()] | x[...] | x[True] | x[None, None]
 torch.zeros(n) | torch.zeros(()) | torch.zeros(2, 3) | torch.zeros(x.shape) | torch.zeros(*n) | torch.ones(3, dtype=torch.int64) | torch.full(n, 1.5) | torch.full((), 2) | torch.full((2,), True)
 torch.arange(3) | torch.arange(0, 1, 0.5) | torch.arange(3.0) | torch.linspace(0, 1, 3) | torch.eye(2) | torch.tensor(1) | torch.tensor(1.5) | torch.tensor(True) | torch.tensor([1, 2])
+torch.zeros(1) | torch.ones(1, 1) | torch.zeros((1,)) | torch.rand([1, 1]) | torch.full((1,), 2) | torch.full((1, 2), 1.0) | torch.full([1], x.dim()) | torch.zeros(1, 2)
+torch.tensor([3]) | torch.as_tensor([[3.5]]) | torch.tensor([x.dim()]) | torch.tensor([n]) | torch.tensor([*n]) | torch.zeros(1) + x | torch.zeros(1) * 2 > 1 | torch.tensor([True]) & m
+torch.zeros(1).clone()[0] | torch.zeros(1)[None] | torch.zeros(1).expand(3) | torch.zeros(1).repeat(2) | torch.ones(1).unsqueeze(0) | torch.zeros(1)[:0] | torch.cat([torch.zeros(1)] * 2)
 torch.tensor([[1.0]]) | torch.as_tensor(2.5) | torch.tensor(1, dtype=torch.float64) | torch.empty(n) | torch.rand(n) | torch.randn(2) | torch.randint(0, 2, (2,)) | torch.randperm(2)
 torch.zeros_like(x) | torch.ones_like(x, dtype=torch.bool) | torch.full_like(x, 3) | torch.empty_like(x) | x.new_zeros(2) | x.new_zeros(n) | x.new_tensor(1) | x.new_full((2,), 1)
 x.clamp(min=0) | x.clamp(min=0.5) | x.clamp(min=y) | x.clamp(0, 1) | torch.clamp(x, min=s) | x.clip(max=1.5) | x.masked_fill(m, 0) | x.masked_fill(y > 0, 0) | torch.where(m, x, x)
@@ -214,6 +217,8 @@ def contradictions(claimed: dict[Place, Value], seen: dict[Place, Any]) -> list[
         if claim.dtype is not None and numeric and dtype_class(value) != claim.dtype:
             found.append(f"{name} is {getattr(value, 'dtype', type(value).__name__)}, claimed {claim.dtype}")
         if isinstance(value, torch.Tensor) and claim.is_tensor:
+            if claim.has_one_element and value.numel() != 1:
+                found.append(f"{name} has {value.numel()} elements, claimed one")
             if claim.rank is not None and value.dim() != claim.rank:
                 found.append(f"{name} has {value.dim()} dimensions, claimed {claim.rank}")
             if claim.dimensioned and value.dim() == 0:
@@ -252,6 +257,28 @@ def check(text: str) -> int:
         found += [f"{arguments[0].dtype} {tuple(arguments[0].shape)}: {line}" for line in contradictions(claimed, seen)]
     assert not found, f"{len(found)} contradictions, the first: {found[0]}"
     return ran
+
+
+@pytest.mark.parametrize(
+    ("written", "one"),
+    [
+        ("torch.zeros(1)", True),
+        ("torch.ones((1, 1))", True),
+        ("torch.full([1], 2.0)", True),
+        ("torch.tensor([x.dim()]) / 2", True),
+        ("torch.as_tensor([[True]])", True),
+        ("torch.tensor([x.dim(), 1])", False),
+        ("torch.tensor([*n])", False),
+        ("torch.zeros(n)", False),
+        ("torch.zeros(1, 2)", False),
+        ("torch.zeros(1).expand(3)", False),
+        ("x * 2", False),
+    ],
+)
+def test_one_element_is_known_where_it_is_written(written: str, one: bool) -> None:
+    found = claims(FUNCTION.format(prefix="", expression=written))
+    (result,) = [value for (_, _, name), value in found.items() if name == "result"]
+    assert result.has_one_element is one
 
 
 @pytest.mark.parametrize("expression", CASES)

@@ -618,6 +618,8 @@ def against(claim: Value, value: Any) -> Iterator[str]:
             yield f"is of {value.dtype}, said {exact}"
         if exact == "default" and value.dtype != torch.get_default_dtype():
             yield f"is of {value.dtype}, said the default"
+        if claim.has_one_element and value.numel() != 1:
+            yield f"has {value.numel()} elements, said one"
         if claim.rank is not None and value.dim() != claim.rank:
             yield f"has {value.dim()} dimensions, said {claim.rank}"
         if (claim.dimensioned and value.dim() == 0) or (claim.shape_id == "()" and value.dim() > 0):
