@@ -100,7 +100,9 @@ def sequence_origin(node: ast.expr, scope: Scope) -> Origin | None:
     if value.is_(Kind.CONTAINER) and value.element is not None and value.ref != "dict":
         if value.element.is_(Kind.SIZE):
             return "size"
-        return "constant" if value.element.is_(Kind.STATIC) and value.element.dtype == "int" else None
+        if value.element.is_(Kind.STATIC) and value.element.dtype == "int":
+            return "constant"
+        value = value.element  # as unknown as a list that is itself unknown
     if value.is_unknown and isinstance(node, ast.Attribute | ast.Name) and not is_used_as_array(node, scope):
         return "assumed"
     return None
@@ -131,6 +133,8 @@ def _makes_array(node: ast.expr, scope: Scope, seen: frozenset[str]) -> bool:
     """Whether an expression of unknown value shows that it gives an array, by how it is made."""
     if isinstance(node, ast.IfExp):
         return any(_makes_array(side, scope, seen) for side in (node.body, node.orelse))
+    if isinstance(node, ast.ListComp):
+        return _makes_array(node.elt, scope, seen)
     if isinstance(node, ast.BinOp | ast.Compare):
         operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, *node.comparators)
         return any(_makes_array(operand, scope, seen) for operand in operands)
@@ -151,7 +155,8 @@ def is_integral(node: ast.Call, function: Function, scope: Scope) -> bool:
             if not is_integral(argument, inner, scope):
                 return False
         elif function.sequence:
-            if value.element is not None and value.element.dtype not in ("int", "bool"):
+            element = value.element
+            if element is not None and not element.is_unknown and element.dtype not in ("int", "bool"):
                 return False
         elif value.dtype not in ("int", "bool"):
             return False
