@@ -53,8 +53,10 @@ An index of which a mask selects (`table[index[mask]] = values[mask]`) must be o
 mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
 as before (`index-in-range`).
 
-What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`) needs one behind those of the mask
-(`enough-dimensions`).
+What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`, `y[mask] = x[mask].norm(dim=-1)`) needs one behind
+those of the mask (`enough-dimensions`). Where `y` is a vector, the second dimension is the last one. So are losses of
+rows (`y[mask] = cross_entropy(x[mask], t[mask], reduction="none")`): rows that are not selected get the class -100,
+which is ignored.
 
 One number for each row may be laid over it (`total[mask] / count[mask][:, None]`, `.view(-1, 1)`): the tensor that it
 comes from must have the dimensions of the mask (`same-shape-dtype`), and what it is laid over more

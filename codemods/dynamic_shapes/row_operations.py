@@ -25,10 +25,11 @@ _LAST_BY_DEFAULT = frozenset({"sort", "argsort", "topk"})
 _PLACES = ("torch.", "torch.nn.functional.", "torch.linalg.", "Tensor.")
 
 
-def row_operation(node: ast.Call, name: str, scope: Scope) -> str | None:
+def row_operation(node: ast.Call, name: str, scope: Scope, *, second: bool = False) -> str | None:
     """What an operation does with the last dimension: "reduced" takes it away, "kept" keeps it; None for others.
 
-    The tensor is the receiver or the first argument; the other arguments are constants.
+    The tensor is the receiver or the first argument; the other arguments are constants. With `second` its second
+    dimension is the last one.
     """
     place, _, short = name.rpartition(".")
     if f"{place}." not in _PLACES or short not in _REDUCE | _KEEP:
@@ -44,7 +45,8 @@ def row_operation(node: ast.Call, name: str, scope: Scope) -> str | None:
         return None
     dim = given[0] if given else keywords.get("dim", keywords.get("axis"))
     const = scope.value(dim).const if dim is not None else None
-    if const is None or const.value != -1 or isinstance(const.value, bool):
+    last = (-1, 1) if second else (-1,)
+    if const is None or const.value not in last or isinstance(const.value, bool):
         return None
     keepdim = keywords.get("keepdim")
     if keepdim is None or (isinstance(keepdim, ast.Constant) and keepdim.value is False):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import Const, Kind, Value
 from compilefix.codemods.control_flow.finite_tests import finite_where
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
 from compilefix.codemods.dynamic_shapes.definitions import between_definitions, definition_of, wholes_of
@@ -39,6 +39,9 @@ from compilefix.source.snippets import snippet
 
 _SEVERAL = 2
 _LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of
+_CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
+_CASTS = CONVERSIONS | {"long"}
+_IGNORED_CLASS = -100
 _SAFE_CONSTANTS = (1, 2, 0)  # integers: beside them a tensor keeps its dtype
 
 
@@ -165,9 +168,7 @@ class Elements:
                 reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
                 self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
-        select = place(ast.parse(where(self.scope), mode="eval").body, node)
-        mask = place(ast.Name(self._atom(self.mask.node), ast.Load()), node)
-        chosen = place(ast.Call(select, [mask, taken, place(ast.Constant(0), node)], []), node)
+        chosen = self._chosen(taken, 0, node)
         return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
 
     def _has_shape_of_mask(self, text: str) -> bool:
@@ -284,9 +285,11 @@ class Elements:
         method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             return self._refuse(f"`{snippet(node)}` passes an unknown number of arguments")
-        row = row_operation(node, name, scope)
+        row = row_operation(node, name, scope, second=self._selects_rows())
         if row is not None:
             return self._row(node, row, method, at)
+        if name in _CLASS_LOSSES and self._selects_rows():
+            return self._class_losses(node, at)
         if name == "Tensor.squeeze" and not node.args and not node.keywords and isinstance(node.func, ast.Attribute):
             return self._squeezed(node, node.func.value, at)
         callee: ast.expr
@@ -414,26 +417,20 @@ class Elements:
 
     def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
         """An operation on the last dimension, which must be one behind those of the mask."""
-        if self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row or self._in_spread:
+        partial = self.mask.broadcast or self.mask.leading or self.mask.last
+        in_row = self._in_row
+        if partial or self._in_spread or (in_row and kind == "reduced"):
             return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
         known = set(self.bases)
-        self._in_row = kind == "reduced"
+        self._in_row = in_row or kind == "reduced"
         source = node.func.value if method and isinstance(node.func, ast.Attribute) else node.args[0]
         taken = self.take(source, at)
-        self._in_row = False
+        self._in_row = in_row
         if taken is None:
             return None
-        for text in sorted(self.row_bases if kind == "reduced" else set(self.bases) - known):
-            tensor, mask = self.scope.value(self.atoms[text]), self.scope.value(self.mask.node)
-            rank, over = tensor.rank, mask.rank
-            if mask.shape_id is not None and mask.shape_id == tensor.shape_id:
-                return self._refuse(f"`{snippet(node)}` goes over the selected elements, and not over rows of them")
-            if rank is None or over is None:
-                # Without one, what is selected has a single dimension, and the operation goes over all of it.
-                reason = f"`{text}` is not proved to have one dimension more than `{snippet(self.mask.node)}`"
-                self.obstacles.append(Obstacle(reason, "enough-dimensions"))
-            elif rank <= over or (kind == "reduced" and rank != over + 1):
-                return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        of_rows = self.row_bases if kind == "reduced" else set(self.bases) - known
+        if not self._have_rows(of_rows, node, one=kind == "reduced"):
+            return None
         rest = [self._other(argument) for argument in (node.args if method else node.args[1:])]
         keywords = [ast.keyword(k.arg, self._other(k.value)) for k in node.keywords]
         if method:
@@ -445,6 +442,76 @@ class Elements:
         if kind == "reduced":
             self._reduced_rows.add(call)
         return call
+
+    def _have_rows(self, bases: Collection[str], node: ast.expr, *, one: bool) -> bool:
+        """Whether tensors have a dimension behind those of the mask, just `one` if so asked; else it is refused."""
+        for text in sorted(bases):
+            tensor, mask = self.scope.value(self.atoms[text]), self.scope.value(self.mask.node)
+            rank, over = tensor.rank, mask.rank
+            if mask.shape_id is not None and mask.shape_id == tensor.shape_id:
+                self._refuse(f"`{snippet(node)}` goes over the selected elements, and not over rows of them")
+                return False
+            if rank is None or over is None:
+                # Without one, what is selected has a single dimension, and the operation goes over all of it.
+                reason = f"`{text}` is not proved to have one dimension more than `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "enough-dimensions"))
+            elif rank <= over or (one and rank != over + 1):
+                self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+                return False
+        return True
+
+    def _class_losses(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
+        """`cross_entropy(x[m], y[m], reduction="none")`: the class of rows that are not selected is ignored."""
+        keywords = {k.arg: k.value for k in node.keywords}
+        reduction = self.scope.value(keywords["reduction"]).const if "reduction" in keywords else None
+        partial = self.mask.broadcast or self.mask.leading or self.mask.last
+        plain = len(node.args) == 2 and set(keywords) <= {"reduction", "weight", "label_smoothing"}
+        if reduction != Const("none") or partial or not plain or self._in_row or self._in_spread:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        if any(self.selects(value, at) for value in keywords.values()):
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        scores, labels = node.args
+        self._in_row = True
+        rows = self.take(scores, at)
+        self._in_row = False
+        known = set(self.bases)
+        classes = self.take(labels, at)
+        if rows is None or classes is None or not self._have_rows(self.row_bases, node, one=True):
+            return None
+        kind = self.scope.value(labels)
+        given = classes
+        while isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _CASTS:
+            given = given.func.value
+        if kind.dtype == "float" or not isinstance(given, ast.Name):
+            return self._refuse(f"the targets may be probabilities: `{snippet(labels)}`")
+        if kind.dtype_id != "int64":
+            self.obstacles.append(Obstacle(f"`{snippet(labels)}` is not proved to be int64", "same-shape-dtype"))
+        for text in sorted(set(self.bases) - known):
+            if not self._has_shape_of_mask(text):
+                reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        chosen = self._chosen(classes, _IGNORED_CLASS, node)
+        others = [ast.keyword(k.arg, self._other(k.value)) for k in node.keywords]
+        call = place(ast.Call(node.func, [rows, chosen], others), node)
+        self._reduced_rows.add(call)
+        return call
+
+    def _chosen(self, tree: ast.expr, other: int, node: ast.expr) -> ast.expr:
+        """What a tree gives where the mask is true, and an integer where it is false."""
+        select = place(ast.parse(where(self.scope), mode="eval").body, node)
+        mask = place(ast.Name(self._atom(self.mask.node), ast.Load()), node)
+        return place(ast.Call(select, [mask, tree, place(ast.Constant(other), node)], []), node)
+
+    def _selects_rows(self) -> bool:
+        """Whether the mask has one dimension, so that the second one of what it selects is that of the whole tensor.
+
+        It has where it says which numbers of a vector are written.
+        """
+        if self.scope.value(self.mask.node).rank == 1:
+            return True
+        targets = self.at.targets if isinstance(self.at, ast.Assign) else [getattr(self.at, "target", None)]
+        written = [t.value for t in targets if isinstance(t, ast.Subscript) and self.mask.same(t)]
+        return any(self.scope.value(tensor).rank == 1 for tensor in written)
 
     def _other(self, node: ast.expr) -> ast.expr:
         """An argument that is no tensor to compute with: a dtype, a device, a flag."""

@@ -385,6 +385,8 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     if api.rank == "arg" or api.rank == "unknown":
         is_method = not name.startswith("torch.") or call.bare in _SIZED
         sizes = args[1:] if is_method else args
+        if not sizes and "size" in keywords:
+            sizes = [keywords["size"]]
         if call.bare in ("full", "new_full"):
             sizes = sizes[:1]  # the fill value comes second
         if sizes and sizes[0].is_(Kind.CONTAINER):
