@@ -101,6 +101,8 @@ NEVER_COMPILED = frozenset(
 """Names of functions that set up, show or keep objects: no user compiles them."""
 _MENTIONS_COMPILE = re.compile(r"\.compile\b(?<!\bre\.compile)|import compile\b")
 _COMPILE_WORDS = (".compile", "import compile")
+_RUN_WHAT_IS_GIVEN = frozenset({"functools.partial", "map", "filter", "torch.utils.checkpoint.checkpoint"})
+"""They call their first argument, or make something that is called for it."""
 _CHECKPOINT_WORDS = ("torch.utils.checkpoint", "torch.utils import")
 _MENTIONS_CHECKPOINT = re.compile(r"torch\.utils\.checkpoint|torch\.utils import \(?[\w\s,]*\bcheckpoint\b")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -392,6 +394,10 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
     yield from (made for node, made in facts.constructed.items() if node in alive)
     yield from _kept_methods(live, facts, inference.project)
     for node in live:
+        if isinstance(node, ast.Call) and node.args and facts.callee(node) in _RUN_WHAT_IS_GIVEN:
+            yield from _targets(facts.value(node.args[0]), inference.project)
+        if isinstance(node, ast.Call) and node not in facts.calls:
+            yield from _one_of_several(node.func, facts.function, inference.project)
         # A property runs its getter.
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             base = facts.value(node.value)
@@ -401,6 +407,16 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
                     method = inference.project.method(cls, node.attr)
                     if method is not None and method.is_property:
                         yield method
+
+
+def _one_of_several(func: ast.expr, caller: Function, project: Project) -> Iterator[Function]:
+    """What a call may run where the name is defined in several blocks: `try` and `except ImportError`."""
+    named = func
+    while isinstance(named, ast.Attribute):
+        named = named.value
+    name = caller.module.qualified(func)
+    if name is not None and isinstance(named, ast.Name) and named.id not in caller.bound:
+        yield from project.alternatives(name)
 
 
 def _kept_methods(live: Iterable[ast.AST], facts: FunctionFacts, project: Project) -> Iterator[Function]:

@@ -247,6 +247,7 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.assigns: dict[str, ast.expr] = {}
         self.all_functions: list[Function] = []
+        self._blocks: dict[str, list[Sequence[ast.stmt]]] = {}
         self._changing: dict[str, bool] = {}
         self._mentions: dict[str, bool] = {}
         # The modules that all names are taken of, the last one first: of several with a name the last counts.
@@ -266,6 +267,8 @@ class Module:
 
     def _collect(self, body: Sequence[ast.stmt], cls: Class | None) -> None:
         for node in body:
+            if cls is None and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self._blocks.setdefault(node.name, []).append(body)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(node, cls, None)
             elif isinstance(node, ast.ClassDef):
@@ -371,6 +374,15 @@ class Module:
             pattern = rf"\.{attribute}(\.[a-z]+\(|\[[^\n]*\] *[-+*/]?=[^=]| *[+*]=)"
             known = self._changing[attribute] = re.search(pattern, self.file.text) is not None
         return known
+
+    def is_one_of_several(self, name: str) -> bool:
+        """Whether a function or class is defined in several blocks, of which one runs: `try` and `except ImportError`.
+
+        In one block the last definition counts. What is imported under its name may come in its place too.
+        """
+        blocks = self._blocks.get(name, [])
+        inside = any(block is not self.tree.body for block in blocks)
+        return inside and (any(block is not blocks[0] for block in blocks) or name in self.imports)
 
     @cached_property
     def packages(self) -> frozenset[str]:
@@ -594,13 +606,27 @@ class Project:
             self._resolved[name] = found
         return found
 
+    def alternatives(self, name: str) -> tuple[Function, ...]:
+        """The functions of which one stands under a dotted name, where they are defined in several blocks."""
+        found = self.resolve(name)
+        head, _, last = found.rpartition(".") if isinstance(found, str) else ("", "", "")
+        module = self.modules.get(head)
+        if module is None or not module.is_one_of_several(last):
+            return ()
+        return tuple(function for function in module.all_functions if function.qualname == last)
+
     def _resolve(self, name: str) -> Function | Class | Module | str:
         seen: set[str] = set()
         while name not in seen:
             seen.add(name)
-            if name in self.modules:
-                return self.modules[name]
             head, _, tail = name.rpartition(".")
+            if name in self.modules:
+                # `from .act import act` in a package: its `act` is the function, and no longer the module.
+                given = self.modules[head].imported(tail) if head in self.modules else None
+                if given is None or given in seen or not given.startswith(f"{name}."):
+                    return self.modules[name]
+                name = given
+                continue
             rest = [tail]
             while head and head not in self.modules:
                 head, _, part = head.rpartition(".")
@@ -610,6 +636,8 @@ class Project:
             module = self.modules[head]
             first = rest[0]
             dotted = ".".join(rest)
+            if module.is_one_of_several(first):
+                return name
             if len(rest) == 1 and first in module.functions:
                 return module.functions[first]
             if dotted in module.classes:

@@ -321,6 +321,36 @@ REACH = {
             def forward(self, x): return x * self.scale
         def call(): torch.compile(Model(), backend="eager")(torch.ones(2))
         """,
+    "partial of a function": FUNCTION
+    + """
+        @torch.compile(backend="eager")
+        def start(x): return functools.partial(root)(x)
+        def call(): start(torch.ones(2))
+        """,
+    "map": FUNCTION
+    + """
+        @torch.compile(backend="eager")
+        def start(x): return sum(map(root, [x, x]))
+        def call(): start(torch.ones(2))
+        """,
+    "checkpoint": FUNCTION
+    + """
+        from torch.utils.checkpoint import checkpoint
+        @torch.compile(backend="eager")
+        def start(x): return checkpoint(root, x, use_reentrant=False)
+        def call(): start(torch.ones(2))
+        """,
+    "a function of which there are several": f"""
+        try:
+            def root(x: torch.Tensor):
+                {DECIDES}  # BREAK
+                return x
+        except ImportError:
+            def root(x): return x
+        @torch.compile(backend="eager")
+        def start(x): return root(x)
+        def call(): start(torch.ones(2))
+        """,
     "nested function": f"""
         @torch.compile(backend="eager")
         def start(x: torch.Tensor):
@@ -1634,6 +1664,30 @@ def test_a_training_loop_says_what_a_loss_is_given(tmp_path: Path) -> None:
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
     assert {f.span.line for f in found([path])} == marked(text, "BREAK")
+
+
+SEVERAL = """
+if torch.get_num_threads() > 0:
+    def root(x):
+        x.mul_(2)
+        return x
+else:
+    def root(x): return x * 2
+
+@torch.compile
+def start(x: torch.Tensor):
+    y = x + 1
+    if x.sum() > 0:
+        y = root(x)
+    return y
+"""
+
+
+def test_what_is_defined_in_several_blocks_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "several.py"
+    path.write_text(HEAD + SEVERAL)
+    decided = [finding for finding in found([path]) if finding.code == "CF101"]
+    assert [finding.fix is not None and "branches-total" in finding.fix.assumptions for finding in decided] == [True]
 
 
 def test_only_what_stays_between_calls_grows_with_them(tmp_path: Path) -> None:

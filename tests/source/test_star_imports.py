@@ -15,7 +15,10 @@ from compilefix.source.files import SourceFile
 from compilefix.source.index import Module, Project
 
 PACKAGE = {
-    "stars": "from stars.first import *\nfrom stars.second import *\nfrom stars.circle import *\n\ndef own(): ...\n",
+    "stars": "from stars.first import *\nfrom stars.second import *\nfrom stars.circle import *\n"
+    "from stars.named import named\nfrom stars.shown import *\n\ndef own(): ...\n",
+    "stars.named": "def named():\n    pass\n",
+    "stars.shown": "def shown():\n    pass\n",
     "stars.first": "from stars.inner import *\n\ndef both():\n    pass\n\ndef one():\n    pass\n\ndef own(): ...\n",
     "stars.second": "import stars.plain as renamed\nfrom stars.plain import told as heard\n\ndef both():\n    pass\n",
     "stars.inner": "__all__ = ['listed', '_hidden']\n\n"
@@ -24,7 +27,21 @@ PACKAGE = {
     "stars.circle": "from stars.back import *\n\ndef round():\n    pass\n",
     "stars.back": "from stars.circle import *\nfrom stars.plain import *\n",
 }
-NAMES = ("both", "one", "own", "heard", "listed", "_hidden", "unlisted", "told", "_private", "round", "absent")
+NAMES = (
+    "both",
+    "one",
+    "own",
+    "heard",
+    "listed",
+    "_hidden",
+    "unlisted",
+    "told",
+    "_private",
+    "round",
+    "named",
+    "shown",
+    "absent",
+)
 
 
 @pytest.fixture
