@@ -25,7 +25,7 @@ y = torch.einsum("bhl,hd->bdl", x, self.weight)
 Under `torch-einsum`. The two were compared on PyTorch 2.13 with 30 equations, dtypes and sizes, empty ones among them:
 same values up to rounding, shapes and dtypes. Strides differ (`ij,jk->ik`), and so do the errors of sizes that do not
 fit (`ValueError`, and `RuntimeError`). What only chooses the order of the terms (`optimize`, `memory_limit`) is left
-out.
+out. `functools.partial` that keeps nothing else becomes `torch.einsum` itself.
 
 Declined where a backend other than PyTorch's is named, with `out=`, with other signs than letters for the dimensions,
 where the equation is no text, where an operand is a NumPy array, and for TensorLy where the file does not set its
@@ -72,6 +72,9 @@ class LibraryEinsum(Rule):
             name = scope.callee(node)
             if name == "opt_einsum.contract":
                 library = "opt_einsum"
+            elif name == "functools.partial" and _kept_contract(node, scope):
+                yield self._judge_kept(node, scope)
+                continue
             elif name == "tensorly.einsum" and _plugged_in(scope):
                 library = "TensorLy"
             else:
@@ -93,6 +96,22 @@ class LibraryEinsum(Rule):
         edit = scope.edit(node, f"{torch_name(scope)}.einsum({', '.join(given)})", **template.parts)
         why = f"`{snippet(node.func)}` may be given what is no tensor, and what it returns has other strides"
         return self.fixed(scope, node, message, Fix((edit,), imports(scope), ("torch-einsum",), (why,)))
+
+    def _judge_kept(self, node: ast.Call, scope: Scope) -> Finding:
+        message = (
+            f"`{snippet(node)}` of opt_einsum asks Python what it cannot trace when it is called: the graph breaks"
+        )
+        reason = _options(node)
+        if reason is not None:
+            return self.declined(scope, node, message, f"{reason}; else use `torch.einsum`")
+        edit = scope.edit(node, f"{torch_name(scope)}.einsum")
+        why = f"what `{snippet(node)}` is given may be no tensor, and what it returns has other strides"
+        return self.fixed(scope, node, message, Fix((edit,), imports(scope), ("torch-einsum",), (why,)))
+
+
+def _kept_contract(node: ast.Call, scope: Scope) -> bool:
+    """Whether `functools.partial` keeps how the terms of opt_einsum are ordered, for operands that come later."""
+    return len(node.args) == 1 and scope.function.module.qualified(node.args[0]) == "opt_einsum.contract"
 
 
 def _plugged_in(scope: Scope) -> bool:
@@ -116,7 +135,9 @@ def _may_be_tensor(node: ast.expr, scope: Scope) -> bool:
 
 def _equation(node: ast.Call, scope: Scope) -> str | None:
     """Why the equation is none that torch takes."""
-    if len(node.args) < 2 or isinstance(node.args[0], ast.Starred):
+    if node.args and isinstance(node.args[0], ast.Starred):
+        return None  # `contract(*args, optimize="greedy")`
+    if len(node.args) < 2:
         return "the equation is not written as the first argument"
     equation = scope.value(node.args[0])
     text = None if equation.const is None else equation.const.value
