@@ -120,7 +120,7 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
     """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, negated, or made of such.
 
     `x[~chosen]` takes what is not chosen: places that count from the end are written with a minus. A product of masks
-    is one, which is how some write `&`.
+    is one, which is how some write `&`. So is what is compared, as `x[cost > limit]`: no tensor is indexed with True.
     """
     value = scope.value(node)
     unknown = value.is_unknown or value.kinds == ARRAYS
@@ -133,11 +133,21 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         return all(seems_mask(side, scope) or is_mask(side, scope) for side in sides)
     if value.kinds == ARRAYS and value.dtype == "bool":
         return True
+    if isinstance(node, ast.Compare):
+        return unknown and _compares_values(node, scope)
     joined = isinstance(node, ast.Call) and len(node.args) > 0 and scope.callee(node) in ("torch.cat", "torch.stack")
     named = node.args[0] if joined and isinstance(node, ast.Call) else node
     while isinstance(named, ast.Call) and isinstance(named.func, ast.Attribute) and named.func.attr in _REARRANGES:
         named = named.func.value
     return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(named)
+
+
+def _compares_values(node: ast.Compare, scope: Scope) -> bool:
+    """Whether a comparison is one of numbers or tensors, as far as its two sides show."""
+    sides = [scope.value(side) for side in (node.left, node.comparators[0])]
+    numbers = all(not s.is_(Kind.NONE) and (s.const is None or type(s.const.value) in (int, float)) for s in sides)
+    order = isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq | ast.NotEq)
+    return len(node.ops) == 1 and order and numbers
 
 
 def named_mask(node: ast.expr) -> bool:

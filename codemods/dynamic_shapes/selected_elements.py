@@ -17,6 +17,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Const, Kind, Value
 from compilefix.codemods.control_flow.finite_tests import finite_where
+from compilefix.codemods.default_numbers import is_number_by_default
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
 from compilefix.codemods.dynamic_shapes.definitions import between_definitions, definition_of, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
@@ -142,6 +143,8 @@ class Elements:
             if left is None or right is None or not self.aligned([left, right], node):
                 return None
             return place(ast.Compare(left, node.ops, [right]), node)
+        if isinstance(node, ast.IfExp):
+            return self._either(node, at)
         spread = spread_of(node, self.scope)
         laid = spread is not None and (not spread.any_rank or self._is_vector(spread.tensor))
         if spread is not None and laid and self.selects(spread.tensor, at):
@@ -151,6 +154,16 @@ class Elements:
         if isinstance(node, ast.Subscript) and not self.selects(node.value, at):
             return self._picked(node, at)
         return self._refuse(f"`{snippet(node)}` is not computed element by element")
+
+    def _either(self, node: ast.IfExp, at: ast.stmt) -> ast.expr | None:
+        """`x[m] if scaled else 0.5`: what Python decides on is no tensor, and the same for all elements."""
+        test = self.scope.value(node.test)
+        if self.selects(node.test, at) or not test.is_(Kind.STATIC):
+            return self._refuse(f"`{snippet(node.test)}` may be a tensor")
+        body, other = self.take(node.body, at), self.take(node.orelse, at)
+        if body is None or other is None:
+            return None
+        return place(ast.IfExp(self._other(node.test), body, other), node)
 
     def _picked(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
         """`table[i[m]]`: a row for each index, the first one where the mask is false."""
@@ -266,7 +279,7 @@ class Elements:
             number = True  # one row, which is the same for each
         if not number:
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            if not (value.is_unknown or self._is_parameter(value)) or not _kept_on_self(node):
+            if not (value.is_unknown or self._is_parameter(value)) or not _is_given(node, self.scope):
                 return self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
@@ -712,10 +725,16 @@ class Elements:
         return code_of(tree, self.atoms, template, replaced)
 
 
-def _kept_on_self(node: ast.expr) -> bool:
-    """Whether an operand is what an object was made with, such as `-self.gamma`: not a list of selected elements."""
+def _is_given(node: ast.expr, scope: Scope) -> bool:
+    """Whether an operand is no list of selected elements: what an object was made with, such as `-self.gamma`, an
+    argument that is a number by default, or what is computed of these.
+    """
     if isinstance(node, ast.UnaryOp):
-        return _kept_on_self(node.operand)
+        return _is_given(node.operand, scope)
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        return _is_given(node.left, scope) and _is_given(node.right, scope)
+    if isinstance(node, ast.Constant) or is_number_by_default(node, scope):
+        return True
     if not isinstance(node, ast.Attribute):
         return False
     owner = node.value
