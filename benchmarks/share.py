@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -115,15 +115,17 @@ def _run(options: argparse.Namespace) -> int:
     groups: dict[str, list[str]] = defaultdict(list)
     for name in _models(options.names):
         groups[name.partition("/")[0]].append(name)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for line in pool.map(lambda words: _served(options, *words), _work(groups)):
-            print(line, file=sys.stderr, flush=True)
+    # The arms with fixes take the inputs that the original takes, which is run first.
+    for levels in (("none",), ("safe", "assumed")):
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for line in pool.map(lambda words: _served(options, *words), _work(groups, levels)):
+                print(line, file=sys.stderr, flush=True)
     return 0
 
 
-def _work(groups: dict[str, list[str]]) -> Iterator[tuple[str, str, list[str]]]:
+def _work(groups: dict[str, list[str]], levels: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
     for package, names in groups.items():
-        for fixes in ("none", "safe", "assumed"):
+        for fixes in levels:
             yield package, fixes, names
 
 

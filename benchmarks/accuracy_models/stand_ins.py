@@ -66,15 +66,19 @@ def getter(
     than the models do, outer ones first, and `prepare` is called with the name of the package before it is imported.
     """
 
+    found: dict[str, Any] = {}
+
     def get(path: str) -> Any:
-        module, _, name = path.rpartition(".")
-        package = path.partition(".")[0]
-        without(*absent.get(package, ()))
-        for one in bare_packages:
-            if one.partition(".")[0] == package:
-                bare(one)
-        if prepare is not None:
-            prepare(package)
-        return getattr(importlib.import_module(module), name)
+        if path not in found:  # models ask where they run compiled, and an import there would break the graph
+            module, _, name = path.rpartition(".")
+            package = path.partition(".")[0]
+            without(*absent.get(package, ()))
+            for one in bare_packages:
+                if one.partition(".")[0] == package:
+                    bare(one)
+            if prepare is not None:
+                prepare(package)
+            found[path] = getattr(importlib.import_module(module), name)
+        return found[path]
 
     return get
