@@ -219,6 +219,19 @@ class Class:
         return f"{self.module.name}.{self.qualname}"
 
     @cached_property
+    def other_methods(self) -> Mapping[str, tuple[Function, ...]]:
+        """Further definitions of methods, of which one in another block may run: `if` and `else` in the class."""
+        found: dict[str, tuple[Function, ...]] = {}
+        for function in self.module.all_functions:
+            if function.cls is not self or function.parent is not None:
+                continue
+            name = function.node.name
+            of_one = any(d.endswith((".setter", ".deleter", ".getter", "overload")) for d in function.decorators)
+            if self.methods.get(name) is not function and not of_one:
+                found[name] = (*found.get(name, ()), function)
+        return found
+
+    @cached_property
     def names_torch(self) -> bool:
         """Whether the text of the class has a use of torch or of its tensors."""
         lines = self.module.lines[self.node.lineno - 1 : self.node.end_lineno]
@@ -261,6 +274,7 @@ class Module:
         self.tree = ast.Module([], [])
         for cls in self.classes.values():
             cls.methods.clear()  # type: ignore[attr-defined]
+            cls.__dict__.pop("other_methods", None)
         for names in (self.functions, self.classes, self.assigns):
             names.clear()
         self.all_functions.clear()
@@ -679,7 +693,10 @@ class Project:
         return None
 
     def overriding(self, method: Function) -> Iterator[Function]:
-        """The methods that stand in the place of a method in subclasses of the same file, those of other bases too."""
+        """The methods that stand in the place of a method: in subclasses of the same file, those of other bases too.
+
+        So do other definitions of it in its class.
+        """
         if method.cls is not None and method.parent is None:
             yield from self._overriding_in(method.module, method.cls, method)
 
@@ -697,6 +714,8 @@ class Project:
             yield from self._overriding_in(self.modules[module], cls, method)
 
     def _overriding_in(self, module: Module, cls: Class, method: Function) -> Iterator[Function]:
+        if module is cls.module:
+            yield from cls.other_methods.get(method.node.name, ())
         classes = (c for c in module.classes.values() if c is not cls and cls in self.ancestors(c))
         found = dict.fromkeys(self.method(c, method.node.name) for c in classes)
         yield from (other for other in found if other is not None and other is not method)

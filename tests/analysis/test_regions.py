@@ -1690,6 +1690,31 @@ def test_what_is_defined_in_several_blocks_is_not_known(tmp_path: Path) -> None:
     assert [finding.fix is not None and "branches-total" in finding.fix.assumptions for finding in decided] == [True]
 
 
+SEVERAL_METHODS = """
+class Model(nn.Module):
+    if torch.get_num_threads() > 0:
+        def root(self, x):
+            x.mul_(2)
+            return x
+    else:
+        def root(self, x): return x * 2
+    def forward(self, x: torch.Tensor):
+        y = x + 1
+        if x.sum() > 0:
+            y = self.root(x)
+        return y
+"""
+
+
+def test_all_definitions_of_a_method_in_its_class_count(tmp_path: Path) -> None:
+    path = tmp_path / "several.py"
+    path.write_text(HEAD + SEVERAL_METHODS)
+    decided = [finding for finding in found([path]) if finding.code == "CF101"]
+    assert [finding.declined for finding in decided] == [
+        "a branch is not free of effects: `Model.root`, which `self.root` may run: `x.mul_` writes in place"
+    ]
+
+
 def test_only_what_stays_between_calls_grows_with_them(tmp_path: Path) -> None:
     """An object that is no module may be made anew for each call of the method that counts as compiled."""
     text = program(
