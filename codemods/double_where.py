@@ -67,9 +67,17 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
     found: dict[ast.expr, float | None] = {}
     for culprit in scope.legality.culprits(node, scope.facts):
         operands, promotes = _operands(culprit, scope), _promotes(culprit, scope)
-        if not operands or not all(_is_replaceable(*item, promotes, scope) for item in operands.items()):
+        divisor = culprit.right if isinstance(culprit, ast.BinOp) and isinstance(culprit.op, ast.Div) else None
+        for operand, safe in operands.items():
+            if operand is divisor and not isinstance(operand, ast.Starred) and scope.value(operand).is_tensor:
+                # Of any dtype: a quotient with the integer has the dtype that it has with booleans or floats.
+                found[operand] = safe if scope.value(operand).dtype == "float" else 1
+            elif _is_replaceable(operand, safe, promotes, scope):
+                found[operand] = _safe(operand, safe, promotes, scope)
+            else:
+                return {}
+        if not operands:
             return {}
-        found.update({operand: _safe(operand, safe, promotes, scope) for operand, safe in operands.items()})
     return found | dict.fromkeys(_indices(node, scope), 0)
 
 
