@@ -84,7 +84,7 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         for target in targets:
             if isinstance(target, ast.Name):
-                reason = _name(target.id, scope, depth, seen)
+                reason = _name(target.id, scope, depth, seen, _behind(target, parent, scope))
                 if reason is not None:
                     return reason
             elif not isinstance(target, ast.Attribute | ast.Subscript):
@@ -280,12 +280,24 @@ def _is_result(node: ast.AST, scope: Scope) -> bool:
     return isinstance(node, ast.Return)
 
 
-def _name(name: str, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
-    followed = (scope.compiled.function, name)
-    if followed in seen:
+def _behind(stored: ast.Name, statement: ast.stmt, scope: Scope) -> list[ast.Name]:
+    """The places that may read what a statement gives a name: in a loop, or a nested function, all that read it."""
+    loads = scope.names(stored.id)
+    if any(isinstance(around, ast.For | ast.AsyncFor | ast.While) for around in scope.ancestors(statement)):
+        return loads
+    end = (statement.end_lineno or 0, statement.end_col_offset or 0)
+    return [load for load in loads if (load.lineno, load.col_offset) >= end]
+
+
+def _name(
+    name: str, scope: Scope, depth: int, seen: set[tuple[Function, str]], loads: list[ast.Name] | None = None
+) -> str | None:
+    function = scope.compiled.function
+    followed = (function, name if loads is None else f"{name}, behind a store")
+    if followed in seen or (function, name) in seen:
         return None
     seen.add(followed)
-    for load in scope.names(name):
+    for load in scope.names(name) if loads is None else loads:
         reason = _not_captured(load, scope, depth, seen)
         if reason is not None:
             return reason
