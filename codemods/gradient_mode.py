@@ -22,6 +22,11 @@ def is_changed(scope: Scope, at: ast.AST) -> bool:
     return _region(scope, at) is not None
 
 
+def is_decorated(scope: Scope, at: ast.AST) -> bool:
+    """Whether that is said of the whole function: what it hands out was computed without, or was handed in."""
+    return _region(scope, at) is scope.function.node
+
+
 def is_only_computed_with(names: Collection[str], scope: Scope, at: ast.AST) -> bool:
     """Whether the names are read, behind a place, only where no gradient is recorded, and to compute with them."""
     region = _region(scope, at)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from compilefix.analysis.leaves import are_same
+from compilefix.analysis.leaves import ANY_LEAF, are_same, leaf_of
 from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.added_in_place import added_after
@@ -20,7 +20,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.dynamic_shapes.ragged_sizes import selection_of
 from compilefix.codemods.finding import Edit
-from compilefix.codemods.gradient_mode import is_changed, is_only_computed_with
+from compilefix.codemods.gradient_mode import is_changed, is_decorated, is_only_computed_with
 from compilefix.codemods.other_objects import asked_as_object, is_other_object
 from compilefix.codemods.resized import asked_to_differ, is_empty, is_placed_otherwise, is_resized
 from compilefix.codemods.returned_truths import are_truths, as_tensor
@@ -575,7 +575,21 @@ def _selected(
     if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.hands_on):
-                yield Obstacle("no gradient is recorded here: the selected tensor would lose the one that it has")
+                decorated = is_decorated(scope, at)
+                if decorated and not _keeps_leaf(value):
+                    continue  # it was computed here
+                # Of its arguments a whole function hands one on as it was given; a parameter of a module is trained.
+                arguments = {parameter.arg for parameter in scope.function.parameters}
+                handed_on = decorated and all(leaf_of(leaf) in arguments for leaf in value.leaves)
+                reason = "no gradient is recorded here: the selected tensor would lose the one that it has"
+                yield Obstacle(reason, "no-aliasing" if handed_on else None)
+
+
+def _keeps_leaf(value: Value) -> bool:
+    """Whether a tensor may share the memory of one that its gradient would go to, and is not only computed of it."""
+    memory = value.storage
+    leaves = set(map(leaf_of, value.leaves))
+    return bool(memory) and (ANY_LEAF in leaves or any({leaf, f"param:{leaf}"} & memory for leaf in leaves))
 
 
 def _is_quotient(node: ast.expr) -> bool:
