@@ -45,6 +45,8 @@ def _given_by(load: ast.Name, scope: Scope) -> ast.stmt | None:
                     return statement if plain else None
         if isinstance(around, ast.Try | ast.Match) or around is scope.function.node:
             return None
+        if isinstance(around, ast.For) and inner in around.body and set(stores) & set(ast.walk(around.target)):
+            return around  # each turn begins with what the loop gives
         if isinstance(around, _AGAIN) and any(store in set(ast.walk(around)) for store in stores):
             return None  # what an earlier turn stored may be read
         inner = around

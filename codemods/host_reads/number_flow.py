@@ -27,6 +27,7 @@ class Flow:
     narrow: it meets a tensor without dimensions, whose dtype a wider one would change.
     elsewhere: the tensor that is read may be on another device than those that the function makes.
     alike: the names of the tensors that have as many elements as the one that is read: one, if the read does not fail.
+    asked: an argument of unknown kind whose methods give the tensor that is read: a tensor, if the read does not fail.
     meets: a name that holds the number is used for more than deciding.
     decides: what is computed of the number decides an `if`.
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
@@ -46,6 +47,7 @@ class Flow:
     beside: bool = False
     narrow: bool = False
     alike: frozenset[str] = frozenset()
+    asked: str | None = None
     elsewhere: bool = False
     handed_out: bool = False
     picks: bool = False
@@ -140,11 +142,14 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
             "number-to-tensor",
         )
-    if not value.is_tensor:
-        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
-        return
-    if not value.certain:
-        flow.refuse(f"`{snippet(other)}` looks like a tensor, which is not proved", "number-to-tensor")
+    if not (value.is_tensor and value.certain):
+        if _is_asked(other, scope, flow):
+            flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
+        elif value.is_tensor:
+            flow.refuse(f"`{snippet(other)}` looks like a tensor, which is not proved", "number-to-tensor")
+        else:
+            flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
+            return
     if value.dtype in ("int", "bool") or _counts(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
@@ -159,6 +164,16 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"dimensions: the result's dtype could change",
             "number-to-tensor",
         )
+
+
+def _is_asked(node: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """Whether an expression is the argument whose methods give the tensor that is read, or computed with it."""
+    if isinstance(node, ast.BinOp):
+        return _is_asked(node.left, scope, flow) or _is_asked(node.right, scope, flow)
+    if not isinstance(node, ast.Name) or node.id != flow.asked:
+        return False
+    again = any(isinstance(around, ast.For | ast.AsyncFor | ast.While) for around in scope.ancestors(node))
+    return not again and all(store.lineno >= node.lineno for store in scope.names(node.id, stores=True))
 
 
 def _counts(node: ast.expr, scope: Scope, depth: int = 4) -> bool:

@@ -24,6 +24,7 @@ def number_fix(node: ast.expr, source: ast.expr, cast: str, scope: Scope) -> Fix
     flow = Flow(read, boolean=cast == "bool" or (cast in ("item", "implicit") and read.dtype == "bool"))
     flow.elsewhere = not on_default_device(source, scope)
     flow.alike = frozenset(_alike(source)) if read.rank is None else frozenset()
+    flow.asked = _asked(source, scope)
     template = Template()
     follow(node, scope, flow)
     template.refuse(flow.obstacles)
@@ -39,6 +40,15 @@ def fix_of(node: ast.expr, code: str, flow: Flow, template: Template, scope: Sco
         return edits
     needed = imports(scope) if any("torch." in edit.template for edit in edits) else ()
     return Fix(edits, needed, template.assumptions, template.reasons)
+
+
+def _asked(node: ast.expr, scope: Scope) -> str | None:
+    """The argument that methods are asked for a tensor: `x.std().clamp_min(1e-6)`."""
+    asked = node
+    while isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute):
+        asked = asked.func.value
+    given = {parameter.arg for parameter in scope.function.parameters}
+    return asked.id if isinstance(asked, ast.Name) and asked is not node and asked.id in given else None
 
 
 def _alike(node: ast.expr) -> Iterator[str]:

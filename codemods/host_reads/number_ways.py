@@ -1,4 +1,4 @@
-"""Names that hold a number read from a tensor on one way, and a number of Python's on another one."""
+"""Names that hold a number read from a tensor on one way, and on another one a number of Python's, or a tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
-    """Whether whatever else a name may hold behind a statement is a plain number, None, or an argument as it came.
+    """Whether whatever else a name may hold behind a statement is a plain number, None, a tensor, or an argument.
 
     In a loop each turn gives it a value before it reads one.
     """
@@ -30,7 +30,11 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
         statement = scope.statement(store)
         if statement is stored:
             continue
-        if not isinstance(statement, ast.Assign | ast.AnnAssign) or not scope.value(store).is_(*_PLAIN):
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            return False
+        other = scope.value(store)
+        # Beside a tensor on another way each use does for tensors already.
+        if not other.is_(*_PLAIN) and not (other.is_tensor and other.certain and _exclusive(stored, statement, scope)):
             return False
         if statement.lineno > stored.lineno and not (
             _exclusive(stored, statement, scope) or _corrects(stored, statement, scope)
