@@ -20,3 +20,10 @@ def row_layer(layer: Value) -> bool:
     if api is None or api.random or api.random_training or api.mutates_training or layer.ref is None:
         return False
     return api.pointwise or layer.ref.rpartition(".")[2] in ROW_LAYERS
+
+
+def looks_up(layer: Value) -> bool:
+    """Whether a layer takes numbers of rows of a table, and fails where there is no such row."""
+    if layer.ref == "torch.nn.Sequential":
+        return bool(layer.elements) and looks_up((layer.elements or ())[0])
+    return layer.is_(Kind.OBJECT) and layer.ref is not None and layer.ref.rpartition(".")[2] == "Embedding"

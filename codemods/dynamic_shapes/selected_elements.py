@@ -30,6 +30,7 @@ from compilefix.codemods.dynamic_shapes.masks import (
     masked_select_of,
     same_dimensions,
 )
+from compilefix.codemods.dynamic_shapes.row_layers import looks_up
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.finding import Edit
@@ -43,6 +44,7 @@ _LARGEST = 2_000  # what is made of the elements is judged as one expression, wi
 _CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
 _CASTS = CONVERSIONS | {"long"}
 _IGNORED_CLASS = -100
+_REDUCTIONS = frozenset({"mean", "sum", "std", "var", "amax", "amin", "prod"})
 _SAFE_CONSTANTS = (1, 2, 0)  # integers: beside them a tensor keeps its dtype
 
 
@@ -168,11 +170,20 @@ class Elements:
     def _picked(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
         """`table[i[m]]`: a row for each index, the first one where the mask is false."""
         table, index = self.scope.value(node.value), self.scope.value(node.slice)
-        whole = not (self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row)
-        if not (whole and table.is_tensor and index.is_tensor and index.dtype == "int"):
+        if not (table.is_tensor and index.is_tensor and index.dtype == "int"):
+            return self._refuse(f"`{snippet(node)}` is not computed element by element")
+        chosen = self._indexing(node.slice, at, node)
+        if chosen is None:
+            return None
+        self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
+        return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
+
+    def _indexing(self, index: ast.expr, at: ast.stmt, node: ast.expr) -> ast.expr | None:
+        """Selected numbers of rows, and that of the first row where the mask is false: there it may be none."""
+        if self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row:
             return self._refuse(f"`{snippet(node)}` is not computed element by element")
         known = set(self.bases)
-        taken = self.take(node.slice, at)
+        taken = self.take(index, at)
         if taken is None:
             return None
         self._indices |= set(self.bases) - known
@@ -180,9 +191,7 @@ class Elements:
             if not self._has_shape_of_mask(text):
                 reason = f"`{text}` is not proved to have the shape of `{snippet(self.mask.node)}`"
                 self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
-        self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
-        chosen = self._chosen(taken, 0, node)
-        return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
+        return self._chosen(taken, 0, node)
 
     def _has_shape_of_mask(self, text: str) -> bool:
         """Whether what an atom stands for is proved to have the mask's shape."""
@@ -279,10 +288,27 @@ class Elements:
             number = True  # one row, which is the same for each
         if not number:
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            if not (value.is_unknown or self._is_parameter(value)) or not _is_given(node, self.scope):
+            kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope)
+            if not kept and not self._is_reduced(node, at):
                 return self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
+
+    def _is_reduced(self, node: ast.expr, at: ast.stmt) -> bool:
+        """Whether an operand is what all rows of a tensor are reduced to: it has none for each true value."""
+        definition = definition_of(node, at, self.scope)
+        made = node if definition is None else definition.value
+        rows = self.mask.broadcast or self.mask.leading or self.mask.last or self._in_row or self._in_spread
+        if rows or not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute):
+            return False
+        name = self.scope.callee(made) or ""
+        given = (
+            made.args if name.startswith("Tensor.") or self.scope.value(made.func.value).is_unknown else made.args[1:]
+        )
+        dims = [k.value for k in made.keywords if k.arg in ("dim", "axis")] or given[:1]
+        each = [part for dim in dims for part in (dim.elts if isinstance(dim, ast.Tuple) else [dim])]
+        over_rows = not dims or "0" in map(ast.unparse, each)
+        return made.func.attr in _REDUCTIONS and over_rows and not self.selects(made, definition or at)
 
     def _is_parameter(self, value: Value) -> bool:
         """Whether a value is a parameter: its shape is that of the object, whatever the mask selects.
@@ -325,7 +351,12 @@ class Elements:
         args: list[ast.expr] = []
         for argument in node.args:
             plain = short in CONVERSIONS or short == "unsqueeze"
-            taken = self._other(argument) if plain and not self.selects(argument, at) else self.take(argument, at)
+            if plain and not self.selects(argument, at):
+                taken: ast.expr | None = self._other(argument)
+            elif not args and self.selects(argument, at) and looks_up(scope.value(node.func)):
+                taken = self._indexing(argument, at, node)
+            else:
+                taken = self.take(argument, at)
             if taken is None:
                 return None
             args.append(taken)

@@ -308,6 +308,8 @@ def follow_name(
             loads = owned
         elif stored is not None and other_numbers(name, stored, scope):
             loads, either = [load for load in loads if (load.lineno, load.col_offset) >= end], True
+            stores = scope.names(name, stores=True)
+            flow.unseen = flow.unseen or any(scope.value(store).is_unknown for store in stores)
         else:
             reason = "is an argument on another way" if given and block is not None else "is assigned in several places"
             flow.refuse(f"`{name}` {reason}")

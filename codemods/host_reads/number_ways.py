@@ -33,8 +33,9 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             return False
         other = scope.value(store)
-        # Beside a tensor on another way each use does for tensors already.
-        if not other.is_(*_PLAIN) and not (other.is_tensor and other.certain and _exclusive(stored, statement, scope)):
+        # Each use does for the tensor of another way already, and stays as it is for what is not known.
+        seen = other.is_unknown or (other.is_tensor and other.certain)
+        if not other.is_(*_PLAIN) and not (seen and _exclusive(stored, statement, scope)):
             return False
         if statement.lineno > stored.lineno and not (
             _exclusive(stored, statement, scope) or _corrects(stored, statement, scope)
