@@ -44,8 +44,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "
         "number is computed with as a float; beside another one without dimensions, or one of integers, the result "
-        "may take its dtype, and nobody adds to it in place. What it is computed with is a tensor where it looks like "
-        "one, and on its device, unless it has no dimensions either and is not written in place."
+        "may take its dtype, and nobody adds to it in place. What it is computed with is on its device, unless it has "
+        "no dimensions either and is not written in place."
     ),
     "float32-rounding": (
         "A constant or intermediate result may be rounded to the tensor's precision instead of double, and an integer "

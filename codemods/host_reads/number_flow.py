@@ -142,14 +142,12 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
             "number-to-tensor",
         )
-    if not (value.is_tensor and value.certain):
-        if _is_asked(other, scope, flow):
-            flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
-        elif value.is_tensor:
-            flow.refuse(f"`{snippet(other)}` looks like a tensor, which is not proved", "number-to-tensor")
-        else:
-            flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
-            return
+    proved = value.is_tensor and value.certain
+    if not (value.is_tensor or _is_asked(other, scope, flow)):
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
+        return
+    if not proved:
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
     if value.dtype in ("int", "bool") or _counts(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"

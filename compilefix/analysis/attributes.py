@@ -190,6 +190,8 @@ class Attributes:
                 guessed = value.is_tensor and not value.certain and found is not None and found.is_tensor
                 found = found if found is not None and (value.is_unknown or guessed) else value
             else:
+                if value.is_unknown and name in _registered_names(cls.methods.get("__init__")):
+                    value = replace(value, kinds=frozenset({Kind.TENSOR}), certain=False)  # or assigning it fails
                 found = value if found is None else _owned(join(found, value), name)
         return found
 
@@ -225,6 +227,21 @@ def _written_out(node: ast.expr) -> Value | None:
         parts = _written_out(node.left), _written_out(node.right)
         return values.STATIC if all(part is not None and part.is_(Kind.STATIC) for part in parts) else None
     return None
+
+
+def _registered_names(init: Function | None) -> frozenset[str]:
+    """The buffers and parameters that `__init__` registers on all ways: a module takes no other values for them."""
+    calls = [s.value for s in (init.node.body if init is not None else ()) if isinstance(s, ast.Expr)]
+    first = init.parameters[0].arg if init is not None and init.parameters else None
+    names: set[str] = set()
+    for call in calls:
+        func = call.func if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and isinstance(func, ast.Attribute) and call.args:
+            own = isinstance(func.value, ast.Name) and func.value.id == first
+            name = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+            if own and isinstance(name, str) and func.attr in ("register_buffer", "register_parameter"):
+                names.add(name)
+    return frozenset(names)
 
 
 def _only_augmented(method: Function, name: str) -> bool:
