@@ -9,8 +9,9 @@ arithmetic on the way (`+ - * / **`, `min`, `max`, `abs`, `round`, `int`, functi
 tensor without dimensions, and `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at
 the number and is reduced over that dimension (`x[:, :n].sum(1)`, `x[a:b].mean(0)`, under a name too) becomes a
 reduction of all elements in which the others count for nothing, and `x.roll(n, 1)` an index of all places. The number
-is followed into functions of the project that it is passed to. Where a function does nothing but read its argument
-(`def value(t): return t.item()`), its callers in the file keep the tensor, if all of them can.
+is followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where
+a function does nothing but read its argument (`def value(t): return t.item()`), its callers in the file keep the
+tensor, if all of them can.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from compilefix.analysis.function_facts import FunctionFacts
@@ -13,6 +14,7 @@ from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.summaries import is_super
 from compilefix.analysis.summaries import passed as arguments_of
 from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.codemods.callers import callers, callers_elsewhere
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.default_numbers import is_number_by_default
@@ -154,6 +156,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse("the number is only printed or logged: see the finding for that line")
     elif (reduced := reduced_slice(node, scope)) is not None:
         _reduce(node, reduced, scope, flow)
+    elif isinstance(parent, ast.Return) and _handed_back(node, scope, flow):
+        pass
     elif (place := kept_in(node, scope)) is not None:
         flow.handed_out = True
         flow.refuse(*place)
@@ -979,6 +983,36 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
                 flow.refuse(f"too many files override `{callee.qualname}` to look at all")
                 return True
             _into(function, name, call, scope, flow)
+    return True
+
+
+def _handed_back(node: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """The number is returned to functions of this file: its uses there must take a tensor as well.
+
+    A truth is only asked for, and an integer may be a size or an index for whoever else calls the function.
+    """
+    kind = scope.value(node).dtype
+    if flow.boolean or kind == "bool" or (kind == "int" and "compile" not in scope.compiled.root):
+        return False
+    function, inference = scope.function, scope.legality.inference
+    users = list(callers(scope))
+    known = bool(users) and next(callers_elsewhere(scope), None) is None and inference.changed_by(function) is None
+    if not known or function.is_property or flow.calls >= _MAX_CALLS:
+        return False
+    flow.calls += 1
+    flow.handed_out = True
+    flow.refuse(f"`{function.qualname}` returns a tensor where it returned a number", "number-to-tensor")
+    before = len(flow.rewrites)
+    for user in users:
+        facts = inference.facts(user)
+        inner = Scope(replace(scope.compiled, function=user, facts=facts), scope.legality, scope.path)
+        for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) in scope.stands_for):
+            follow(call, inner, flow)
+    several = len(scope.stands_for) > 1 or sum(each.value is not None for each in function.of(ast.Return)) > 1
+    if several and any(node not in flow.plain for node, _ in flow.rewrites[before:]):
+        flow.refuse(f"`{function.qualname}` returns something else on another way, and its use would have to change")
+    elif not several and isinstance(function.node.returns, ast.Name) and function.node.returns.id in ("int", "float"):
+        flow.rewrites.append((function.node.returns, lambda _: f"{torch_name(scope)}.Tensor"))
     return True
 
 
