@@ -77,6 +77,9 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Slice):
         return "a slice bound"
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
+        other = parent.right if parent.left is node else parent.left
+        return "the length of a list" if isinstance(other, ast.List | ast.Tuple | ast.ListComp) else None
     child: ast.AST = node
     listed = isinstance(parent, ast.Tuple | ast.List) and isinstance(parent.ctx, ast.Load)
     if parent is not None and (listed or isinstance(parent, ast.Starred)):
