@@ -18,7 +18,8 @@ from compilefix.source.snippets import snippet
 
 _SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _METHODS = {"add_": ast.Add, "sub_": ast.Sub, "mul_": ast.Mult, "div_": ast.Div}
-_CHAINED = frozenset({*_METHODS, "lerp_", "clamp_", "clamp_min_", "clamp_max_", "neg_", "abs_", "nan_to_num_"})
+_BITS = frozenset(f"{kind}_{name}_" for kind in ("logical", "bitwise") for name in ("and", "or", "xor", "not"))
+_CHAINED = _BITS | {*_METHODS, "lerp_", "clamp_", "clamp_min_", "clamp_max_", "neg_", "abs_", "nan_to_num_"}
 _RANKS = {"bool": 0, "int": 1, "float": 2}
 
 
