@@ -6,8 +6,8 @@ Finds `if`/`elif`/`else` on a tensor whose branches give values to local names, 
 skips (`if probability < layerdrop: continue`) always runs, and its results are selected. What it collects under a fixed
 flag has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. A condition
 that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a branch stays
-inside. `if mask.any():` around statements that change only what the mask selects goes away. What a branch prints, logs,
-warns of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch
+inside. `if mask.any():` around statements that change only what the mask selects goes away, and so does an `if` in which
+nothing is done. What a branch prints, logs, warns of or raises goes to the compile boundary with the condition (`log-late`, `exception-late`), also from a branch
 that gives values too. Early returns become one return, where what stands behind them may run always; of tuples, lists
 and dictionaries with the same keys, value by value; behind `if t: return` in a function that returns nothing, what it
 writes is selected. Branches that take several steps run under names of their own (`x_then`, `x_else`) before their
@@ -69,7 +69,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
-from compilefix.codemods.conditions import is_tensor_test, split_static, tensor_tests, tensor_words
+from compilefix.codemods.conditions import condition, is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.finite_tests import computed_of_nan
@@ -157,7 +157,10 @@ class TensorIf(Rule):
         template = Template()
         edits: tuple[Edit, ...]
         try:
-            if (rest := rest_of_function(node, scope)) is not None:
+            rest = None
+            if _does_nothing(links):
+                edits = _left_out(node, links, scope, template)
+            elif (rest := rest_of_function(node, scope)) is not None:
                 edits = guarded_rest(node, rest, scope, template)
             elif returns_early(node):
                 edits = selected_return(node, scope, template)
@@ -228,6 +231,20 @@ class TensorIf(Rule):
         edit = scope.edit(node, code, **template.parts)
         fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
+
+
+def _does_nothing(links: Sequence[Link]) -> bool:
+    """Whether no branch holds more than `pass`."""
+    return all(isinstance(statement, ast.Pass) for link in links for statement in link.body)
+
+
+def _left_out(node: ast.If, links: Sequence[Link], scope: Scope, template: Template) -> tuple[Edit, ...]:
+    """The statement goes with its tests, of which only an error would be noticed."""
+    tests = [link.test for link in links if link.test is not None]
+    template.refuse(scope.legality.both_evaluated(tests, scope.facts))
+    if any(condition([test], scope, template) is None for test in tests):
+        return ()
+    return (scope.edit(node, "" if len(scope.block(node)) > 1 else "pass"),)
 
 
 def _goes_with(node: ast.If, scope: Scope) -> str | None:
