@@ -13,6 +13,7 @@ from compilefix.analysis import torch_api
 from compilefix.codemods.rule import Scope
 
 _CHANGES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+_RECORDS = frozenset({"enable_grad", "set_grad_enabled"})
 _TELLS_NOTHING = frozenset({"shape", "dtype", "device", "ndim"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -24,7 +25,8 @@ def is_changed(scope: Scope, at: ast.AST) -> bool:
 
 def is_decorated(scope: Scope, at: ast.AST) -> bool:
     """Whether that is said of the whole function: what it hands out was computed without, or was handed in."""
-    return _region(scope, at) is scope.function.node
+    names = (_last_name(scope.callee(call)) for call in scope.function.of(ast.Call))
+    return _region(scope, at) is scope.function.node and not any(name in _RECORDS for name in names)
 
 
 def is_only_computed_with(names: Collection[str], scope: Scope, at: ast.AST) -> bool:

@@ -997,7 +997,7 @@ def _handed_back(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     function, inference = scope.function, scope.legality.inference
     users = list(callers(scope))
     known = bool(users) and next(callers_elsewhere(scope), None) is None and inference.changed_by(function) is None
-    if not known or function.is_property or flow.calls >= _MAX_CALLS:
+    if not known or function.is_property or flow.calls >= _MAX_CALLS or _is_named_otherwise(users, scope):
         return False
     flow.calls += 1
     flow.handed_out = True
@@ -1014,6 +1014,25 @@ def _handed_back(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     elif not several and isinstance(function.node.returns, ast.Name) and function.node.returns.id in ("int", "float"):
         flow.rewrites.append((function.node.returns, lambda _: f"{torch_name(scope)}.Tensor"))
     return True
+
+
+def _is_named_otherwise(users: Sequence[Function], scope: Scope) -> bool:
+    """Whether the file names the function where these do not call it: it calls itself, or is handed on."""
+    name, inference = scope.function.node.name, scope.legality.inference
+    calls = (item for user in users for item in inference.facts(user).calls.items())
+    called = {_place(call.func) for call, callee in calls if isinstance(call, ast.Call) and callee in scope.stands_for}
+    own = scope.function.cls is not None  # a method has no name of its own
+    for node in ast.walk(scope.file.tree):
+        named = (isinstance(node, ast.Attribute) and node.attr == name) or (
+            not own and isinstance(node, ast.Name) and node.id == name
+        )
+        if named and isinstance(node, ast.Name | ast.Attribute) and _place(node) not in called:
+            return True
+    return False
+
+
+def _place(node: ast.expr) -> tuple[int, int, int | None]:
+    return node.lineno, node.col_offset, node.end_col_offset
 
 
 def _instead(call: ast.Call, callee: Function, scope: Scope) -> Iterator[Function | None]:
