@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import autocast, torch_api, values
 from compilefix.analysis.annotations import annotated
+from compilefix.analysis.array_namespaces import of_namespace
 from compilefix.analysis.binding import Binding
 from compilefix.analysis.builtin_calls import (
     BUILTINS,
@@ -60,6 +61,12 @@ class Calls(Binding):
         keywords = {k.arg: self.eval(k.value, env) for k in node.keywords}
         name = callee.ref
         operands = [*args, *keywords.values()]
+        if (
+            (receiver is None or not receiver.is_tensor or not receiver.certain)
+            and of_namespace(node, self.namespaces)
+            and not all(value.is_(Kind.STATIC, Kind.SIZE) for value in args)
+        ):
+            return replace(opaque(self.place(node), operands), kinds=values.ARRAYS, certain=False)
         if (
             name in _CONTAINERS_TOO
             and receiver is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.array_namespaces import array_namespaces, computes_of
 from compilefix.analysis.docstrings import tensor_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Value, tensor
@@ -40,6 +41,8 @@ class Evidence:
         names = self._names = {a.arg for a in function.parameters[int(method) :] if a.annotation is None}
         if not names:
             return
+        namespaces = array_namespaces(function)
+        names -= namespaces
         module = function.module
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
@@ -69,7 +72,9 @@ class Evidence:
             first = _computed_from(node.args[0]) if node.args else None
             if first is not None and first.id not in names:
                 first = self._aliases.get(first.id)
-            if first is not None:
+            if first is not None and computes_of(node, namespaces):
+                self._note(first, given, proof=False)
+            elif first is not None:
                 called = module.qualified(node.func)
                 if called is None or called in torch_api.NO_TENSOR_FIRST:
                     continue
@@ -78,7 +83,7 @@ class Evidence:
                     self._note(first, given, proof=first is node.args[0] or node in self._always)
                 elif forward and first is node.args[0] and _is_layer(called, function) and first.id not in constant:
                     self._note(first, given, proof=False)
-        if method and function.node.name == "forward":
+        if namespaces or (method and function.node.name == "forward"):
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
 

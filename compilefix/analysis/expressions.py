@@ -250,7 +250,8 @@ class Expressions(Calls):
             item = base.element if base.element is not None else values.UNKNOWN
             return join(self._index_tensor(node, base), item.stripped())
         if base.is_tensor or (base.may_be(Kind.TENSOR) and not base.is_unknown):
-            return self._index_tensor(node, base)
+            item = self._index_tensor(node, base)
+            return replace(item, kinds=values.ARRAYS) if base.kinds == values.ARRAYS else item
         if base.is_(Kind.CONTAINER):
             if isinstance(node.slice, ast.Slice):
                 return replace(base, elements=None)

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from compilefix.analysis.annotations import is_tensor_type
+from compilefix.analysis.array_namespaces import array_namespaces
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.host_code import (
     drives,
@@ -606,7 +607,8 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _may_hold_roots(file: SourceFile) -> bool:
-    return "torch" in file.text or "def forward" in file.text or "def backward" in file.text
+    text = file.text
+    return "torch" in text or "def forward" in text or "def backward" in text or "backend" in text
 
 
 def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
@@ -670,7 +672,7 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
     makes_distribution = _makes_distribution(function, inference.project)
     return (
         (function.parent is None or _is_returned(function))
-        and function.module.mentions("torch")
+        and (function.module.mentions("torch") or bool(array_namespaces(function)))
         and (name not in NEVER_COMPILED or makes_distribution)
         and not name.startswith("test")
         # What drives a model is no root, but says which arguments of other functions are tensors: it is walked first.
@@ -833,7 +835,7 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
         alone = len(inference.project.modules) == 1  # a file by itself may hold just what somebody compiles
         if tensors and not set(live_nodes(facts)).isdisjoint(tensors) and (alone or not _is_array_code(tensors, facts)):
             return True
-    return _on_state(function, inference, look)
+    return _on_state(function, inference, look) or bool(names and array_namespaces(function))
 
 
 def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:

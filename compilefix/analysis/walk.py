@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from zlib import crc32
 
+from compilefix.analysis.array_namespaces import array_namespaces
 from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts, either
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
 from compilefix.analysis.summaries import memory_of
@@ -34,6 +35,7 @@ class Walk(ABC):
         self.facts = FunctionFacts(function)
         self.outer = outer
         self.self_name = self._self_name()
+        self.namespaces = array_namespaces(function)
         self.returned: list[Value] = []
         self.loop_exits: list[list[Env]] = []
         self.next_turns: list[list[Env]] = []

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from compilefix.analysis.array_namespaces import works_without_torch
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
 from compilefix.analysis.regions import (
@@ -199,6 +200,9 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
     )
 
 
+_NOT_FOR_TORCH = "the function works on arrays of other libraries too, and its file imports nothing of torch"
+
+
 def order(finding: Finding) -> tuple[str, Span, str]:
     """Findings stand in the order of their places."""
     return (finding.path, finding.span, finding.code)
@@ -235,6 +239,8 @@ class _Judge:
             if any(finding.fix is not None for finding in found):
                 around = self._surroundings(compiled.function.module)
                 found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])
+                if works_without_torch(compiled.function):
+                    found = tuple(replace(f, fix=None, declined=_NOT_FOR_TORCH) if f.fix else f for f in found)
             return Reached(key, compiled.reached_by, found)
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))

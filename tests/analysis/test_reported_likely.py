@@ -536,6 +536,34 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/others.py": "",
     },
+    "an object that stands for the library of a caller's arrays": {
+        "pkg/solvers.py": """
+            def solved(a, cost, reg, backend=None):
+                nx = get_backend(a, cost)
+                kernel = nx.exp(-cost / reg)
+                u = nx.ones(len(a))
+                for step in range(10):
+                    u = a / nx.dot(kernel, u)
+                    if nx.any(nx.isnan(u)):  # BREAK
+                        break
+                return u, float(nx.sum(u)), int(nx.sqrt(2))  # BREAK
+            def filled(size, xp):
+                ones = xp.ones(size)
+                if size > 3:
+                    ones = xp.stack([ones, ones])
+                return ones
+            def other(a, box, plot):
+                plot.line(a)
+                if plot.any(a):
+                    a = box.area(a) * box.scale(a)
+                return a
+            def of_tensors(a: Tensor, b):
+                if b.abs(a) > 2:
+                    a = a + 1
+                return a
+        """,
+        "pkg/others.py": "",
+    },
     "a gradient of a gradient, which may be asked for already": {
         "pkg/operators.py": """
             from torch import autograd
@@ -582,3 +610,19 @@ def test_what_arrays_have_too_gets_no_fix() -> None:
     findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
     assert {(f.code, f.span.line) for f in findings if f.effect == "break"} >= {("CF101", 6), ("CF201", 8)}
     assert [f for f in findings if f.fix is not None] == []
+
+
+def test_a_file_without_torch_gets_no_fix() -> None:
+    """What works on the arrays of any library is called with NumPy's by people who have no torch."""
+    text = (
+        "def centred(x, xp):\n"
+        "    if xp.any(xp.isnan(x)):\n"
+        "        x = xp.zeros_like(x)\n"
+        "    print('centred')\n"
+        "    return x - xp.mean(x)\n"
+    )
+    for imported, fixes in (("", False), ("import torch\n", True)):
+        files = [SourceFile(Path("/pkg/backend.py"), "pkg.backend", "# backend\n" + imported + text)]
+        findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
+        assert {f.code for f in findings} == {"CF101", "CF301"}
+        assert any(f.fix is not None for f in findings) is fixes
