@@ -375,16 +375,29 @@ def _own(function: Function) -> Iterator[ast.AST]:
 def drives(function: Function) -> bool:
     """Whether the function compiles or trains a model, or runs one over a data set."""
     module = function.module
-    if _calls_one_of(function, _DRIVES, ("torch.optim.",)):
+    optimizes = _calls_one_of(function, (), ("torch.optim.",))
+    fits = optimizes and _fits_what_it_makes(function)
+    if (optimizes and not fits) or _calls_one_of(function, _DRIVES):
         return True
     for node in function.of(ast.Attribute):
         if node.attr == "compile" and module.qualified(node) in _COMPILE:
             return True
         # A model of its own may have a method `backward`, as that of a hidden Markov model.
         drives_it = node.attr in ("_dynamo", "backward", "zero_grad") and not _is_instance(node.value, function)
-        if drives_it and (node.attr == "_dynamo" or not own_leaves(function)):
+        if drives_it and (node.attr == "_dynamo" or not (fits or own_leaves(function))):
             return True
     return False
+
+
+def _fits_what_it_makes(function: Function) -> bool:
+    """Whether each optimizer of a function is one of tensors that it names: `Adam([delta])` fits these, no model."""
+    made = [n for n in function.of(ast.Call) if (function.module.qualified(n.func) or "").startswith("torch.optim.")]
+    optimizers = [node for node in made if node.args and "lr_scheduler" not in ast.unparse(node.func)]
+    return bool(optimizers) and all(
+        isinstance(node.args[0], ast.List | ast.Tuple)
+        and all(isinstance(item, ast.Name) and item.id in function.bound for item in node.args[0].elts)
+        for node in optimizers
+    )
 
 
 def own_leaves(function: Function) -> frozenset[str]:

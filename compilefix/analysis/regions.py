@@ -280,6 +280,10 @@ def library_functions(
     _reach(roots, inference, known, is_end, reached, enters)
     while overriding := list(_overriding(own, reached, known, inference)):
         _reach(overriding, inference, known, is_end, reached, enters)
+    # What works on the host as well is told by itself: what it calls is not taken to be compiled for that.
+    beside = [(f, _label(f)) for module in own for f in module.all_functions if f not in reached]
+    beside = [(f, label) for f, label in beside if _works_on_tensors_and_the_host(f, inference)]
+    _reach(beside, inference, known, lambda _: True, reached)
     return tuple(reached.values())
 
 
@@ -668,13 +672,9 @@ def leads_from_a_forward(root: str) -> bool:
 
 
 def _is_tensor_function(function: Function, inference: Inference) -> bool:
-    name = function.node.name
     makes_distribution = _makes_distribution(function, inference.project)
     return (
-        (function.parent is None or _is_returned(function))
-        and (function.module.mentions("torch") or bool(array_namespaces(function)))
-        and (name not in NEVER_COMPILED or makes_distribution)
-        and not name.startswith("test")
+        _may_be_tensor_function(function, makes_distribution)
         # What drives a model is no root, but says which arguments of other functions are tensors: it is walked first.
         and _on_tensors(function, inference, inference.facts)
         and (
@@ -682,6 +682,16 @@ def _is_tensor_function(function: Function, inference: Inference) -> bool:
             or _is_called_like_a_module(function, inference.project)
             or not _is_around_the_model(function, inference)
         )
+    )
+
+
+def _may_be_tensor_function(function: Function, makes_distribution: bool = False) -> bool:
+    name = function.node.name
+    return (
+        (function.parent is None or _is_returned(function))
+        and (function.module.mentions("torch") or bool(array_namespaces(function)))
+        and (name not in NEVER_COMPILED or makes_distribution)
+        and not name.startswith("test")
     )
 
 
@@ -717,6 +727,20 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
         is_host=lambda user: _never_runs(user) or _is_on_the_host(user, project),
         live=lambda user: live_nodes(inference.facts(user)),
     ) or _serves_others(function, inference, ())
+
+
+def _works_on_tensors_and_the_host(function: Function, inference: Inference) -> bool:
+    """Whether a function would count as compiled by what it does with tensors, but for its own work on the host.
+
+    It draws with NumPy, shows how far it has come, goes on with arrays, or reads gradients. Who compiles it all the
+    same has its breaks, which nothing else would tell.
+    """
+    project = inference.project
+    if not (does_host_work(function) or handles_gradients(function, project)):
+        return False
+    if prints(function) or is_for_a_loop(function) or is_host_code(function, project):
+        return False
+    return _may_be_tensor_function(function) and _on_tensors(function, inference, inference.facts)
 
 
 def _never_runs(function: Function) -> bool:
@@ -876,8 +900,8 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     """Whether a method computes on tensors that its object keeps, such as `compute` of a metric.
 
     Of a module users compile `forward` and what it calls; a method that stands beside it counts where it decides
-    something by a tensor, or computes with a tensor that it makes, and is not one that sets the module up. A method of
-    another class counts too where it decides something by what is proved to be a tensor.
+    something by a tensor, or selects by one (`x[self.ages > 3]`), or computes with a tensor that it makes, and is not
+    one that sets the module up. A method of another class counts too where it does so by what is proved to be a tensor.
     """
     if function.cls is None or function.is_static or not function.parameters:
         return False
@@ -885,6 +909,7 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     if not function.cls.names_torch:
         return False
     tests = [node.test for kind in _DECIDING for node in function.of(kind)]  # type: ignore[attr-defined]
+    tests += [node.slice for node in function.of(ast.Subscript) if isinstance(node.slice, ast.Compare)]
     of_module = inference.project.is_module_class(function.cls)
     instance = function.parameters[0].arg
     if of_module and function.node.name.lstrip("_").startswith(_SETS_UP):

@@ -1351,6 +1351,15 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
             model(x).sum().backward()
             {DECIDES}  # BREAK
             return x + x.grad.sign()
+        def fitted(model, x: torch.Tensor, steps):
+            delta = torch.zeros_like(x, requires_grad=True)
+            optimizer = torch.optim.Adam([delta], lr=0.1)
+            for step in range(steps):
+                optimizer.zero_grad()
+                model(x + delta).sum().backward()
+                optimizer.step()
+            {DECIDES}  # BREAK
+            return x + delta.detach()
         def log_prob(x: torch.Tensor):
             {DECIDES}  # BREAK
             return x
@@ -1390,7 +1399,10 @@ def test_what_looks_like_code_round_the_model_and_is_none(tmp_path: Path) -> Non
 
 
 def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
-    """No forward leads to what draws, times, prints or leaves with arrays, nor to what is for such code alone."""
+    """No forward leads to what draws, times, prints or leaves with arrays, nor to what is for such code alone.
+
+    What draws, times or leaves with arrays is told last (`LAST`), and leads nowhere.
+    """
     text = program(
         f"""
         import random
@@ -1399,18 +1411,18 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
         from scipy import interpolate
         from tqdm import tqdm
         def mixed(x: torch.Tensor):
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return x * np.random.beta(1, 1)
         def flipped(x: torch.Tensor):
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return x.flip(0) if random.random() < 0.5 else x
         def timed(x: torch.Tensor):
             start = time.perf_counter()
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return x, time.perf_counter() - start
         def denoised(x: torch.Tensor, steps):
             for step in tqdm(range(steps)):
-                {DECIDES}  # NOT
+                {DECIDES}  # LAST
             return x
         def solved(x: torch.Tensor, steps, verbose=False):
             bar = tqdm(total=steps) if verbose else None
@@ -1422,13 +1434,13 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
             {DECIDES}  # BREAK
             return x[random.randrange(3)]
         def filled(x: torch.Tensor, y: torch.Tensor):
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return interpolate.griddata(x, y)
         def pixels(x: torch.Tensor):
             {DECIDES}  # NOT
             return x.detach().cpu().numpy()
         def spread(x: torch.Tensor):
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return np.median(to_numpy(x))
         def shown(x: torch.Tensor):
             print("shape", x.shape)
@@ -1460,7 +1472,7 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
         def clipped(x: torch.Tensor, parameters):
             for p in parameters:
                 x = x + p.grad.norm()
-            {DECIDES}  # NOT
+            {DECIDES}  # LAST
             return x
         def augmented(x: torch.Tensor):
             {DECIDES}  # NOT
@@ -1490,15 +1502,18 @@ def test_what_works_on_the_host_is_no_root(tmp_path: Path) -> None:
             def __call__(self, x: torch.Tensor):
                 return self.mixed(x)
             def mixed(self, x: torch.Tensor):
-                {DECIDES}  # NOT
+                {DECIDES}  # LAST
                 return x + np.random.rand()
         """
     )
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
     other = tmp_path / "other.py"
-    other.write_text("", encoding="utf-8")
-    assert {f.span.line for f in found([path, other]) if f.code in ("CF101", "CF102")} == marked(text, "BREAK")
+    module = "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+    other.write_text("from torch import nn\n" + module, encoding="utf-8")
+    decided = [f for f in found([path, other]) if f.code in ("CF101", "CF102")]
+    assert {f.span.line for f in decided} == marked(text, "BREAK") | marked(text, "LAST")
+    assert all(f.apart for f in decided)
 
 
 def test_what_looks_like_work_on_the_host_and_is_none(tmp_path: Path) -> None:

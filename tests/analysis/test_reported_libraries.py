@@ -656,6 +656,24 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         return self.scale.sum().item()
         """,
     },
+    "a method of a module that selects by its own tensors": {
+        "pkg/grids.py": """
+            class Grid(nn.Module):
+                def __init__(self, cells):
+                    super().__init__()
+                    self.register_buffer("ages", torch.zeros(cells))
+                    self.names = [str(i) for i in range(cells)]
+                def forward(self, x):
+                    return x + self.ages
+                def old(self, limit):
+                    return torch.clamp(self.ages[self.ages > 3].mean(), max=limit)  # BREAK
+                def load_ages(self, limit):
+                    return self.ages[self.ages > limit]
+                def labels(self, at):
+                    return self.names[at > 3]
+        """,
+        "pkg/others.py": "",
+    },
     "methods of a tensor of its own kind": {
         "pkg/vectors.py": """
             class Vector(Tensor):
