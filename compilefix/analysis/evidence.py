@@ -28,6 +28,20 @@ _WITH_ARGUMENTS = frozenset({"chunk", "unbind"})
 _TORCH_KEYWORDS = frozenset({"dim", "keepdim", "descending"})
 """Keywords that methods of tensors have, and those of lists and arrays have not."""
 
+_OF_TWO = frozenset(
+    {"torch.matmul", "torch.mm", "torch.bmm", "torch.mv", "torch.dot", "torch.cdist", "torch.outer", "torch.cross"}
+    | {
+        f"torch.nn.functional.{name}"
+        for name in (
+            *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss", "kl_div", "linear"),
+            *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_similarity", "pairwise_distance"),
+        )
+    }
+)
+"""Functions that take two tensors."""
+_OF_LISTS = frozenset(f"torch.{name}" for name in ("cat", "concat", "stack", "hstack", "vstack", "dstack"))
+"""Functions that take a list of tensors."""
+
 
 class Evidence:
     """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
@@ -69,6 +83,7 @@ class Evidence:
                 if isinstance(func.value, ast.Name) and func.value.id in names:
                     self._note(func.value, given, proof=False)
                 continue
+            self._of_several(node, given)
             first = _computed_from(node.args[0]) if node.args else None
             if first is not None and first.id not in names:
                 first = self._aliases.get(first.id)
@@ -86,6 +101,19 @@ class Evidence:
         if namespaces or (method and function.node.name == "forward"):
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+
+    def _of_several(self, node: ast.Call, given: _Given) -> None:
+        """Note what torch takes for tensors beside a first argument: `b` of `torch.mm(a, b)`, both of `cat([a, b])`."""
+        called = self._function.module.qualified(node.func) if node.args else None
+        if called in _OF_TWO:
+            more: list[ast.expr] = node.args[1:2]
+        elif called in _OF_LISTS and isinstance(node.args[0], ast.List | ast.Tuple):
+            more = node.args[0].elts
+        else:
+            return
+        for argument in more:
+            if isinstance(argument, ast.Name) and argument.id in self._names:
+                self._note(argument, given, proof=node in self._always)
 
     def _may_hold_size(self, attribute: ast.Attribute) -> bool:
         """Whether what has a shape or a device is no image, whose size is not called, and no other kind of object."""

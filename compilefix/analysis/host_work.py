@@ -1,8 +1,9 @@
 """Functions on tensors that do other work beside that: they print, look at the clock, or leave with arrays.
 
 A function to which no `forward` leads counts as compiled because of what it does with tensors. What it does beside that
-says that it is called from outside a graph: nobody compiles code that only prints, that shows how far
-it has come, that draws its random numbers with Python or NumPy, or that goes on with NumPy or SciPy.
+says that it is called from outside a graph: nobody compiles code that only prints, and few compile what shows how far
+it has come, draws its random numbers with Python or NumPy, or goes on with NumPy or SciPy. Of the latter the breaks
+are told last, and what they call does not count as compiled for that.
 """
 
 from __future__ import annotations

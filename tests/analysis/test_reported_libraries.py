@@ -656,6 +656,24 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         return self.scale.sum().item()
         """,
     },
+    "what torch takes for tensors beside the first": {
+        "pkg/contrast.py": """
+            import torch.nn.functional as F
+            def contrast(first, second, temperature):
+                out = torch.cat([first, second], dim=0)
+                mask = ~torch.eye(len(out)).bool()
+                return torch.exp(out @ out.T / temperature).masked_select(mask)  # BREAK
+            def supervised(scores, target, ignored):
+                if (target == ignored).all():  # BREAK
+                    return 0
+                return F.cross_entropy(scores * 2, target)
+            def named(scores, names, flag):
+                if flag:
+                    names = [torch.cat([names, n]) for n in scores]
+                return [n for n in names if n == "all"]
+        """,
+        "pkg/others.py": "",
+    },
     "a method of a module that selects by its own tensors": {
         "pkg/grids.py": """
             class Grid(nn.Module):
