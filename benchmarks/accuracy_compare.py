@@ -387,6 +387,8 @@ _TITLES = {
     "after-fourteenth": "Models of three packages that were chosen after the work on the fourteenth group",
     "fifteenth": "Models of thirteen packages that were chosen after all of the fourteenth group",
     "after-fifteenth": "Models of three packages that were run after the work on the fifteenth group",
+    "sixteenth": "Models of eleven packages that were chosen after all of the fifteenth group",
+    "after-sixteenth": "Models of five packages that were run after the work on the sixteenth group",
 }
 
 

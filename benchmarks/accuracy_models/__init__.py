@@ -34,6 +34,8 @@ _LATER_MODULES = {
     "after-fourteenth": ("fourteenth_after",),
     "fifteenth": ("fifteenth_models", "fifteenth_networks"),
     "after-fifteenth": ("fifteenth_after",),
+    "sixteenth": ("sixteenth_models", "sixteenth_functions"),
+    "after-sixteenth": ("sixteenth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
