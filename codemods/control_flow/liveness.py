@@ -72,7 +72,8 @@ def _read_behind(name: str, node: ast.stmt, scope: Scope) -> bool:
             return True
         if node in parent.body and _of_block(name, parent.orelse) is _Fate.READ:
             return True
-    return isinstance(parent, ast.stmt) and parent is not scope.function.node and _read_behind(name, parent, scope)
+    around = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt)), None)  # of a `case`, the `match`
+    return around is not None and around is not scope.function.node and _read_behind(name, around, scope)
 
 
 def _of_block(name: str, body: Sequence[ast.stmt]) -> _Fate:
