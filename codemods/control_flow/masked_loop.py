@@ -9,6 +9,7 @@ from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.leaves import are_sure, leaf_of, settled
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
+from compilefix.codemods.bound_names import unbound_before
 from compilefix.codemods.conditions import condition, is_truth
 from compilefix.codemods.control_flow.branches import built_anew
 from compilefix.codemods.control_flow.guarded_writes import evaluated
@@ -91,11 +92,11 @@ _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 
 
 def _tensors_before(loop: Loop, scope: Scope) -> Iterator[str]:
-    """The names of tensors that are there before the loop and read in it."""
+    """The names of tensors that are there before the loop, on every way to it, and read in it."""
     before = scope.facts.env_before.get(loop, {})
     for node in ast.walk(loop):
         name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
-        if name in before and before[name].is_tensor:
+        if name in before and before[name].is_tensor and not any(unbound_before(name, loop, scope)):
             yield name
 
 
