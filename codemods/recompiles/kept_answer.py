@@ -10,6 +10,7 @@ return mask
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -119,12 +120,17 @@ def _is_the_same(answer: KeptAnswer, sizes: set[str]) -> bool:
     if not answer.grows and isinstance(found, ast.Subscript) and isinstance(found.slice, ast.Constant):
         place = found.slice.value
         found = found.value
-    stored = answer.stores.get(found.attr) if isinstance(found, ast.Attribute) else None
+    kept = found.attr if isinstance(found, ast.Attribute) else ""
+    stored = answer.stores.get(kept)
     if isinstance(place, int) and isinstance(stored, ast.Tuple) and 0 <= place < len(stored.elts):
         stored = stored.elts[place]
     elif place is not None:
         return False
-    return stored is not None and ast.unparse(stored) == computed and isinstance(stored, ast.Name)
+    if not isinstance(stored, ast.Name) or stored.id != computed:
+        return False
+    targets = [statement.targets[0] for statement in answer.made]
+    behind = itertools.dropwhile(lambda t: not isinstance(t, ast.Attribute) or t.attr != kept, targets)
+    return not any(isinstance(target, ast.Name) and target.id == computed for target in behind)
 
 
 def _cuts(cut: ast.AST | None, sizes: set[str]) -> bool:

@@ -92,8 +92,10 @@ def computed_each_time(cache: SizeCache, scope: Scope) -> tuple[Edit, ...] | str
         kept = [n for n in ast.walk(cache.found) if isinstance(n, ast.Subscript) and _is_item(n, cache)]
         if _block_of(cache.store, scope) is not block or block[-1] is cache.store:
             return "what is kept is computed in a block of its own"
-        if len(kept) != 1 or (kept != [cache.found] and not isinstance(_behind(cache, block), ast.Return)):
+        if len(kept) != 1:
             return f"`{snippet(cache.found)}` is made of what is kept"
+        if not _is_returned(cache, _behind(cache, block)):
+            return f"what is computed is not returned as `{snippet(cache.found)}`"
         reads.remove(kept[0])
     elif not reads:
         return f"nothing here reads `{snippet(cache.container)}`"
@@ -125,6 +127,19 @@ def _edits(cache: SizeCache, reads: Sequence[ast.expr], block: Sequence[ast.stmt
         return (scope.edit(cache.guard, ""), scope.edit(cache.store, kept, **template.parts), *edits)
     lines = [template.use(statement) for statement in cache.guard.body[:-1]]
     return (scope.edit(cache.guard, "\n".join([*lines, *([kept] if kept else [])]), **template.parts), *edits)
+
+
+def _is_returned(cache: SizeCache, behind: ast.stmt) -> bool:
+    """Whether the statement behind the one that keeps the value returns what the next calls do: it, or what it is a
+    part of."""
+    returned = behind.value if isinstance(behind, ast.Return) else None
+    if returned is None or cache.found is None:
+        return False
+    value = cache.store.value
+    if _is_item(cache.found, cache):
+        return _is_item(returned, cache) or (isinstance(value, ast.Name) and ast.unparse(returned) == value.id)
+    whole = value.value if isinstance(value, ast.Subscript) else value
+    return isinstance(whole, ast.Name) and ast.unparse(returned) == whole.id
 
 
 def _behind(cache: SizeCache, block: Sequence[ast.stmt]) -> ast.stmt:
