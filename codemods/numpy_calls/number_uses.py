@@ -39,6 +39,7 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is node else parent.left
         if scope.value(other).is_tensor and scope.value(other).certain:
+            _takes_as_float(parent, use)
             return
         _not_boolean(parent, use)
         if origin_of(other, scope) in (None, "assumed"):
@@ -74,7 +75,7 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
     elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         _follow_name(parent.targets[0].id, scope, use, integral)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and scope.value(parent.target).is_tensor:
-        return
+        _takes_as_float(parent, use)
     elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
         use.integer = True
         if isinstance(node, ast.Name):
@@ -99,9 +100,17 @@ def _not_boolean(node: ast.expr, use: Use) -> None:
         use.refuse(f"`{snippet(node)}` computes with a NumPy bool", "static-shape-values")
 
 
+def _takes_as_float(node: ast.AST, use: Use) -> None:
+    """Integers times a NumPy bool are floats; Python's keeps their dtype, and torch subtracts none."""
+    if use.boolean:
+        use.refuse(f"`{snippet(node)}` takes a NumPy bool for a float")
+
+
 def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> None:
     name = (scope.callee(call) or "") if isinstance(call, ast.Call) else ""
     assert isinstance(call, ast.Call)
+    if name in ("abs", "round", "range"):
+        _not_boolean(call, use)
     if name in ("int", "round", "range"):
         use.integer = True
     elif name == "float" or name.startswith("math."):
@@ -111,6 +120,7 @@ def _argument(call: ast.AST | None, scope: Scope, use: Use, integral: bool) -> N
     elif name in _DTYPE_FROM_VALUE and not any(k.arg == "dtype" for k in call.keywords):
         use.refuse(f"`{snippet(call)}` takes its dtype from the NumPy number")
     elif name.startswith(("Tensor.", "torch.")):
+        _takes_as_float(call, use)
         use.integer = use.integer or integral
     else:
         use.refuse(f"the number is passed on in `{snippet(call)}`", "static-shape-values")
