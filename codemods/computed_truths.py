@@ -14,9 +14,28 @@ from compilefix.codemods.rule import Scope
 _HELD = (ast.Tuple, ast.List, ast.Dict, ast.BoolOp, ast.UnaryOp, ast.Compare)
 
 
+_OF_NUMBERS = frozenset({"abs", "divmod", "pow", "round"})
+_LOOK_UP = frozenset({"get", "setdefault", "pop", "index", "count"})
+
+
+def is_looked_up(node: ast.AST, parent: ast.AST | None) -> bool:
+    """Whether a number is a key, or looked for among keys: a tensor is equal to no key but itself."""
+    if isinstance(parent, ast.Dict):
+        return node in parent.keys
+    if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.In | ast.NotIn):
+        return node is parent.left and not isinstance(parent.comparators[0], ast.Tuple | ast.List)
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
+        return parent.func.attr in _LOOK_UP and node in parent.args
+    return isinstance(parent, ast.Set)
+
+
 def computed_with(node: ast.expr, scope: Scope, followed: frozenset[str] = frozenset()) -> ast.AST | None:
-    """Where a truth, which becomes a bool tensor, takes part in arithmetic that is another one for such a tensor."""
+    """Where a truth, which becomes a bool tensor, is computed with or looked up otherwise than such a tensor."""
     parent = scope.parents.get(node)
+    if is_looked_up(node, parent):
+        return parent
+    if isinstance(parent, ast.Call) and node in parent.args and scope.callee(parent) in _OF_NUMBERS:
+        return parent
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
         uses = scope.names(name) if name not in followed else []

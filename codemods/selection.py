@@ -15,6 +15,7 @@ from compilefix.analysis.leaves import ANY_LEAF, are_same, leaf_of
 from compilefix.analysis.legality import Obstacle, reached
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.added_in_place import added_after
+from compilefix.codemods.computed_truths import is_looked_up
 from compilefix.codemods.copied_tensors import warns_of_copy
 from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
@@ -302,7 +303,7 @@ def _needs_number(use: ast.expr, scope: Scope) -> bool:
     """
     child: ast.AST = use
     for parent in scope.ancestors(use):
-        if isinstance(parent, ast.Slice | ast.FormattedValue):
+        if isinstance(parent, ast.Slice | ast.FormattedValue) or is_looked_up(child, parent):
             return True
         if isinstance(parent, ast.Subscript):
             return parent.slice is child and not scope.value(parent.value).may_be(Kind.TENSOR)

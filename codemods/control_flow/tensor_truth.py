@@ -163,7 +163,7 @@ class TensorTruth(Rule):
         if was_bool:
             template.refuse([Obstacle(f"`{snippet(node)}` was a Python bool", "number-to-tensor")])
             if (computed := computed_with(node, scope)) is not None:
-                reason = f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not"
+                reason = f"`{snippet(computed)}` takes a bool for a number or a key, and a tensor otherwise"
                 template.refuse([Obstacle(reason)])
         if _in_text(node, scope) or (was_bool and shown_in(node, scope) is not None):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])

@@ -88,7 +88,7 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterat
         yield Obstacle("the count was a Python number, and becomes a tensor", "number-to-tensor")
         truth = isinstance(parent, ast.Compare) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not))
         if truth and isinstance(parent, ast.expr) and (computed := computed_with(parent, scope)) is not None:
-            yield Obstacle(f"`{snippet(computed)}` makes an integer of a bool, and of a tensor it does not")
+            yield Obstacle(f"`{snippet(computed)}` takes a bool for a number or a key, and a tensor otherwise")
         if truth and isinstance(parent, ast.expr) and (shown := shown_in(parent, scope)) is not None:
             yield Obstacle(f"`{snippet(shown)}` shows a bool, and the text of a tensor is another")
     elif (
