@@ -53,7 +53,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "math-errors": (
         "A domain or overflow error of `math`, or a warning of NumPy about one, may become NaN or inf, and where NumPy "
-        "gives one of these Python may raise."
+        "gives one of these Python may raise. What a number is cut or rounded to may be minus zero."
     ),
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns; "
