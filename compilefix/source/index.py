@@ -635,8 +635,12 @@ class Project:
             seen.add(name)
             head, _, tail = name.rpartition(".")
             if name in self.modules:
-                # `from .act import act` in a package: its `act` is the function, and no longer the module.
-                given = self.modules[head].imported(tail) if head in self.modules else None
+                # `from .act import act` in a package: its `act` is the function, and no longer the module. Of all names
+                # that `import *` takes, only those of that module are looked at: a package may take them of hundreds.
+                package = self.modules.get(head)
+                given = package.imports.get(tail) if package is not None else None
+                if given is None and package is not None and name in package.stars:
+                    given = self.modules[name].exported(tail)
                 if given is None or given in seen or not given.startswith(f"{name}."):
                     return self.modules[name]
                 name = given
