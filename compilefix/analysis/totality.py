@@ -112,6 +112,7 @@ _INTEGER_MODULES = frozenset({"Identity", "ReLU", "Threshold"})
 """These take what is not floating."""
 _FILLS = {"full_like": 1, "masked_fill": 2, "index_fill": 3, "new_full": 2, "fill": 1, "nan_to_num": 1}
 """The place of the number that is to fit into the dtype of what comes first."""
+_CHAIN = "torch.nn.Sequential"
 _SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
 _UNORDERED = frozenset({Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE})
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE)
@@ -168,9 +169,10 @@ class Totality:
         name = facts.callee(part) or ""
         bare = name.rpartition(".")[2]
         operands = [*part.args, *(k.value for k in part.keywords)]
-        if facts.value(part.func).is_(Kind.OBJECT):
+        value = facts.value(part.func)
+        if value.is_(Kind.OBJECT):
             module = torch_api.module(name)
-            if module is not None and not module.pointwise:
+            if (module is not None and not module.pointwise) or (name == _CHAIN and not _all_pointwise(value)):
                 yield f"`{snippet(part)}` may not fit the other side's shapes"
             elif bare not in _INTEGER_MODULES and any(facts.value(o).dtype != "float" for o in operands[:1]):
                 yield _dtype_doubt(part)
@@ -372,6 +374,13 @@ def _subscript(part: ast.Subscript, facts: FunctionFacts) -> Iterator[str]:
         inside = isinstance(position, int) and length is not None and -length <= position < length
         if not inside and not first:
             yield f"the index `{snippet(part)}` may be out of range"
+
+
+def _all_pointwise(chain: Value) -> bool:
+    """Whether an `nn.Sequential` is known to hold layers of torch alone that treat each element by itself."""
+    layers = chain.elements or ((chain.element,) if chain.element is not None else ())
+    known = [torch_api.module(layer.ref) if layer.ref is not None else None for layer in layers]
+    return bool(layers) and all(api is not None and api.pointwise for api in known)
 
 
 def _decides(tests: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[str]:
