@@ -35,7 +35,7 @@ from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
 from compilefix.source.index import NOTHING_USED, Module, Project, Used
 
-UNIT_CHARACTERS = 5_000_000
+UNIT_CHARACTERS = 4_800_000
 """How much source a unit holds: some two hundred files.
 
 Smaller units look at shared code more often, larger ones need more memory, about 90 bytes for a character."""
