@@ -155,7 +155,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "fixed-attribute": (
         "An attribute that only `__init__` assigns keeps its value: nobody sets it or writes into it later, and the "
-        "object is not made on the meta device, which has no value to read."
+        "object is not made on the meta device, which has no value to read. It can be read there, also where no call "
+        "would."
     ),
     "cache-in-init": (
         "A value that the first call computes and keeps may be a buffer that is computed when the object is made: what "
