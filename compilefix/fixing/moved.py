@@ -2,7 +2,8 @@
 
 Which fixes a branch gets is known when all are made. Where one is left that was none of a tensor before, and no more
 reads went than such branches came, nothing is won: the number is read as it was. So it is with the places of a mask
-that become the mask: what selects by it has a size that depends on values, where it had that of the list.
+that become the mask: what selects by it has a size that depends on values, where it had that of the list; and with
+their number, which a fix gives a name of its own and puts into the line of the branch.
 """
 
 from __future__ import annotations
@@ -10,35 +11,47 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from compilefix.codemods.finding import Finding
+from compilefix.codemods.finding import Edit, Finding
 from compilefix.source.files import SourceFile
 
-_READS, _PLACES, _TRUTHS = "CF2", "CF505", "CF105"
+_READS, _PLACES, _TRUTHS, _COUNTS = "CF2", "CF505", "CF105", "CF508"
+_ASSIGNED = re.compile(r"^[ ]*(\w+) = ", re.MULTILINE)
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
 _SELECTIONS = frozenset({"CF501", "CF502"})
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A fix that keeps a number as a tensor, or a mask in place of its places, and the names that hold it."""
+    """A fix that keeps a number as a tensor, or a mask in place of its places, the names that hold it, and new ones."""
 
     finding: Finding
     names: frozenset[str]
+    given: frozenset[str] = frozenset()
 
 
 def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
     """Those of some fixes that leave another tensor in a name, or one for a number; the file is as they found it."""
-    reads = [finding for finding in fixes if finding.code.startswith((_READS, _PLACES)) or _is_value(finding)]
+    codes = (_READS, _PLACES, _COUNTS)
+    reads = [finding for finding in fixes if finding.code.startswith(codes) or _is_value(finding)]
     assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
     found = []
     for finding in reads:
         around = (n for n in assigned if n.lineno <= finding.span.line <= (n.end_lineno or n.lineno))
         targets = [t for n in around for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
         names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-        found.append(Kept(finding, frozenset(names)))
+        found.append(Kept(finding, frozenset(names), _given(finding) - names))
     return found
+
+
+def _given(finding: Finding) -> frozenset[str]:
+    """The names that the code of a fix gives a value."""
+    return frozenset(name for edit in _edits(finding) for name in _ASSIGNED.findall(edit.template))
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix is not None else ()
 
 
 def moved_breaks(
@@ -57,12 +70,18 @@ def moved_breaks(
         if branch.fix is not None:
             continue  # one that is not allowed here
         line = branch.source_line.strip()
-        if line not in map(str.strip, texts[branch.path].splitlines()):
-            continue  # a fix wrote this line
         words = frozenset(re.findall(r"\w+", line))
         near = [k for k in kept if (k.finding.path, k.finding.function) == (branch.path, branch.function)]
         near = [k for k in near if k.finding.code == _PLACES or branch.code in _BRANCHES]
-        moved += [(k.finding, branch) for k in near if k.names & words]
+        lines = texts[branch.path].splitlines()
+        if line in map(str.strip, lines):
+            moved += [(k.finding, branch) for k in near if k.names & words]
+            continue
+        for one in near:  # a fix wrote this line: what stood there is known where no other moved it
+            if one.given & words:
+                places = [e.target.line - 1 for e in _edits(one.finding) if e.template in words]
+                was = [lines[n] for n in places if n < len(lines) and one.names & set(re.findall(r"\w+", lines[n]))]
+                moved.append((one.finding, replace(branch, source_line=was[0]) if was else branch))
     return [pair for pair in moved if not _is_gain(pair, moved)]
 
 

@@ -105,3 +105,27 @@ def test_a_number_of_values_stays_where_its_branch_does(then: str, made: bool, t
     after = next((change.after for change in outcome.patchset), file.text)
     assert ("found = len(torch.unique(labels))" in after) is not made
     assert made or found.declined == "the break would only move to `if found < 2:`, which stays a branch"
+
+
+CUT = """\
+import torch
+
+
+def cut(ids: torch.LongTensor, x: torch.FloatTensor, end: int):
+    ends = (ids == end).nonzero(as_tuple=False)
+    if ends.numel() == 0:
+        {then}
+    return x * ends[0]
+"""
+
+
+@pytest.mark.parametrize(("then", "made"), [("seen.append(x)", False), ("return x", True)])
+def test_a_list_of_places_stays_where_their_number_would_decide_a_branch(then: str, made: bool, tmp_path: Path) -> None:
+    text = CUT.format(then=then).replace("import torch\n", "import torch\nfrom elsewhere import seen\n", 1)
+    file = SourceFile(tmp_path / "m.py", "m", text)
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    (found,) = [f for f in outcome.findings if f.code == "CF508"]
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("nonzero" in after) is not made
+    assert (found.fix is not None) is made
+    assert made or found.declined == "the break would only move to `if ends.numel() == 0:`, which stays a branch"
