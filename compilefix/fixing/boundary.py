@@ -8,6 +8,7 @@ each `torch.compile` that leads to such code.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +17,14 @@ from pathlib import Path
 
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import CompileSite, compile_sites, reached_from
+from compilefix.fixing.helper_place import Place, helper_places, helper_version, text_of
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 from compilefix.source.index import Function, Module, Project
 
-DEFAULT_NAME = "_compile_boundary"
-_VERSION = re.compile(r"^HELPER_VERSION = (\d+)\b", re.MULTILINE)
 _OTHER_NAME = "compile_boundary"
+_NOWHERE = Place("", Path(), Path())
 _COMPILE = ("torch.compile", "torch.compiler.compile")
 
 
@@ -41,7 +42,7 @@ class Helper:
         wanted = helper_text()
         return (
             None
-            if self.text is not None and _version(self.text) == _version(wanted)
+            if self.text is not None and helper_version(self.text) == helper_version(wanted)
             else FileChange(self.path, self.module, self.text, wanted)
         )
 
@@ -64,144 +65,94 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
     """Complete a set of fixes of which some use the boundary.
 
     `current` holds all files as the fixes leave them; `users` are the files with a fix that uses the boundary. Where
-    the files belong to several packages or folders, each gets a helper of its own, and `module` names the one that
-    most files use.
+    these have nothing to do with each other, each gets a helper of its own, and `module` names the one that most use.
     """
-    files = dict(current)
-    helpers: dict[str, Helper] = {}
-    importing: Counter[str] = Counter()
-    for path in sorted(users):
-        helper = _helper_for(files[path], config, files, helpers)
-        importing[helper.module] += 1
-        files[path] = _with_import(files[path], f"from {helper.module} import emit")
-    main = helpers[importing.most_common(1)[0][0]]
-    for path, places in _unwrapped(files, frozenset(helpers)).items():
-        helper = _helper_for(files[path], config, files, helpers)
+    files, users = dict(current), sorted(users)
+    compiling = [path for path, file in files.items() if "compile" in file.text]
+    places = helper_places(users, compiling, files, config)
+    helpers: dict[Place, Helper] = {}
+    for path in users:
+        place = places[path.absolute()]
+        helpers[place] = helpers.get(place) or _helper_at(place, files)
+        files[path] = _with_import(files[path], f"from {helpers[place].module} import emit")
+    found = {path: helper for path in files if (helper := helpers.get(places.get(path.absolute(), _NOWHERE)))}
+    for (path, helper), insertions in _unwrapped(files, found, list(helpers.values())).items():
         taken = _local_name(files[path]) != "boundary"
         statement = f"{helper.module} as {_OTHER_NAME}" if taken else f"from {helper.module} import boundary"
-        files[path] = _with_import(_inserted(files[path], places), statement)
+        files[path] = _with_import(_inserted(files[path], insertions), statement)
     changes = tuple(change for helper in helpers.values() if (change := helper.change) is not None)
     # An outdated helper among the analysed files is changed in the place where it stands.
-    for change in changes:
-        files.pop(change.path, None)
-    return Boundary(files, changes, main.module)
+    replaced = {change.path for change in changes}
+    files = {path: file for path, file in files.items() if path.absolute() not in replaced}
+    main = Counter(helpers[places[path.absolute()]].module for path in users).most_common(1)[0][0]
+    return Boundary(files, changes, main)
 
 
 # -- the helper module
 
 
-def _helper_for(
-    file: SourceFile, config: Config, files: Mapping[Path, SourceFile], helpers: dict[str, Helper]
-) -> Helper:
-    name, path = _place(file, config, files)
-    number = 1
-    while True:
-        module = name if number == 1 else f"{name}_{number}"
-        target = path if number == 1 else path.with_name(f"{path.stem}_{number}.py")
-        if module in helpers and helpers[module].path == target:
-            return helpers[module]
-        text = _text(target, files)
-        # Somebody else's file of the same name is left alone.
-        if text is None or _version(text) is not None:
-            helpers[module] = Helper(module, target, text)
-            return helpers[module]
-        number += 1
-
-
-def _place(file: SourceFile, config: Config, files: Mapping[Path, SourceFile]) -> tuple[str, Path]:
-    """The helper's dotted name and its file, for the code in `file`."""
-    parts = file.module.split(".")
-    is_package = file.path.name == "__init__.py"
-    # A folder such as `lm-design` is no package to import from: what it holds is imported by itself.
-    while not all(part.isidentifier() for part in (parts if is_package else parts[:-1])):
-        parts = parts[1:]
-    if not parts:
-        return DEFAULT_NAME, file.path.parent / f"{DEFAULT_NAME}.py"
-    # The folder of the top package: a package's own folder counts as one level.
-    folder = file.path.parents[len(parts) - 1 if is_package else max(len(parts) - 2, 0)]
-    in_package = is_package or len(parts) > 1
-    if (package := _package_above(file, folder if in_package else None, files)) is not None:
-        parts, folder, in_package = [package.name], package, True
-    if config.helper_module is not None:
-        wanted = config.helper_module.split(".")
-        base = folder.parent if in_package and wanted[0] == parts[0] else config.root
-        return config.helper_module, base.joinpath(*wanted[:-1], f"{wanted[-1]}.py")
-    if in_package:
-        return f"{parts[0]}.{DEFAULT_NAME}", folder / f"{DEFAULT_NAME}.py"
-    return DEFAULT_NAME, file.path.parent / f"{DEFAULT_NAME}.py"
-
-
-def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, SourceFile]) -> Path | None:
-    """The top package that a file or its package lies below, with a folder without `__init__.py` between.
-
-    Such a folder is a part of the package, too, where what is in it imports from that package, or is imported through
-    it; otherwise it may hold scripts, which find what lies beside them.
-    """
-    inner = (package or file.path.parent).absolute()
-    around = inner.parents if package is not None else (inner, *inner.parents)
-    above = next((folder for folder in around if _is_package(folder)), None)
-    if above is None:
-        return None
-    top = next(folder for folder in (above, *above.parents) if not _is_package(folder.parent))
-    name = re.escape(top.name)
-    # Inside an inner package a relative import says nothing of the outer one.
-    sources = rf"{name}[ \t.]" if package is not None else rf"(?:\.|{name}[ \t.])"
-    if re.search(rf"^[ \t]*(?:from[ \t]+{sources}|import[ \t]+{name}\b)", file.text, re.MULTILINE):
-        return top
-    dotted = re.escape(".".join((top.name, *inner.relative_to(top).parts)))
-    through = re.compile(rf"^[ \t]*(?:from|import)[ \t]+{dotted}\b", re.MULTILINE)
-    within = re.compile(rf"^[ \t]*from[ \t]+\.+(?:\w+\.)*{re.escape(inner.name)}[ \t.]", re.MULTILINE)
-    imported = any(
-        through.search(other.text) or (top in other.path.absolute().parents and within.search(other.text))
-        for other in files.values()
-    )
-    return top if imported else None
-
-
-def _is_package(folder: Path) -> bool:
-    return (folder / "__init__.py").is_file()
-
-
-def _text(path: Path, files: Mapping[Path, SourceFile]) -> str | None:
-    if path in files:
-        return files[path].text
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None if not path.exists() else ""
-
-
-def _version(text: str) -> int | None:
-    match = _VERSION.search(text)
-    return int(match[1]) if match else None
+def _helper_at(place: Place, files: Mapping[Path, SourceFile]) -> Helper:
+    """The helper at a place, or at the next one with a number: somebody else's file of the same name is left alone."""
+    for number in itertools.count(1):
+        end = "" if number == 1 else f"_{number}"
+        target = place.path.with_name(f"{place.path.stem}{end}.py")
+        text = text_of(target, files)
+        if text is None or helper_version(text) is not None:
+            return Helper(f"{place.module}{end}", target, text)
+    raise AssertionError
 
 
 # -- compile calls
 
 
-def _unwrapped(files: Mapping[Path, SourceFile], helpers: frozenset[str]) -> dict[Path, list[_Insertion]]:
-    """Where `boundary` has to be put in, by file."""
+def _unwrapped(
+    files: Mapping[Path, SourceFile], found: Mapping[Path, Helper], helpers: Sequence[Helper]
+) -> dict[tuple[Path, Helper], list[_Insertion]]:
+    """Where `boundary` has to be put in, by file and by the helper that the code behind the compile call uses.
+
+    `found` tells the helper of each file that has one.
+    """
     project = Project(list(files.values()))
     inference = Inference(project)
-    emitting = {f for module in project.modules.values() for f in module.all_functions if _emits(f, helpers)}
-    found: dict[Path, list[_Insertion]] = {}
+    emitting: dict[Function, Helper] = {}
+    for module in project.modules.values():
+        if (helper := _imports_from(module, found, helpers)) is not None:
+            emitting |= {f: helper for f in module.all_functions if _emits(f)}
+    places: dict[tuple[Path, Helper], list[_Insertion]] = {}
     for module in project.modules.values():
         if "compile" not in module.file.text:
             continue
         for site in compile_sites(module, inference):
-            # A target that is not known may lead there, and a boundary that nothing uses does nothing.
-            if site.targets and not emitting & reached_from(site.targets, inference):
-                continue
-            found.setdefault(module.file.path, []).extend(_insertions(site, module))
-    return {path: places for path, places in found.items() if places}
+            used = Counter(emitting[f] for f in reached_from(site.targets, inference) if f in emitting)
+            helper = used.most_common(1)[0][0] if used else None
+            if not site.targets:
+                # What is not known may lead there, and a boundary that nothing uses does nothing.
+                helper = found.get(module.file.path) or next((h for h in helpers if _names(h, module)), None)
+            if helper is not None and (insertions := _insertions(site, module)):
+                places.setdefault((module.file.path, helper), []).extend(insertions)
+    return places
 
 
-def _emits(function: Function, helpers: frozenset[str]) -> bool:
-    if (function.module.imported("emit") or "").rpartition(".")[0] not in helpers:
-        return False
+def _imports_from(module: Module, found: Mapping[Path, Helper], helpers: Sequence[Helper]) -> Helper | None:
+    """The helper that a module has `emit` from, which an earlier run may have put there."""
+    name = (module.imported("emit") or "").rpartition(".")[0]
+    own = found.get(module.file.path)
+    return own if own is not None and own.module == name else next((h for h in helpers if h.module == name), None)
+
+
+def _emits(function: Function) -> bool:
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "emit"
         for n in ast.walk(function.node)
+    )
+
+
+def _names(helper: Helper, module: Module) -> bool:
+    """Whether a module imports the package that a helper stands in."""
+    package, _, inner = helper.module.partition(".")
+    return (
+        bool(inner)
+        and re.search(rf"^[ \t]*(?:from|import)[ \t]+{package}\b", module.file.text, re.MULTILINE) is not None
     )
 
 

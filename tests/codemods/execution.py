@@ -16,8 +16,9 @@ from typing import Any
 import torch
 
 from compilefix.codemods import registry
-from compilefix.fixing.boundary import DEFAULT_NAME, helper_text
+from compilefix.fixing.boundary import helper_text
 from compilefix.fixing.engine import Outcome, run
+from compilefix.fixing.helper_place import DEFAULT_NAME
 from compilefix.measuring.breaks import BreakCollector
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile

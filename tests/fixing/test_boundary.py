@@ -9,7 +9,9 @@ import importlib.util
 import io
 import itertools
 import logging
+import os
 import re
+import subprocess
 import sys
 import threading
 import weakref
@@ -623,6 +625,91 @@ def test_a_package_in_such_a_folder(head: str, user: str, module: str, tmp_path:
     place = "pkg" if module == "pkg" else "pkg/testing/tools"
     assert sorted(new) == sorted([f"{place}/_compile_boundary.py", "pkg/testing/tools/layer.py"])
     assert f"from {module}._compile_boundary import emit\n" in new["pkg/testing/tools/layer.py"]
+
+
+NET = """\
+import torch
+from torch import nn
+
+from layers.attention import layer
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor):
+        print("net")
+        return layer(x) + 1
+"""
+TRAIN = """\
+import torch
+
+from models.net import Net
+
+model = torch.compile(Net(), backend="eager")
+for _ in range(2):
+    model(torch.ones(3))
+"""
+TOGETHER = {"layers/attention.py": LAYER, "models/net.py": NET}
+
+
+@pytest.mark.parametrize("inits", [("layers", "models"), ("layers",), ("models",), ()])
+@pytest.mark.parametrize("compiling", ["train.py", "exp/train.py"])
+def test_packages_that_run_together_share_a_helper(compiling: str, inits: tuple[str, ...], tmp_path: Path) -> None:
+    """A line of another helper module would be written while Dynamo traces: the order lost, the break still there."""
+    packages = [*inits, "exp"] if inits and "/" in compiling else inits
+    texts = {f"{name}/__init__.py": "" for name in packages} | TOGETHER | {compiling: TRAIN}
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    module = "layers._compile_boundary" if len(inits) == 2 else "_compile_boundary"
+    (helper,) = new.keys() - texts.keys()
+    assert helper == f"{module.replace('.', '/')}.py"
+    assert f"from {module} import emit\n" in new["layers/attention.py"]
+    assert f"from {module} import emit\n" in new["models/net.py"]
+    assert f"from {module} import boundary\n" in new[compiling]
+    assert 'model = boundary(torch.compile(Net(), backend="eager"))\n' in new[compiling]
+
+
+def test_the_shared_helper_writes_the_lines_of_all(tmp_path: Path) -> None:
+    texts = {"layers/__init__.py": "", "models/__init__.py": "", **TOGETHER, "train.py": TRAIN}
+    files = project(tmp_path, texts)
+    assert run_train(tmp_path) == ("net\n3.0\n" * 2, True)
+    apply(fixed(files, tmp_path), files)
+    assert run_train(tmp_path) == ("net\n3.0\n" * 2, False)
+
+
+def run_train(folder: Path) -> tuple[str, bool]:
+    """What the script writes, and whether its graph breaks."""
+    environment = {**os.environ, "TORCH_LOGS": "graph_breaks"}
+    command = [sys.executable, "-W", "ignore", "train.py"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout, "Graph break" in done.stderr
+
+
+def test_projects_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
+    texts = {"one/__init__.py": "", "one/layer.py": LAYER, "two/__init__.py": "", "two/layer.py": LAYER}
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert sorted(new) == sorted(f"{n}/{m}.py" for n in ("one", "two") for m in ("_compile_boundary", "layer"))
+
+
+def test_the_helper_of_an_earlier_run_serves_the_packages_beside_it(tmp_path: Path) -> None:
+    """`models` is the package that the other one imports, but the helper stands in the other one."""
+    texts = {
+        "models/__init__.py": "",
+        "exp/__init__.py": "",
+        "models/net.py": LAYER,
+        "exp/run.py": "import models.net\n" + LAYER,
+    }
+    files = project(tmp_path, {**texts, "exp/_compile_boundary.py": helper_text()})
+    new = changes(fixed(files, tmp_path), tmp_path)
+    assert sorted(new) == ["exp/run.py", "models/net.py"]
+    assert "from exp._compile_boundary import emit\n" in new["models/net.py"]
+
+
+def test_what_is_compiled_elsewhere_by_a_name_that_is_not_known(tmp_path: Path) -> None:
+    script = "import torch\nfrom pkg.sub import layer\nfrom elsewhere import build\n\nstep = torch.compile(build())\n"
+    texts = {**PACKAGE, "scripts/train.py": script, "other/train.py": script.replace("pkg.sub", "that")}
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert "from pkg._compile_boundary import boundary\n" in new["scripts/train.py"]
+    assert "step = boundary(torch.compile(build()))\n" in new["scripts/train.py"]
+    assert "other/train.py" not in new
 
 
 def apply(outcome: Outcome, files: list[SourceFile]) -> list[SourceFile]:
