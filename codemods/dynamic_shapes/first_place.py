@@ -205,7 +205,7 @@ def _named(
             given[one.what, one.row] = taken[-1]
     mask = template.use(listed.source)
     lines: list[str] = []
-    if len(given) > 1 or guarded:
+    if (len(given) > 1 or guarded) and not isinstance(listed.source, ast.Name):
         taken.append(free_name("mask", scope, taken))
         lines.append(f"{taken[-1]} = {mask}")
         mask = taken[-1]

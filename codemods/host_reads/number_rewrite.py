@@ -199,6 +199,8 @@ def _edits(node: ast.expr, code: str, flow: Flow, template: Template, scope: Sco
     lost = next((n for n in codes if n not in tops and not any(codes[n] in codes[top] for top in tops)), None)
     if lost is not None:
         return f"`{snippet(lost)}` would change inside of code that changes too"
+    # An index of one place takes one element, whatever its dimensions.
+    codes = {changed: text.replace(".reshape(()).reshape(1)", ".reshape(1)") for changed, text in codes.items()}
     return tuple(
         scope.edit(top, codes[top], **{n: p for n, p in template.parts.items() if f"{{{n}}}" in codes[top]})
         for top in tops
