@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from compilefix.source.config import Config
@@ -19,8 +20,7 @@ from compilefix.source.files import SourceFile
 
 DEFAULT_NAME = "_compile_boundary"
 _VERSION = re.compile(r"^HELPER_VERSION = (\d+)\b", re.MULTILINE)
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
-_DOTTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)*)", re.MULTILINE)
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)*)", re.MULTILINE)
 _HIGHEST = 3
 """How many folders without `__init__.py` are looked at for the one that code is imported from."""
 _INSTALLED = ("site-packages", "dist-packages")
@@ -39,55 +39,76 @@ def helper_places(
     users: Iterable[Path], others: Iterable[Path], files: Mapping[Path, SourceFile], config: Config
 ) -> dict[Path, Place]:
     """The place of the helper, by absolute path, for the files that call it and for those of `others` beside them."""
-    files = {path.absolute(): file for path, file in files.items()}
-    callers = {path.absolute(): own_place(files[path.absolute()], config, files) for path in users}
-    own = callers | {path.absolute(): own_place(files[path.absolute()], config, files) for path in others}
+    layout = _Layout({path.absolute(): file for path, file in files.items()})
+    callers = {path.absolute(): _own_place(path.absolute(), config, layout) for path in users}
+    own = callers | {path.absolute(): _own_place(path.absolute(), config, layout) for path in others}
     places = dict(callers)
     for root in {place.root for place in callers.values()}:
         beside = {path: _top(path, root) for path, place in own.items() if place.root == root}
         # What is installed in one folder has little to do with each other, and a configured name is one for all.
         alone = root.name in _INSTALLED or config.helper_module is not None
-        groups = [{top} for top in set(beside.values())] if alone else _running_together(root, files)
+        groups = [{top} for top in set(beside.values())] if alone else _running_together(root, layout)
         for group in groups:
             candidates = {path: callers[path] for path, top in beside.items() if top in group and path in callers}
             if candidates:
-                shared = _best(candidates, root, files)
+                shared = _best(candidates, root, layout)
                 places |= {path: shared for path, top in beside.items() if top in group}
     return places
 
 
-def _running_together(root: Path, files: Mapping[Path, SourceFile]) -> list[set[str]]:
+@dataclass(frozen=True)
+class _Layout:
+    """The files that are looked at, by absolute path, and what they import."""
+
+    files: Mapping[Path, SourceFile]
+
+    @cached_property
+    def imports(self) -> Mapping[Path, frozenset[str]]:
+        """The dotted names that each file imports, or imports something from, without relative ones."""
+        return {path: frozenset(_IMPORTED.findall(file.text)) for path, file in self.files.items()}
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """All names that are imported, and the packages that these lie in."""
+        names = [name.split(".") for found in self.imports.values() for name in found]
+        return frozenset(".".join(parts[:n]) for parts in names for n in range(1, len(parts) + 1))
+
+    @cached_property
+    def _folders(self) -> frozenset[Path]:
+        return frozenset(folder for path in self.files for folder in path.parents)
+
+    def holds(self, name: str, folder: Path) -> bool:
+        """Whether a dotted name is that of a module, or of a folder with one, below a folder."""
+        target = folder.joinpath(*name.split("."))
+        return target.with_name(f"{target.name}.py") in self.files or target in self._folders
+
+
+def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
     """The packages and modules of a folder, in groups of those that import one another or are imported together."""
-    texts: dict[str, list[str]] = {}
-    for path, file in files.items():
+    named: dict[str, set[str]] = {}
+    for path, names in layout.imports.items():
         if (top := _top(path, root)) is not None:
-            texts.setdefault(top, []).append(file.text)
-    groups = {top: frozenset({top}) for top in texts}
-    for top, own in texts.items():
-        for name in {name for text in own for name in _IMPORTED.findall(text)} & groups.keys():
+            named.setdefault(top, set()).update(name.split(".")[0] for name in names)
+    groups = {top: frozenset({top}) for top in named}
+    for top, others in named.items():
+        for name in others & groups.keys():
             if (union := groups[top] | groups[name]) != groups[top]:
                 groups |= dict.fromkeys(union, union)
     return [set(group) for group in set(groups.values())]
 
 
-def _best(candidates: Mapping[Path, Place], root: Path, files: Mapping[Path, SourceFile]) -> Place:
+def _best(candidates: Mapping[Path, Place], root: Path, layout: _Layout) -> Place:
     """A helper that is there already; else the place in the package that most others import."""
-    names = {place: _top(path, root) for path, place in candidates.items()}
-    imports = Counter[str | None]()
-    for top, name in {
-        (_top(path, root), name) for path, file in files.items() for name in _IMPORTED.findall(file.text)
-    }:
-        imports[name] += top is not None and top != name
+    tops = {place: _top(path, root) for path, place in candidates.items()}
+    pairs = {(_top(path, root), name.split(".")[0]) for path, names in layout.imports.items() for name in names}
+    imported = Counter(name for top, name in pairs if top not in (None, name))
     calls = Counter(candidates.values())
-    return min(
-        names,
-        key=lambda place: (
-            helper_version(text_of(place.path, files) or "") is None,
-            -imports[names[place]],
-            -calls[place],
-            place.module,
-        ),
-    )
+
+    def rank(place: Place) -> tuple[bool, int, int, str]:
+        there = helper_version(text_of(place.path, layout.files) or "") is not None
+        return not there, -imported[tops[place] or ""], -calls[place], place.module
+
+    return min(tops, key=rank)
 
 
 def _top(path: Path, root: Path) -> str | None:
@@ -96,9 +117,9 @@ def _top(path: Path, root: Path) -> str | None:
     return absolute.relative_to(root).parts[0].removesuffix(".py") if root in absolute.parents else None
 
 
-def own_place(file: SourceFile, config: Config, files: Mapping[Path, SourceFile]) -> Place:
-    """The place of a helper for the code of one file, whatever else there is."""
-    path = file.path.absolute()
+def _own_place(path: Path, config: Config, layout: _Layout) -> Place:
+    """The place of a helper for the code of one file by itself."""
+    file = layout.files[path]
     parts = file.module.split(".")
     is_package = path.name == "__init__.py"
     # A folder such as `lm-design` is no package to import from: what it holds is imported by itself.
@@ -109,44 +130,34 @@ def own_place(file: SourceFile, config: Config, files: Mapping[Path, SourceFile]
     # The folder of the top package: a package's own folder counts as one level.
     folder = path.parents[len(parts) - 1 if is_package else max(len(parts) - 2, 0)]
     in_package = is_package or len(parts) > 1
-    if (package := _package_above(file, folder if in_package else None, files)) is not None:
+    if (package := _package_above(file, folder if in_package else None, layout.files)) is not None:
         parts, folder, in_package = [package.name], package, True
-    root = folder.parent if in_package else _imported_from(file, files)
+    root = _imported_from(folder if in_package else path, layout.imports[path], layout)
     if config.helper_module is not None:
         wanted = config.helper_module.split(".")
-        base = root if in_package and wanted[0] == parts[0] else config.root
+        base = folder.parent if in_package and wanted[0] == parts[0] else config.root
         return Place(config.helper_module, base.joinpath(*wanted[:-1], f"{wanted[-1]}.py"), root)
-    if in_package:
-        return Place(f"{parts[0]}.{DEFAULT_NAME}", folder / f"{DEFAULT_NAME}.py", root)
-    return Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root)
+    top = (folder if in_package else path).relative_to(root).parts[0]
+    if top == path.name:
+        return Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root)
+    return Place(f"{top}.{DEFAULT_NAME}", root / top / f"{DEFAULT_NAME}.py", root)
 
 
-def _imported_from(file: SourceFile, files: Mapping[Path, SourceFile]) -> Path:
-    """The folder that a file outside of packages is imported from: its own, or one above it that imports name.
+def _imported_from(outermost: Path, names: Iterable[str], layout: _Layout) -> Path:
+    """The folder that a file is imported from, by its outermost package or by itself: what holds that, or one above.
 
-    `models/net.py` without an `__init__.py` beside it imports `layers.attention`, which lies beside `models`, or is
-    imported as `models.net`.
+    Folders without an `__init__.py` are imported from as well. `ldm/models/diffusion/ddim.py` names `ldm`, or others
+    name `ldm.models.diffusion`; a file outside of packages may name another folder that lies beside its own.
     """
-    path = file.path.absolute()
-    above = list(itertools.takewhile(lambda folder: not _is_package(folder), path.parents[1 : _HIGHEST + 1]))
-    names = set(_DOTTED.findall(file.text))
+    above = list(itertools.takewhile(lambda folder: not _is_package(folder), outermost.parents[1 : _HIGHEST + 1]))
     for folder in above:
-        if any(_is_there(name, folder, files) and not _is_there(name, path.parent, files) for name in names):
-            return folder
-    dotted = [".".join(path.relative_to(folder).with_suffix("").parts) for folder in above]
-    wanted = dict(zip(dotted, above, strict=True))
-    for other in files.values():
-        if other is not file and path.stem in other.text:
-            for name in _DOTTED.findall(other.text):
-                if name in wanted:
-                    return wanted[name]
-    return path.parent
-
-
-def _is_there(name: str, folder: Path, files: Mapping[Path, SourceFile]) -> bool:
-    """Whether a dotted name is that of a module, or of a folder with one, below a folder."""
-    target = folder.joinpath(*name.split("."))
-    return target.with_name(f"{target.name}.py") in files or any(target in path.parents for path in files)
+        own = outermost.relative_to(folder).parts[0]
+        for name in names:
+            alike = name.split(".")[0] == own or outermost.suffix == ".py"
+            if alike and layout.holds(name, folder) and not layout.holds(name, outermost.parent):
+                return folder
+    dotted = ((".".join(outermost.relative_to(folder).with_suffix("").parts), folder) for folder in above)
+    return next((folder for name, folder in dotted if name in layout.imported), outermost.parent)
 
 
 def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, SourceFile]) -> Path | None:

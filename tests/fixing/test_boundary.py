@@ -658,12 +658,10 @@ def test_packages_that_run_together_share_a_helper(compiling: str, inits: tuple[
     packages = [*inits, "exp"] if inits and "/" in compiling else inits
     texts = {f"{name}/__init__.py": "" for name in packages} | TOGETHER | {compiling: TRAIN}
     new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
-    module = "layers._compile_boundary" if len(inits) == 2 else "_compile_boundary"
-    (helper,) = new.keys() - texts.keys()
-    assert helper == f"{module.replace('.', '/')}.py"
-    assert f"from {module} import emit\n" in new["layers/attention.py"]
-    assert f"from {module} import emit\n" in new["models/net.py"]
-    assert f"from {module} import boundary\n" in new[compiling]
+    assert new.keys() - texts.keys() == {"layers/_compile_boundary.py"}
+    assert "from layers._compile_boundary import emit\n" in new["layers/attention.py"]
+    assert "from layers._compile_boundary import emit\n" in new["models/net.py"]
+    assert "from layers._compile_boundary import boundary\n" in new[compiling]
     assert 'model = boundary(torch.compile(Net(), backend="eager"))\n' in new[compiling]
 
 
@@ -681,6 +679,31 @@ def run_train(folder: Path) -> tuple[str, bool]:
     command = [sys.executable, "-W", "ignore", "train.py"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout, "Graph break" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("head", "user"),
+    [
+        ("from ldm.util import scaled\n", ""),
+        ("", "from ldm.models.diffusion.ddim import layer\n"),
+        ("", "import ldm.models.diffusion\n"),
+    ],
+)
+def test_a_package_in_folders_without_init(head: str, user: str, tmp_path: Path) -> None:
+    """As in latent-diffusion: nothing is imported as `diffusion`, though no folder round it is a package."""
+    texts = {"ldm/models/diffusion/__init__.py": "", "ldm/models/diffusion/ddim.py": head + LAYER, "main.py": user}
+    new = changes(fixed(project(tmp_path, {**texts, "ldm/util.py": ""}), tmp_path), tmp_path)
+    assert sorted(new) == ["ldm/_compile_boundary.py", "ldm/models/diffusion/ddim.py"]
+    assert "from ldm._compile_boundary import emit\n" in new["ldm/models/diffusion/ddim.py"]
+
+
+def test_a_package_that_names_a_folder_beside_its_source_folder(tmp_path: Path) -> None:
+    texts = {
+        "src/pkg/__init__.py": "",
+        "src/pkg/layer.py": "from testing import helpers\n" + LAYER,
+        "testing/helpers.py": "",
+    }
+    assert "src/pkg/_compile_boundary.py" in changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
 
 
 def test_projects_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
