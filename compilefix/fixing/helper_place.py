@@ -51,7 +51,7 @@ def helper_places(
         for group in groups:
             candidates = {path: callers[path] for path, top in beside.items() if top in group and path in callers}
             if candidates:
-                shared = _best(candidates, root, layout)
+                shared = (None if alone else _earlier(candidates, root, layout)) or _best(candidates, root, layout)
                 places |= {path: shared for path, top in beside.items() if top in group}
     return places
 
@@ -73,14 +73,11 @@ class _Layout:
         names = [name.split(".") for found in self.imports.values() for name in found]
         return frozenset(".".join(parts[:n]) for parts in names for n in range(1, len(parts) + 1))
 
-    @cached_property
-    def _folders(self) -> frozenset[Path]:
-        return frozenset(folder for path in self.files for folder in path.parents)
-
     def holds(self, name: str, folder: Path) -> bool:
-        """Whether a dotted name is that of a module, or of a folder with one, below a folder."""
+        """Whether a dotted name is that of a module, or of a folder, below a folder, looked at or not."""
         target = folder.joinpath(*name.split("."))
-        return target.with_name(f"{target.name}.py") in self.files or target in self._folders
+        module = target.with_name(f"{target.name}.py")
+        return module in self.files or module.is_file() or target.is_dir()
 
 
 def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
@@ -97,18 +94,23 @@ def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
     return [set(group) for group in set(groups.values())]
 
 
+def _earlier(callers: Iterable[Path], root: Path, layout: _Layout) -> Place | None:
+    """The helper that an earlier run has put beside code that calls one now, or into what this imports."""
+    imported = {name.split(".")[0] for path in callers for name in layout.imports[path]}
+    tops = sorted(imported.union(filter(None, (_top(path, root) for path in callers))))
+    places = [Place(f"{top}.{DEFAULT_NAME}", root / top / f"{DEFAULT_NAME}.py", root) for top in tops]
+    places.append(Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root))
+    return next((place for place in places if helper_version(text_of(place.path, layout.files) or "")), None)
+
+
 def _best(candidates: Mapping[Path, Place], root: Path, layout: _Layout) -> Place:
-    """A helper that is there already; else the place in the package that most others import."""
+    """The place in the package that most others import."""
     tops = {place: _top(path, root) for path, place in candidates.items()}
     pairs = {(_top(path, root), name.split(".")[0]) for path, names in layout.imports.items() for name in names}
     imported = Counter(name for top, name in pairs if top not in (None, name))
     calls = Counter(candidates.values())
 
-    def rank(place: Place) -> tuple[bool, int, int, str]:
-        there = helper_version(text_of(place.path, layout.files) or "") is not None
-        return not there, -imported[tops[place] or ""], -calls[place], place.module
-
-    return min(tops, key=rank)
+    return min(tops, key=lambda place: (-imported[tops[place] or ""], -calls[place], place.module))
 
 
 def _top(path: Path, root: Path) -> str | None:

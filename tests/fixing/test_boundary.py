@@ -726,6 +726,14 @@ def test_the_helper_of_an_earlier_run_serves_the_packages_beside_it(tmp_path: Pa
     assert "from exp._compile_boundary import emit\n" in new["models/net.py"]
 
 
+def test_a_file_by_itself_uses_the_helper_of_what_it_imports(tmp_path: Path) -> None:
+    texts = {"layers/_compile_boundary.py": helper_text(), **TOGETHER}
+    files = project(tmp_path, texts)
+    new = changes(fixed(files[2:], tmp_path), tmp_path)
+    assert list(new) == ["models/net.py"]
+    assert "from layers._compile_boundary import emit\n" in new["models/net.py"]
+
+
 def test_what_is_compiled_elsewhere_by_a_name_that_is_not_known(tmp_path: Path) -> None:
     script = "import torch\nfrom pkg.sub import layer\nfrom elsewhere import build\n\nstep = torch.compile(build())\n"
     texts = {**PACKAGE, "scripts/train.py": script, "other/train.py": script.replace("pkg.sub", "that")}
