@@ -181,11 +181,15 @@ def _parameter(node: ast.expr, plan: Plan) -> str:
     taken |= {
         n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and is_global(n, plan.scope)
     }
+    name = "value" if name in dir(builtins) else name
     base, number = name, 1
     while name in taken or keyword.iskeyword(name):
         number += 1
         name = f"{base}_{number}"
     return name
+
+
+_BUILTINS = [[name] for name in dir(builtins)]
 
 
 def _words(node: ast.expr) -> list[str]:
@@ -194,7 +198,8 @@ def _words(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Attribute):
         return [*_words(node.value), node.attr]
     if isinstance(node, ast.Call):
-        return _words(node.func)
+        words = _words(node.func)
+        return [*words, *_words(node.args[0])] if words in _BUILTINS and len(node.args) == 1 else words
     if isinstance(node, ast.Subscript):
         index = [str(node.slice.value)] if isinstance(node.slice, ast.Constant) else []
         return [*_words(node.value), *index]
