@@ -35,6 +35,12 @@ class Helper:
     module: str
     path: Path
     text: str | None
+    beside: bool = False
+
+    @property
+    def source(self) -> str:
+        """What it is imported from; a `beside` one from the folder of the code itself, whose name is not known."""
+        return f".{self.module}" if self.beside else self.module
 
     @property
     def change(self) -> FileChange | None:
@@ -74,11 +80,11 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
     for path in users:
         place = places[path.absolute()]
         helpers[place] = helpers.get(place) or _helper_at(place, files)
-        files[path] = _with_import(files[path], f"from {helpers[place].module} import emit")
+        files[path] = _with_import(files[path], f"from {helpers[place].source} import emit")
     found = {path: helper for path in files if (helper := helpers.get(places.get(path.absolute(), _NOWHERE)))}
     for (path, helper), insertions in _unwrapped(files, found, list(helpers.values())).items():
         taken = _local_name(files[path]) != "boundary"
-        statement = f"{helper.module} as {_OTHER_NAME}" if taken else f"from {helper.module} import boundary"
+        statement = f"{helper.module} as {_OTHER_NAME}" if taken else f"from {helper.source} import boundary"
         files[path] = _with_import(_inserted(files[path], insertions), statement)
     changes = tuple(change for helper in helpers.values() if (change := helper.change) is not None)
     # An outdated helper among the analysed files is changed in the place where it stands.
@@ -98,7 +104,7 @@ def _helper_at(place: Place, files: Mapping[Path, SourceFile]) -> Helper:
         target = place.path.with_name(f"{place.path.stem}{end}.py")
         text = text_of(target, files)
         if text is None or helper_version(text) is not None:
-            return Helper(f"{place.module}{end}", target, text)
+            return Helper(f"{place.module}{end}", target, text, place.beside)
     raise AssertionError
 
 
@@ -128,7 +134,9 @@ def _unwrapped(
             if not site.targets:
                 # What is not known may lead there, and a boundary that nothing uses does nothing.
                 helper = found.get(module.file.path) or next((h for h in helpers if _names(h, module)), None)
-            if helper is not None and (insertions := _insertions(site, module)):
+            if helper is None or not _can_import(module.file, helper):
+                continue
+            if insertions := _insertions(site, module):
                 places.setdefault((module.file.path, helper), []).extend(insertions)
     return places
 
@@ -137,7 +145,14 @@ def _imports_from(module: Module, found: Mapping[Path, Helper], helpers: Sequenc
     """The helper that a module has `emit` from, which an earlier run may have put there."""
     name = (module.imported("emit") or "").rpartition(".")[0]
     own = found.get(module.file.path)
-    return own if own is not None and own.module == name else next((h for h in helpers if h.module == name), None)
+    if own is not None and name in (own.module, f"{module.name.rpartition('.')[0]}.{own.module}".lstrip(".")):
+        return own
+    return next((helper for helper in helpers if helper.module == name), None)
+
+
+def _can_import(file: SourceFile, helper: Helper) -> bool:
+    """Whether a file can import a helper: one beside the code only where it stands there, and by that name."""
+    return not helper.beside or (helper.path.parent == file.path.absolute().parent and _local_name(file) == "boundary")
 
 
 def _emits(function: Function) -> bool:

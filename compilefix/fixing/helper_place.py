@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,8 @@ from compilefix.source.files import SourceFile
 
 DEFAULT_NAME = "_compile_boundary"
 _VERSION = re.compile(r"^HELPER_VERSION = (\d+)\b", re.MULTILINE)
-_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)*)", re.MULTILINE)
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+(?:\.\w+)*)(?:[ \t]+import[ \t]+([\w, \t]+))?", re.MULTILINE)
+_RELATIVE = re.compile(r"^from[ \t]+\.", re.MULTILINE)
 _HIGHEST = 3
 """How many folders without `__init__.py` are looked at for the one that code is imported from."""
 _INSTALLED = ("site-packages", "dist-packages")
@@ -28,11 +29,16 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @dataclass(frozen=True)
 class Place:
-    """A place for the helper: its dotted name, its file, and the folder that this name is imported from."""
+    """A place for the helper: its dotted name, its file, and the folder that this name is imported from.
+
+    One that is `beside` the code is imported from the same folder (`from ._compile_boundary`), whose own name is not
+    known.
+    """
 
     module: str
     path: Path
     root: Path
+    beside: bool = False
 
 
 def helper_places(
@@ -56,28 +62,53 @@ def helper_places(
     return places
 
 
-@dataclass(frozen=True)
 class _Layout:
     """The files that are looked at, by absolute path, and what they import."""
 
-    files: Mapping[Path, SourceFile]
+    def __init__(self, files: Mapping[Path, SourceFile]) -> None:
+        self.files = files
+        self._beside: dict[Path, frozenset[str]] = {}
+        self._roots: dict[Path, Path] = {}
 
     @cached_property
     def imports(self) -> Mapping[Path, frozenset[str]]:
         """The dotted names that each file imports, or imports something from, without relative ones."""
-        return {path: frozenset(_IMPORTED.findall(file.text)) for path, file in self.files.items()}
+        return {path: frozenset(_imports(file.text)) for path, file in self.files.items()}
 
     @cached_property
     def imported(self) -> frozenset[str]:
         """All names that are imported, and the packages that these lie in."""
-        names = [name.split(".") for found in self.imports.values() for name in found]
-        return frozenset(".".join(parts[:n]) for parts in names for n in range(1, len(parts) + 1))
+        return _with_packages(name for found in self.imports.values() for name in found)
+
+    def imported_in(self, folder: Path) -> frozenset[str]:
+        """The same of the modules that stand in a folder and are not looked at: a commit hook gets a file alone."""
+        if folder not in self._beside:
+            texts = [text_of(path, {}) for path in folder.glob("*.py") if path not in self.files]
+            self._beside[folder] = _with_packages(name for text in texts for name in _imports(text or ""))
+        return self._beside[folder]
+
+    def root(self, outermost: Path) -> Path:
+        """The folder that code is imported from, by its outermost package or by itself."""
+        if outermost not in self._roots:
+            self._roots[outermost] = _imported_from(outermost, self)
+        return self._roots[outermost]
 
     def holds(self, name: str, folder: Path) -> bool:
         """Whether a dotted name is that of a module, or of a folder, below a folder, looked at or not."""
         target = folder.joinpath(*name.split("."))
         module = target.with_name(f"{target.name}.py")
         return module in self.files or module.is_file() or target.is_dir()
+
+
+def _imports(text: str) -> Iterator[str]:
+    for source, names in _IMPORTED.findall(text):
+        yield source
+        yield from (f"{source}.{name}" for name in re.findall(r"\w+", names))
+
+
+def _with_packages(names: Iterable[str]) -> frozenset[str]:
+    parts = [name.split(".") for name in names]
+    return frozenset(".".join(found[:n]) for found in parts for n in range(1, len(found) + 1))
 
 
 def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
@@ -134,32 +165,41 @@ def _own_place(path: Path, config: Config, layout: _Layout) -> Place:
     in_package = is_package or len(parts) > 1
     if (package := _package_above(file, folder if in_package else None, layout.files)) is not None:
         parts, folder, in_package = [package.name], package, True
-    root = _imported_from(folder if in_package else path, layout.imports[path], layout)
+    root = layout.root(folder if in_package else path)
     if config.helper_module is not None:
         wanted = config.helper_module.split(".")
         base = folder.parent if in_package and wanted[0] == parts[0] else config.root
         return Place(config.helper_module, base.joinpath(*wanted[:-1], f"{wanted[-1]}.py"), root)
+    if root == path.parent and not in_package and _RELATIVE.search(file.text):
+        return Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root, beside=True)
     top = (folder if in_package else path).relative_to(root).parts[0]
     if top == path.name:
         return Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root)
     return Place(f"{top}.{DEFAULT_NAME}", root / top / f"{DEFAULT_NAME}.py", root)
 
 
-def _imported_from(outermost: Path, names: Iterable[str], layout: _Layout) -> Path:
-    """The folder that a file is imported from, by its outermost package or by itself: what holds that, or one above.
+def _imported_from(outermost: Path, layout: _Layout) -> Path:
+    """What holds some code, its outermost package or itself, or a folder above it that it is imported from.
 
-    Folders without an `__init__.py` are imported from as well. `ldm/models/diffusion/ddim.py` names `ldm`, or others
-    name `ldm.models.diffusion`; a file outside of packages may name another folder that lies beside its own.
+    Folders without an `__init__.py` are imported from as well: others name `ldm.models.diffusion`, or what is in it
+    names `ldm`. A module outside of packages that does not run by itself may name another folder beside its own.
     """
     above = list(itertools.takewhile(lambda folder: not _is_package(folder), outermost.parents[1 : _HIGHEST + 1]))
+    loose = outermost.suffix == ".py" and "__main__" not in layout.files[outermost].text
+    for folder in above:
+        inside = outermost.relative_to(folder).with_suffix("").parts
+        name = inside[0] if loose else ".".join(inside)
+        if name in layout.imported or name in layout.imported_in(folder):
+            return folder
+    inner = [path for path in layout.files if outermost in (path, *path.parents)]
+    names = frozenset[str]().union(*(layout.imports[path] for path in inner))
     for folder in above:
         own = outermost.relative_to(folder).parts[0]
         for name in names:
-            alike = name.split(".")[0] == own or outermost.suffix == ".py"
+            alike = loose or name.split(".")[0] == own
             if alike and layout.holds(name, folder) and not layout.holds(name, outermost.parent):
                 return folder
-    dotted = ((".".join(outermost.relative_to(folder).with_suffix("").parts), folder) for folder in above)
-    return next((folder for name, folder in dotted if name in layout.imported), outermost.parent)
+    return outermost.parent
 
 
 def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, SourceFile]) -> Path | None:

@@ -743,6 +743,97 @@ def test_what_is_compiled_elsewhere_by_a_name_that_is_not_known(tmp_path: Path) 
     assert "other/train.py" not in new
 
 
+MODEL = LAYER.replace("def layer", "def model")
+SCRIPT = "import torch\nfrom {source} import model\n\nfast = torch.compile(model, backend='eager', fullgraph=True)\n"
+SCRIPT += "fast(torch.ones(2))\nprint('end')\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "helper"),
+    [
+        pytest.param({"pkg/__init__.py": "", "pkg/model.py": MODEL}, "pkg", id="package"),
+        pytest.param({"nets/model.py": MODEL}, "nets", id="folder"),
+        pytest.param(
+            {"nets/inner/model.py": MODEL, "nets/zoo.py": "from .inner.model import model\n"}, "nets", id="folders"
+        ),
+        pytest.param(
+            {
+                "nets/zoo.py": "from layers.inner import layer\n" + MODEL.replace("x * 2", "layer(x)"),
+                "layers/inner.py": LAYER,
+                "layers/outer.py": LAYER,
+            },
+            "layers",
+            id="two folders",
+        ),
+    ],
+)
+def test_a_script_and_what_it_imports_share_one_helper(texts: dict[str, str], helper: str, tmp_path: Path) -> None:
+    source = "nets.zoo" if "nets/zoo.py" in texts else f"{helper}.model"
+    files = project(tmp_path, {**texts, "train.py": SCRIPT.format(source=source)})
+    outcome = fixed(files, tmp_path)
+    name = f"{helper}._compile_boundary"
+    assert [change.module for change in outcome.patchset if change.before is None] == [name]
+    new = changes(outcome, tmp_path)
+    assert f"from {name} import boundary\n" in new["train.py"]
+    apply(outcome, files)
+    done = subprocess.run([sys.executable, tmp_path / "train.py"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "end"
+    assert len(done.stdout.splitlines()) > 1
+
+
+def test_code_of_a_package_whose_name_is_not_known_imports_the_helper_beside_it(tmp_path: Path) -> None:
+    text = "from .other import f\n" + LAYER
+    files = project(tmp_path, {"pkg/sub/layer.py": text, "pkg/sub/other.py": "def f():\n    return 1\n"})
+    outcome = fixed(files, tmp_path)
+    new = changes(outcome, tmp_path)
+    assert "from ._compile_boundary import emit\n" in new["pkg/sub/layer.py"]
+    script = "from pkg.sub.layer import layer, torch\nlayer(torch.ones(2))\n"
+    apply(outcome, files)
+    (tmp_path / "main.py").write_text(script)
+    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=True)
+    assert done.stdout == "2.0\n"
+
+
+def test_a_compile_call_that_cannot_import_the_helper_is_left_alone(tmp_path: Path) -> None:
+    """What it compiles is not known, and the package is not one that it imports."""
+    script = "import torch\nfrom elsewhere import build\n\nfast = torch.compile(build())\n"
+    texts = {"pkg/__init__.py": "", "pkg/layer.py": LAYER, "tools/bench.py": script}
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert sorted(new) == ["pkg/_compile_boundary.py", "pkg/layer.py"]
+    texts["tools/bench.py"] = script.replace("elsewhere", "pkg.layer")
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert "from pkg._compile_boundary import boundary\n" in new["tools/bench.py"]
+
+
+def test_packages_side_by_side_have_a_helper_each(tmp_path: Path) -> None:
+    """They may be installed one without the other."""
+    texts = {f"{name}/{file}": text for name in ("one", "two") for file, text in (("__init__.py", ""), ("a.py", LAYER))}
+    texts["play.py"] = "from two.a import layer as inner\n" + LAYER
+    new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
+    assert {name for name in new if "_boundary" in name} == {"one/_compile_boundary.py", "two/_compile_boundary.py"}
+    assert "from two._compile_boundary import emit\n" in new["play.py"]
+
+
+@pytest.mark.parametrize(
+    ("user", "end", "module"),
+    [
+        ("from nets.other import f\n", "", "nets._compile_boundary"),
+        ("from nets.layer import layer\n", "if __name__ == '__main__':\n    pass\n", "nets._compile_boundary"),
+        ("from nets import other, layer\n", "if __name__ == '__main__':\n    pass\n", "nets._compile_boundary"),
+        ("from nets.other import f\n", "if __name__ == '__main__':\n    pass\n", "_compile_boundary"),
+        ("from elsewhere import f\n", "", "_compile_boundary"),
+    ],
+)
+def test_a_file_alone_is_part_of_the_folder_that_files_round_it_import(
+    user: str, end: str, module: str, tmp_path: Path
+) -> None:
+    """As a commit hook gets it. A script is not, unless it is imported through the folder itself."""
+    (tmp_path / "train.py").write_text(user)
+    new = changes(fixed(project(tmp_path, {"nets/layer.py": LAYER + end}), tmp_path), tmp_path)
+    assert sorted(new) == ["nets/_compile_boundary.py", "nets/layer.py"]
+    assert f"from {module} import emit\n" in new["nets/layer.py"]
+
+
 def apply(outcome: Outcome, files: list[SourceFile]) -> list[SourceFile]:
     sources = {file.path: file for file in files}
     for change in outcome.patchset:
