@@ -109,9 +109,9 @@ class Overlay(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of a served module, or None for all others, which leaves them to the finders behind."""
-        if fullname in self._new:
-            filename, text = self._new[fullname]
-            return self._spec(fullname, filename, text, None)
+        new = self._new.get(fullname) or self._new_in(fullname, path)
+        if new is not None:
+            return self._spec(fullname, *new, None)
         active: set[str] = self._asking.__dict__.setdefault("names", set())
         if fullname in active:
             return None
@@ -124,6 +124,12 @@ class Overlay(MetaPathFinder):
             return None
         served = self._sources.get(os.path.realpath(spec.origin))
         return None if served is None else self._spec(fullname, spec.origin, served, spec.submodule_search_locations)
+
+    def _new_in(self, fullname: str, folders: Sequence[str] | None) -> tuple[str, str] | None:
+        """A new module that stands in a package whose own name was not known."""
+        name = f"{fullname.rpartition('.')[2]}.py"
+        wanted = {os.path.join(os.path.abspath(folder), name) for folder in folders or ()}
+        return next((new for new in self._new.values() if new[0] in wanted), None)
 
     def _ask_others(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         for finder in sys.meta_path:

@@ -9,6 +9,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -100,6 +101,12 @@ def resolve_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def _helper(name: str) -> ModuleType:
+    """The helper module that the workload's code has imported, perhaps through a package whose name was not known."""
+    loaded = (module for known, module in sys.modules.items() if known == name or known.endswith(f".{name}"))
+    return next(loaded, None) or importlib.import_module(name)
+
+
 def prepare(request: WorkerRequest, workload: Workload, device: torch.device) -> Arm:
     """The arm for a request. The original is returned uncompiled when the request is for an eager arm."""
     served = frozenset(str(path) for path, _ in request.overlay.sources)
@@ -108,7 +115,7 @@ def prepare(request: WorkerRequest, workload: Workload, device: torch.device) ->
     if request.compiled and not workload.compiles_itself:
         call = compiler(request)(call)
     if request.compiled and request.boundary is not None:
-        call = importlib.import_module(request.boundary).boundary(call)
+        call = _helper(request.boundary).boundary(call)
     return Arm(
         call=call,
         workload=workload,

@@ -112,6 +112,13 @@ def test_new_modules_have_no_file(package: Path) -> None:
         importlib.import_module("overlaid._helper")
 
 
+def test_a_new_module_is_found_in_a_package_of_any_name(package: Path) -> None:
+    served = {package / "one.py": "from ._helper import value\n"}
+    with install(served, {"_helper": (package / "_helper.py", AFTER)}):
+        assert importlib.import_module("overlaid.one").value() == "memory"
+        assert importlib.import_module("overlaid._helper").value() == "memory"
+
+
 def test_a_module_runs_as_a_program(package: Path) -> None:
     with install({package / "one.py": "result = __name__\n"}):
         assert runpy.run_module("overlaid.one", run_name="__main__")["result"] == "__main__"
