@@ -62,7 +62,8 @@ def read_arms(links: Sequence[Link], around: ast.If, scope: Scope, template: Tem
     """The arms of a chain; None, with the obstacle noted, where one does more than assign."""
     arms: list[Arm] = []
     for link in links:
-        branch = read_branch(link.body, around, scope, template)
+        lines = [line for arm in arms for line in arm.branch.unpacked]
+        branch = read_branch(link.body, around, scope, template, lines)
         if branch is None:
             return None
         arms.append(Arm(link.test, branch))

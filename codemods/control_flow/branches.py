@@ -33,7 +33,8 @@ class Branch:
 
     together: the names that one tuple assignment binds at once. unpacked: lines that unpack the results of calls, or
     check what is fixed, before anything is selected. own: names that such a line binds, and nobody reads after the
-    block. items: the elements among the targets. appended: the calls that append an item, by name.
+    block. items: the elements among the targets. appended: the calls that append an item, by name. taken: the lines
+    of other blocks.
     """
 
     assigns: dict[str, Given] = field(default_factory=dict)
@@ -42,11 +43,17 @@ class Branch:
     own: list[str] = field(default_factory=list)
     items: dict[str, ast.Subscript] = field(default_factory=dict)
     appended: dict[str, ast.Call] = field(default_factory=dict)
+    taken: Sequence[str] = ()
 
 
-def read_branch(body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template) -> Branch | None:
-    """The assignments of a block; None, with the obstacle noted, where it does anything else."""
-    branch = Branch()
+def read_branch(
+    body: Sequence[ast.stmt], around: ast.stmt, scope: Scope, template: Template, taken: Sequence[str] = ()
+) -> Branch | None:
+    """The assignments of a block; None, with the obstacle noted, where it does anything else.
+
+    taken: the lines that other blocks of the same chain unpack; their names stay apart.
+    """
+    branch = Branch(taken=taken)
     for statement in body:
         if isinstance(statement, ast.Pass) or (isinstance(statement, ast.AnnAssign) and statement.value is None):
             continue
@@ -195,7 +202,8 @@ def _bind_results(
             branch.own.append(name)
             targets.append(name)
             continue
-        fresh = ast.copy_location(ast.Name(free_name(f"new_{name}", scope), ast.Load()), call)
+        own = free_name(f"new_{name}", scope, [*branch.taken, *branch.unpacked, *targets])
+        fresh = ast.copy_location(ast.Name(own, ast.Load()), call)
         scope.facts.values[fresh] = value
         targets.append(fresh.id)
         reason = _bind(name, Given(fresh, built=True), branch)
