@@ -102,6 +102,14 @@ def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts:
     for node in live_nodes(facts):
         line = getattr(node, "lineno", 0)
         before = line < branch.lineno or branch.lineno <= line < write.lineno or (loops and line <= _end(loops))
+        if before and isinstance(node, ast.Subscript | ast.AugAssign):
+            if _takes(node, value, facts):
+                yield Obstacle(
+                    f"`{snippet(write)}` writes into memory that `{snippet(node)}` may keep for the backward pass",
+                    "no-aliasing",
+                )
+                return
+            continue
         if not before or not isinstance(node, ast.BinOp | ast.Call) or node in tests:
             continue
         result = facts.value(node)
@@ -123,6 +131,20 @@ def _backward_would_fail(value: Value, write: ast.stmt, branch: ast.stmt, facts:
                 "no-aliasing",
             )
             return
+
+
+def _takes(node: ast.Subscript | ast.AugAssign, value: Value, facts: FunctionFacts) -> bool:
+    """Whether the memory is an index into what gets a gradient, or what that is multiplied by in place."""
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return False
+        kept, gets = [node.value], facts.value(node.target)
+    else:
+        kept = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        gets = facts.value(node.value)
+        stored = next((s.value for s in live_nodes(facts) if isinstance(s, ast.Assign) and node in s.targets), None)
+        gets = gets if stored is None or gets.leaves or gets.is_unknown else facts.value(stored)
+    return bool(gets.leaves or gets.is_unknown) and any(may_share(facts.value(k).storage, value.storage) for k in kept)
 
 
 def _loops(write: ast.stmt, facts: FunctionFacts) -> list[ast.For | ast.While]:
