@@ -59,13 +59,14 @@ from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import decides, read_of
-from compilefix.source.index import Function
+from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
 
 _WRITES = re.compile(r"[a-z]_$")
 _ARRAY_WRITES = re.compile(
     r"^(?:fill|sort|put|place|putmask|copyto|resize|itemset|partition|set\w+|shuffle|fill_diagonal|at)$"
 )
+_OF_NUMBERS = frozenset({"abs", "bool", "float", "int", "max", "min", "pow", "range", "round"})
 _READS = frozenset({"item", "tolist", "max", "min", "sum", "prod", "mean", "all", "any"})
 
 
@@ -77,7 +78,7 @@ class FixedAttribute(Rule):
     summary = "number read at every call from a tensor that only __init__ sets"
     gb = ("GB0109", "GB0124")
     hints = ("self.",)
-    assumptions = ("fixed-attribute", "index-in-range")
+    assumptions = ("fixed-attribute", "index-in-range", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of such a tensor that cannot stay a tensor."""
@@ -121,8 +122,13 @@ def read_once(node: ast.expr, code: str, made: ast.stmt, scope: Scope) -> Fix:
     edits = [scope.edit(node, attribute)]
     if kept is None:
         edits.insert(0, scope.edit(made, f"{{made}}\n{attribute} = {escaped(code)}", made=made))
-    reason = f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`"
-    return Fix(tuple(edits), (), ("fixed-attribute",), (reason,))
+    assumptions = ["fixed-attribute"]
+    reasons = [f"`{ast.unparse(owner)}` may be set or written from elsewhere after `__init__`"]
+    listed = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else node
+    if _is_list(node) and scope.value(listed).rank != 1 and _may_change(node, scope):
+        assumptions.append("enough-dimensions")
+        reasons.append(f"`{snippet(node)}` may hold lists, which are the same in each call and may be changed")
+    return Fix(tuple(edits), (), tuple(assumptions), tuple(reasons))
 
 
 def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
@@ -168,8 +174,7 @@ def array_made_in_init(node: ast.expr, scope: Scope) -> ast.stmt | None:
         return None
     if any(isinstance(c.func, ast.Attribute) and c.func.attr not in _READS for c in parts if isinstance(c, ast.Call)):
         return None
-    lists = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
-    if lists and isinstance(node, ast.Call) and not _only_gone_through(node, scope):
+    if isinstance(node, ast.Call) and _is_list(node) and not _only_gone_through(node, scope):
         return None
     assert isinstance(owners[0], ast.Attribute)
     return _only_assignment(owners[0].attr, scope, Kind.NDARRAY)
@@ -218,9 +223,35 @@ def _read_tensor(node: ast.Call, scope: Scope) -> ast.expr | None:
     return node.func.value if _only_gone_through(node, scope) else None
 
 
+def _is_list(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
+
+
+def _may_change(node: ast.expr, scope: Scope) -> bool:
+    """Whether the items that are taken of a list may be lists themselves, and changed: they are kept too."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Subscript):
+        return not _is_number(parent, scope)
+    targets = [parent.target] if isinstance(parent, ast.For | ast.comprehension) else []
+    targets += parent.targets if isinstance(parent, ast.Assign) else []
+    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return not all(_is_number(load, scope) for name in names for load in scope.names(name))
+
+
+def _is_number(item: ast.expr, scope: Scope) -> bool:
+    """Whether an item is only computed with, or given to torch or to Python's functions of numbers."""
+    parent = scope.parents.get(item)
+    if isinstance(parent, ast.Call) and item in parent.args:
+        name = scope.callee(parent) or ""
+        return name in _OF_NUMBERS or name.startswith(("torch.", "Tensor."))
+    return isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Compare)
+
+
 def _only_gone_through(node: ast.Call, scope: Scope) -> bool:
     """Whether of a list only the items are taken, so that it may be the same list in each call."""
-    parent = scope.parents.get(node)
+    parent, source = scope.parents.get(node), node.func.value if isinstance(node.func, ast.Attribute) else node
+    if (scope.value(source).rank or 1) > 1 and _may_change(node, scope):
+        return False
     passes = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
     picks = isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load)
     return passes or picks or (isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple))
@@ -238,7 +269,7 @@ def _only_assignment(name: str, scope: Scope, kind: Kind = Kind.TENSOR) -> ast.s
     """The statement of `__init__` that gives the attribute a tensor, or array, where no code gives it another."""
     cls = scope.function.cls
     init = cls.methods.get("__init__") if cls is not None else None
-    if init is None or not init.parameters or init.parameters[0].arg != "self":
+    if init is None or not init.parameters or init.parameters[0].arg != "self" or _names(init.cls, name):
         return None
     made = [s for s in init.node.body if _makes(s, name)]
     if len(made) != 1:
@@ -255,6 +286,22 @@ def _only_assignment(name: str, scope: Scope, kind: Kind = Kind.TENSOR) -> ast.s
             if _changes(function, name, made[0], kind, others=not _concerns(function, scope)):
                 return None
     return made[0]
+
+
+def _names(cls: Class | None, attribute: str) -> bool:
+    """Whether a class gives its objects no place for another attribute, or has a value of this name itself."""
+    if cls is None:
+        return True
+    given = {name for statement in cls.node.body for name in _targets(statement)}
+    slots = any("slots" in ast.unparse(decorator) for decorator in cls.node.decorator_list)
+    return slots or "__slots__" in given or attribute in given
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    named: list[ast.expr] = list(statement.targets) if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        named = [statement.target]
+    return {n.id for target in named for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def _is_trained_or_loaded(source: ast.expr, facts: FunctionFacts) -> bool:

@@ -68,7 +68,7 @@ class NumpyStatic(Rule):
     name = "numpy-static"
     summary = "NumPy on Python numbers and shapes"
     gb = ("GB0033", "GB0059", "GB0170", "GB0208")
-    assumptions = ("math-errors", "static-shape-values", "fixed-attribute")
+    assumptions = ("math-errors", "static-shape-values", "fixed-attribute", "enough-dimensions")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """NumPy calls on what is no tensor, where they break the graph or bind it to one size."""
