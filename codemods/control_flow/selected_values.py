@@ -275,6 +275,9 @@ def _selection(
     if together and (len(arms) > 1 or set(together) != set(order) or len(results) != len(order)):
         template.refuse([Obstacle(f"`{', '.join(together)}` are exchanged, and another name or branch is there")])
         return None
+    for arm in arms:
+        values = {name: scope.value(side.node) for name, side in arm.assigns.items() if name in results}
+        template.refuse(scope.legality.together(values, node, scope.facts))
     selections: list[str] = []
     for name in order:
         if name not in results:

@@ -99,6 +99,9 @@ def selected_arms(
         if not _run(arm, node, scope, template):
             return None
         lines += arm.lines
+        given = {name: _given(name, arm, value_before(name, node, scope), scope) for name in results}
+        values = {name: scope.value(side.node) for name, side in given.items() if side is not None}
+        template.refuse(scope.legality.together(values, node, scope.facts))
     for name in results:
         lines.append(_selected(name, arms, flags, node, scope, template))
     if not results and not any(flag in line for line in lines[len(tests) :] for flag in flags):

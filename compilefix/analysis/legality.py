@@ -8,9 +8,10 @@ that receive gradients, and a derivative that stays finite on the side not taken
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.effects import EffectAnalysis
@@ -499,6 +500,25 @@ class Legality:
             if escape is not None:
                 yield Obstacle(
                     f"`{snippet(escape)}` hands out a tensor that may be {_outside(outside)} itself", "no-aliasing"
+                )
+
+    def together(self, given: Mapping[str, Value], statement: ast.stmt, facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether names to which one branch gives the same memory may get memory of their own."""
+        for (name, value), (other, second) in combinations(given.items(), 2):
+            plain = value.is_(*PLAIN) or second.is_(*PLAIN)
+            if plain or not may_share(_storage(value), _storage(second)):
+                continue
+            storage = value.storage | second.storage
+            writer = self.writer(storage, (name, other), facts, without=statement)
+            if writer is not None:
+                yield Obstacle(
+                    f"`{snippet(writer)}` {says(writer, facts)} into memory that `{name}` and `{other}` may share",
+                    "no-aliasing",
+                )
+            escape = self._escape(storage, statement, facts)
+            if escape is not None:
+                yield Obstacle(
+                    f"`{snippet(escape)}` may hand out `{name}` and `{other}`, which may be one", "no-aliasing"
                 )
 
     def writer(
