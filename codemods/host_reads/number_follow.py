@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
@@ -1047,6 +1048,10 @@ def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow)
     """Follow the number from a parameter of a function that a call runs."""
     if name not in {p.arg for p in callee.parameters}:
         flow.refuse(f"`{callee.qualname}` calls `{name}` otherwise")
+        return
+    if callee.is_memoized or (decorator := unknown_decorator(callee)) is not None:
+        by = "a cache" if callee.is_memoized else f"`@{decorator}`"
+        flow.refuse(f"{by}, which gets the arguments of `{callee.qualname}`, may need a Python number")
         return
     operands = [scope.value(a) for a in (*call.args, *(k.value for k in call.keywords))]
     facts = scope.legality.inference.in_call(callee, arguments_of(call, callee, operands) or {})

@@ -1,4 +1,4 @@
-"""Decorators of the project that give callers something else than the function returns."""
+"""Decorators: which are known to leave a function as it is, and which give callers something else than it returns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,48 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.source.index import Class, Function, Project
+
+_HARMLESS = frozenset(
+    {
+        "abstractmethod",
+        "cache",
+        "cached_property",
+        "classmethod",
+        "compile",
+        "contextmanager",
+        "dataclass",
+        "custom_bwd",
+        "custom_fwd",
+        "disable",
+        "enable_grad",
+        "final",
+        "ignore",
+        "inference_mode",
+        "lru_cache",
+        "no_grad",
+        "once_differentiable",
+        "overload",
+        "override",
+        "property",
+        "script",
+        "setter",
+        "staticmethod",
+        "total_ordering",
+        "unused",
+        "wraps",
+    }
+)
+
+
+def unknown_decorator(function: Function, *, of_class: bool = False) -> str | None:
+    """A decorator, or one of the class, that may do more than the function, and is given its arguments; by its name."""
+    around = function.cls.node.decorator_list if of_class and function.cls is not None else []
+    for decorator in (*function.node.decorator_list, *around):
+        named = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        name = named.rpartition(".")[2]
+        if name not in _HARMLESS and not name.startswith("register") and "docstring" not in name:
+            return named
+    return None
 
 
 def changes_result(function: Function, project: Project) -> str | None:

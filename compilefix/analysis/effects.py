@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
@@ -151,6 +152,8 @@ class EffectAnalysis:
             for node in live_nodes(facts):
                 result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
                 result = result | _value_check(node, facts)
+            if (decorator := unknown_decorator(function)) is not None:
+                result = result | Effects(unknown=f"what `@{decorator}` does is not known")
             self._summaries[function] = result
         return self._summaries[function]
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from compilefix.analysis.call_writes import CallWrites
+from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import live_nodes
@@ -29,36 +30,6 @@ from compilefix.analysis.written_memory import (
 )
 from compilefix.source.index import Class, Function
 
-_HARMLESS_DECORATORS = frozenset(
-    {
-        "abstractmethod",
-        "cache",
-        "cached_property",
-        "classmethod",
-        "compile",
-        "contextmanager",
-        "dataclass",
-        "custom_bwd",
-        "custom_fwd",
-        "disable",
-        "enable_grad",
-        "final",
-        "ignore",
-        "inference_mode",
-        "lru_cache",
-        "no_grad",
-        "once_differentiable",
-        "overload",
-        "override",
-        "property",
-        "script",
-        "setter",
-        "staticmethod",
-        "total_ordering",
-        "unused",
-        "wraps",
-    }
-)
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.BinOp: ("__add__", "__sub__", "__mul__", "__truediv__", "__matmul__", "__pow__", "__radd__", "__rmul__"),
     ast.Compare: ("__eq__", "__lt__", "__gt__", "__le__", "__ge__", "__contains__"),
@@ -130,7 +101,7 @@ class WriteAnalysis(CallWrites):
             found = NONE
             for does in self._of_nodes(facts).values():
                 found = found | does
-            if not all(_is_harmless(d) for d in _decorators(function)):
+            if unknown_decorator(function, of_class=True) is not None:
                 found = Writes(found.into | names | {LEAKED}, found.keeps | names)
             if function.parent is None:
                 found = Writes(_seen_outside(found.into, function), _seen_outside(found.keeps, function))
@@ -300,16 +271,3 @@ def _seen_outside(tokens: frozenset[str], function: Function) -> frozenset[str]:
 def _all_parameters(function: Function) -> Iterator[str]:
     args = function.node.args
     yield from (a.arg for a in (*function.parameters, args.vararg, args.kwarg) if a is not None)
-
-
-def _is_harmless(decorator: str) -> bool:
-    """Whether a decorator is known to leave what a function does to its arguments as it is."""
-    name = decorator.rpartition(".")[2]
-    return name in _HARMLESS_DECORATORS or name.startswith("register") or "docstring" in name
-
-
-def _decorators(function: Function) -> Iterator[str]:
-    """The decorators of a function, and those of its class, which may put another function in its place."""
-    of_class = function.cls.node.decorator_list if function.cls is not None else []
-    for decorator in (*function.node.decorator_list, *of_class):
-        yield ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
