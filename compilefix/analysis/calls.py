@@ -486,7 +486,7 @@ class Calls(Binding):
             return result
         if name.startswith("Tensor."):
             return self._into_unknown(node, operands, env)
-        if makes_module(name):
+        if makes_module(name) and not any(k.arg == "_weight" for k in node.keywords):  # may be one of integers
             return made_module(name, node, self._named_layers(name, node) or args, self.place(node))
         moved = einops_result(name, args, keywords, self.place(node))
         if moved is not None:

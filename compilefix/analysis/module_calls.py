@@ -99,10 +99,13 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
     elif name.endswith(".Parameter"):
         source = args[0] if args else values.UNKNOWN
         rank = source.rank if source.is_tensor else None
-        asks = not any(k.arg == "requires_grad" and ast.unparse(k.value) == "False" for k in node.keywords)
+        told = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "requires_grad")]
+        asks = not any(ast.unparse(value) == "False" for value in told)
+        # Integers and truths may be parameters as well, where they ask for no gradient.
+        dtype = "float" if all(ast.unparse(v) == "True" for v in told) else source.dtype if source.is_tensor else None
         own = frozenset({f"?{place}"}) if asks else values.NOTHING
         shape_id = source.shape_id if source.has_one_element else None
-        return tensor(dtype="float", rank=rank, shape_id=shape_id, storage=source.storage | {place}, leaves=own)
+        return tensor(dtype=dtype, rank=rank, shape_id=shape_id, storage=source.storage | {place}, leaves=own)
     elif name.endswith(".Buffer"):
         source = args[0] if args and args[0].is_tensor else tensor()
         given = args[0].storage if args else values.NOTHING
