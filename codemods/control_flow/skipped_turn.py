@@ -30,9 +30,9 @@ from typing import TypeGuard
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.bound_names import unbound_where_skipped
+from compilefix.codemods.bound_names import unbound_before, unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test
-from compilefix.codemods.control_flow.liveness import reads_first
+from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
 from compilefix.codemods.other_objects import asked_as_object
@@ -363,24 +363,17 @@ def _is_kept(test: ast.expr, collects: Sequence[ast.If]) -> bool:
 
 def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
     """The names that the turn gives values which are read outside it, or in a later turn."""
-    inside = {n for s in turn.skipped for n in ast.walk(s)}
     own = set(turn.selected())
     apart = _names(turn.instead)
+    last = turn.block if turn.block is not None else turn.skipped[-1]
     found: list[str] = []
-    for statement in turn.skipped:
-        for part in ast.walk(statement):
-            if not isinstance(part, ast.Name) or isinstance(part.ctx, ast.Load) or part.id in found:
-                continue
-            if part not in own or part.id in apart:
-                continue
-            uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == part.id]
-            loads = [n for n in uses if isinstance(n.ctx, ast.Load)]
-            # In an inner `if` the name may keep what an earlier turn gave it; the value of a statement comes first.
-            sometimes = not isinstance(statement, ast.Assign)
-            end = statement.end_lineno or statement.lineno
-            carried = any(n in inside and (sometimes or n.lineno <= end) for n in loads)
-            if carried or any(n not in inside for n in loads):
-                found.append(part.id)
+    for part in (n for s in turn.skipped for n in ast.walk(s)):
+        if not isinstance(part, ast.Name) or isinstance(part.ctx, ast.Load) or part.id in found:
+            continue
+        if part not in own or part.id in apart:
+            continue
+        if reads_first(part.id, turn.skipped) or live_after(part.id, last, scope):
+            found.append(part.id)
     if not found:
         template.refuse([Obstacle("nothing that the rest of the turn assigns is read later")])
     return found
@@ -405,10 +398,13 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
     before = scope.facts.env_before.get(turn.skipped[0], {})
     after = _after(turn, names, scope)
     for name in names:
+        yield from unbound_before(name, turn.skipped[0], scope)
         old = before.get(name)
         if old is None or not old.may_be(Kind.TENSOR):
             yield Obstacle(f"`{name}` is no tensor before the turn")
             continue
+        if Kind.NONE in old.kinds:
+            yield Obstacle(f"`{name}` may be None before the turn, which is no tensor to keep")
         if not old.is_tensor or not old.certain:
             yield Obstacle(f"`{name}` is not proved to be a tensor before the turn", "same-shape-dtype")
             if (asked := asked_as_object(name, turn.skipped[0], scope)) is not None:
