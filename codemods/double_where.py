@@ -30,6 +30,7 @@ _KEEP_INTEGERS = frozenset(
 )
 """Of these, functions that keep integers, or refuse them. All others give a floating result for a tensor of any dtype,
 the same as for `torch.where(c, x, 1.0)` (tests/codemods/test_double_where.py)."""
+_DIVIDING = frozenset({"div", "divide", "true_divide", "floor_divide", "remainder", "fmod"})
 _TAKEN = "compilefix_taken"
 
 
@@ -67,7 +68,7 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
     found: dict[ast.expr, float | None] = {}
     for culprit in scope.legality.culprits(node, scope.facts):
         operands, promotes = _operands(culprit, scope), _promotes(culprit, scope)
-        divisor = culprit.right if isinstance(culprit, ast.BinOp) and isinstance(culprit.op, ast.Div) else None
+        divisor = divisor_of(culprit, scope) if isinstance(culprit, ast.BinOp) else None
         for operand, safe in operands.items():
             if operand is divisor and not isinstance(operand, ast.Starred) and scope.value(operand).is_tensor:
                 # Of any dtype: a quotient with the integer has the dtype that it has with booleans or floats.
@@ -78,7 +79,38 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
                 return {}
         if not operands:
             return {}
-    return found | dict.fromkeys(_indices(node, scope), 0)
+    return found | dict.fromkeys(_indices(node, scope), 0) | dict.fromkeys(_integer_divisors(node, scope), 1)
+
+
+def divisor_of(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """What an expression divides by: `a / b`, `a // b`, `a % b`, `torch.div(a, b)` and their kin."""
+    if isinstance(node, ast.BinOp):
+        return node.right if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) else None
+    if not isinstance(node, ast.Call):
+        return None
+    owner, _, name = (scope.callee(node) or "").rpartition(".")
+    place = {"torch": 1, "Tensor": 0}.get(owner)
+    if place is None or name not in _DIVIDING or len(node.args) <= place:
+        return None
+    return None if any(isinstance(a, ast.Starred) for a in node.args) else node.args[place]
+
+
+def _integer_divisors(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The integers that are divided by: a zero raises an error on a CPU. Behind a branch, those that it names."""
+    asked = {n.id for test in _tests(node, scope) for n in ast.walk(test) if isinstance(n, ast.Name)}
+    for part in ast.walk(node):
+        divisor = divisor_of(part, scope) if isinstance(part, ast.expr) and part in scope.parents else None
+        if divisor is None or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)):
+            continue
+        names = {n.id for n in ast.walk(divisor) if isinstance(n, ast.Name)}
+        if scope.value(divisor).dtype != "float" and _keeps_dtype(divisor, scope):
+            yield from [] if asked and asked.isdisjoint(names) else [divisor]
+
+
+def _keeps_dtype(divisor: ast.expr, scope: Scope) -> bool:
+    """Whether a divisor that is one on the other side leaves the dtype of the result: it is no tensor of booleans."""
+    value = scope.value(divisor)
+    return value.is_tensor and (value.dtype in ("int", "float") or (value.dtype is None and value.rank == 0))
 
 
 def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
@@ -106,6 +138,8 @@ def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:
     if isinstance(culprit, ast.BinOp):
         if isinstance(culprit.op, ast.Div):
             return {culprit.left if scope.value(culprit.right).is_(Kind.STATIC) else culprit.right: 1.0}
+        if isinstance(culprit.op, ast.FloorDiv | ast.Mod):
+            return {culprit.right: 1.0} if _keeps_dtype(culprit.right, scope) else {}
         if isinstance(culprit.op, ast.Mult):
             sides = (culprit.left, culprit.right)
             # A number beside the tensor needs no change: what it makes of the gradient ends at the inner `where`.

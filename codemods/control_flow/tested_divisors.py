@@ -5,15 +5,17 @@
     loss = x.sum() / number               return torch.where(condition, x.sum() * 0, loss)
     return loss
 
-The quotient is not taken where the condition holds, and its derivative would be NaN there for sure.
+The quotient is not taken where the condition holds, its derivative would be NaN there for sure, and integers would
+raise an error.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.control_flow.exits import Exit
+from compilefix.codemods.double_where import divisor_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, read_of, where
 
@@ -22,11 +24,9 @@ _DIVISOR = "compilefix_divisor"
 
 def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
     """The divisors on the way on that a test finds to be zero."""
-    tested = _found_zero(test, scope)
-    if tested is None or not scope.value(tested).is_tensor:
-        return []
-    wanted = ast.dump(tested)
-    return [d for statement in found.between for d in _divisors(statement, scope) if ast.dump(d) == wanted]
+    wanted = {ast.dump(tested) for tested in _found_zero(test, scope)}
+    divisors = [d for statement in found.between for d in _divisors(statement, scope)]
+    return [d for d in divisors if ast.dump(d) in wanted and scope.value(d).is_tensor]
 
 
 def with_divisors(
@@ -43,23 +43,24 @@ def with_divisors(
     return f"{body.use(statement.targets[0])} = {body.code(given).replace(_DIVISOR, safe)}"
 
 
-def _divisors(statement: ast.stmt, scope: Scope) -> list[ast.expr]:
-    return [
-        node.right
-        for node in ast.walk(statement)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and node in scope.parents
-    ]
+def _divisors(statement: ast.stmt, scope: Scope) -> Iterator[ast.expr]:
+    for node in ast.walk(statement):
+        divisor = divisor_of(node, scope) if isinstance(node, ast.expr) and node in scope.parents else None
+        if divisor is not None:
+            yield divisor
 
 
-def _found_zero(test: ast.expr, scope: Scope) -> ast.expr | None:
-    """What is zero only where a test holds: `n == 0`, `n <= 0`, `n < 1`, `not n`."""
+def _found_zero(test: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """What is zero only where a test holds: `n == 0`, `n <= 0`, `n < 1`, `not n`; `a - b` where it is `a == b`."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return read_of(test.operand, scope) or test.operand
+        yield read_of(test.operand, scope) or test.operand
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return None
+        return
     sides, limit = (test.left, test.comparators[0]), scope.value(test.comparators[0]).const
+    if isinstance(test.ops[0], ast.Eq | ast.GtE | ast.LtE) and limit is None:
+        yield from (ast.BinOp(a, ast.Sub(), b) for a, b in (sides, sides[::-1]))
     number = limit.value if limit is not None and isinstance(limit.value, int | float) else None
     if number is None:
-        return None
-    holds = {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False)
-    return (read_of(sides[0], scope) or sides[0]) if holds else None
+        return
+    if {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False):
+        yield read_of(sides[0], scope) or sides[0]
