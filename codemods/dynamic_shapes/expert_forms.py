@@ -9,7 +9,7 @@ from compilefix.codemods.dynamic_shapes.expert_routing import Routing
 
 def sum_of(statement: ast.stmt, routing: Routing) -> tuple[ast.expr, ast.expr, str] | None:
     """The tensor that a statement adds rows to, the rows, and the name of the index."""
-    names = {routing.token, routing.position, routing.whole} - {""}
+    names = {routing.token, routing.position, routing.whole, *routing.also} - {""}
     if (
         isinstance(statement, ast.Expr)
         and isinstance(call := statement.value, ast.Call)
@@ -21,7 +21,7 @@ def sum_of(statement: ast.stmt, routing: Routing) -> tuple[ast.expr, ast.expr, s
         and isinstance(call.args[1], ast.Name)
         and call.args[1].id in names
     ):
-        return call.func.value, call.args[2], call.args[1].id
+        return call.func.value, call.args[2], routing.also.get(call.args[1].id, call.args[1].id)
     if (
         isinstance(statement, ast.AugAssign)
         and isinstance(statement.op, ast.Add)
@@ -29,7 +29,8 @@ def sum_of(statement: ast.stmt, routing: Routing) -> tuple[ast.expr, ast.expr, s
         and isinstance(statement.target.slice, ast.Name)
         and statement.target.slice.id in names
     ):
-        return statement.target.value, statement.value, statement.target.slice.id
+        index = statement.target.slice.id
+        return statement.target.value, statement.value, routing.also.get(index, index)
     return None
 
 

@@ -85,7 +85,7 @@ class ExpertLoop(Rule):
         for loop in scope.of(ast.For):
             if not isinstance(loop.target, ast.Name | ast.Tuple):
                 continue
-            routings = [r for s in statements(loop) if (r := routing_of(s, scope)) is not None]
+            routings = [r for s in statements(loop) if (r := routing_of(s, loop, scope)) is not None]
             if not routings:
                 by_mask = (r for r in routings_by_mask(loop, scope) if _adds_back(loop, r) and _picks(loop, r))
                 routings = [r for r in [next(by_mask, None)] if r is not None]

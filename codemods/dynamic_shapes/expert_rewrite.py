@@ -51,6 +51,9 @@ class Rewrite:
     def run(self) -> None:
         """Collect the edits; `routing.refusal` is set where the loop stays."""
         routing, scope = self.routing, self.scope
+        # What such a name stands for is no index any more: it goes.
+        self.replaced.update(dict.fromkeys(routing.copies, ""))
+        self.edits += [scope.edit(copied, "") for copied in routing.copies if copied in self.loop.body]
         sums = [found for s in ast.walk(self.loop) if isinstance(s, ast.stmt) and (found := sum_of(s, routing))]
         if not routing.position:  # one name stands for the tokens
             self.in_line = all(name == routing.whole for _, _, name in sums)
@@ -276,6 +279,8 @@ class Rewrite:
     def _line(self, statement: ast.stmt, template: Template) -> str:
         """The code of a statement that is always carried out now."""
         routing, scope = self.routing, self.scope
+        if statement in self.replaced:
+            return self.replaced[statement]
         if statement is routing.statement and not routing.position:
             return self._picked_by_mask(template)
         if (found := sum_of(statement, routing)) is not None:
@@ -346,7 +351,7 @@ class Rewrite:
     def picked(self, node: ast.Subscript, template: Template) -> str:
         """Code for the rows of all tokens: `h[token]` is `h`, a weight that of the choice that fell on the expert."""
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        texts = [ast.unparse(p) for p in parts]
+        texts = [self.routing.also.get(text := ast.unparse(p), text) for p in parts]
         token, position = self.routing.token, self.routing.position
         tensor = template.use(node.value, operand=True)
         if texts == [token]:

@@ -30,10 +30,11 @@ _LAYOUTS = frozenset({"to", "type", "type_as", "contiguous", "clone", "detach", 
 class Routing:
     """The names of one loop turn.
 
-    statement: `position, token = torch.where(mask)`. mask: what `torch.where` is given. token_first: whether its first
-    result is the token, so that the mask is laid out as (token, choice). choices: the name of such a mask that is an
-    index too, for the choice of each token. by_mask: whether the name for the tokens is a mask over them, and `whole`
-    the name of the mask of which it is the elements in line. rows: the names of what has one row for each token;
+    statement: `position, token = torch.where(mask)`. mask: what `torch.where` is given. token_first: whether its
+    first result is the token, so that the mask is laid out as (token, choice). choices: the name of such a mask
+    that is an index too, for the choice of each token. by_mask: whether the name for the tokens is a mask over
+    them, and `whole` the name of the mask of which it is the elements in line. also: other names for the tokens and
+    the positions, and copies: the statements that give them. rows: the names of what has one row for each token;
     numbers: those of them that have one number for each.
     """
 
@@ -45,6 +46,8 @@ class Routing:
     choices: str = ""
     by_mask: bool = False
     whole: str = ""
+    also: dict[str, str] = field(default_factory=dict)
+    copies: list[ast.stmt] = field(default_factory=list)
     rows: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     layers: list[ast.expr] = field(default_factory=list)
@@ -65,7 +68,7 @@ class Routing:
     @property
     def indices(self) -> frozenset[str]:
         """The names by which rows are picked."""
-        return frozenset({self.token, self.position, self.choices} - {""})
+        return frozenset({self.token, self.position, self.choices, *self.also} - {""})
 
     def mentions(self, node: ast.AST) -> bool:
         """Whether an expression depends on the tokens."""
@@ -73,8 +76,8 @@ class Routing:
         return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
 
 
-def routing_of(statement: ast.stmt, scope: Scope) -> Routing | None:
-    """The routing that a statement `a, b = torch.where(mask)` begins."""
+def routing_of(statement: ast.stmt, loop: ast.For, scope: Scope) -> Routing | None:
+    """The routing that a statement `a, b = torch.where(mask)` begins in a loop."""
     if (
         not isinstance(statement, ast.Assign)
         or len(statement.targets) != 1
@@ -88,7 +91,24 @@ def routing_of(statement: ast.stmt, scope: Scope) -> Routing | None:
     names = [t.id for t in statement.targets[0].elts if isinstance(t, ast.Name)]
     if len(names) != 2 or len(statement.targets[0].elts) != 2:
         return None
-    return Routing(statement, statement.value.args[0], names[1], names[0], False)
+    routing = Routing(statement, statement.value.args[0], names[1], names[0], False)
+    guarded = (s.body for s in loop.body if isinstance(s, ast.If) and routing.mentions(s.test))
+    for block in (loop.body, *guarded):
+        for copied in block:
+            if (pair := _copy_of(names, copied, scope)) is not None:
+                routing.also.update([pair])
+                routing.copies.append(copied)
+    return routing
+
+
+def _copy_of(names: Sequence[str], statement: ast.stmt, scope: Scope) -> tuple[str, str] | None:
+    """The two names of `tokens = token`, where nothing else gives the first a value."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    name, value = statement.targets[0], statement.value
+    if not isinstance(name, ast.Name) or not isinstance(value, ast.Name) or value.id not in names:
+        return None
+    return (name.id, value.id) if len(scope.names(name.id, stores=True)) == 1 else None
 
 
 def is_rows(node: ast.expr, routing: Routing, scope: Scope) -> bool:
