@@ -18,6 +18,7 @@ from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, us
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
+from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
 from compilefix.source.index import Function
@@ -46,6 +47,7 @@ _NEW_TENSORS = frozenset(
     }
 )
 _SPLITS = frozenset({"split", "split_with_sizes"})
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _MAX_DEPTH = 3
 
 
@@ -132,8 +134,11 @@ def _uses_of_list(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
     again = any(isinstance(around, ast.For | ast.While | ast.If) for around in scope.ancestors(parent))
     # An argument may give way to its own list: `counts = counts.tolist()`.
     given = any(parameter.arg == name for parameter in scope.function.parameters)
-    if len(scope.names(name, stores=True)) != 1 or len(scope.names(name)) != len(loads) or (given and again):
+    if len(scope.names(name)) != len(loads) or (given and again):
         return None
+    if len(scope.names(name, stores=True)) != 1:
+        reads = None if given else only_reads(name, parent, scope)
+        return None if reads is None else [*reads]
     return [load for load in loads if (load.lineno, load.col_offset) >= end]
 
 
@@ -170,7 +175,7 @@ def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple
         if loads is None:
             return f"`{item.id}` is assigned in several places"
         return next((r for load in loads if (r := _not_captured(load, scope, depth, seen)) is not None), None)
-    if isinstance(parent, ast.Return):
+    if isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and _is_result(parent, scope)):
         return None
     return _used(node, parent)
 
@@ -181,7 +186,15 @@ def _reads_of_item(item: ast.Name, scope: Scope) -> list[ast.Name] | None:
     if isinstance(loop, ast.comprehension):
         around = set(ast.walk(scope.parents[loop]))
         return [load for load in scope.names(item.id) if load in around]
-    return scope.names(item.id) if len(scope.names(item.id, stores=True)) == 1 else None
+    own = {name for around in scope.among(*_COMPREHENSIONS) if _binds(around, item.id) for name in ast.walk(around)}
+    stores = [store for store in scope.names(item.id, stores=True) if store not in own]
+    return [load for load in scope.names(item.id) if load not in own] if len(stores) == 1 else None
+
+
+def _binds(comprehension: ast.AST, name: str) -> bool:
+    """Whether a comprehension has a name of its own."""
+    targets = (g.target for g in getattr(comprehension, "generators", ()))
+    return any(isinstance(n, ast.Name) and n.id == name for target in targets for n in ast.walk(target))
 
 
 def _parts(split: ast.Call, scope: Scope) -> Iterator[ast.expr]:
