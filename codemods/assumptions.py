@@ -111,8 +111,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "that a sum has there."
     ),
     "boolean-mask": (
-        "What is an index and is called a mask, is negated (`~x`) or compared (`x > y`), is a boolean tensor; of "
-        "another one an error is raised where rows were taken."
+        "What is an index and is called a mask, is negated somewhere (`~x`) or compared (`x > y`), or is a part of "
+        "such, is a boolean tensor; of another one an error is raised where rows were taken."
     ),
     "mask-not-empty": (
         "A mask selects at least one element, or as many as the code asks for before it goes on; where it selects "

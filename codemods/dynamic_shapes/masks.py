@@ -119,7 +119,8 @@ _REARRANGES = frozenset(
 def seems_mask(node: ast.expr, scope: Scope) -> bool:
     """Whether a tensor of unknown dtype, or what nothing is known of, is called a mask, negated, or made of such.
 
-    `x[~chosen]` takes what is not chosen: places that count from the end are written with a minus. A product of masks
+    `x[~chosen]` takes what is not chosen: places that count from the end are written with a minus, and `x[chosen]`
+    beside it, or of a part of it, takes the others. A product of masks
     is one, which is how some write `&`. So is what is compared, as `x[cost > limit]`: no tensor is indexed with True.
     """
     value = scope.value(node)
@@ -137,9 +138,23 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
         return unknown and _compares_values(node, scope)
     joined = isinstance(node, ast.Call) and len(node.args) > 0 and scope.callee(node) in ("torch.cat", "torch.stack")
     named = node.args[0] if joined and isinstance(node, ast.Call) else node
-    while isinstance(named, ast.Call) and isinstance(named.func, ast.Attribute) and named.func.attr in _REARRANGES:
-        named = named.func.value
-    return (unknown or (value.is_tensor and value.dtype is None)) and named_mask(named)
+    while (inner := _rearranged(named)) is not None:
+        named = inner
+    return (unknown or (value.is_tensor and value.dtype is None)) and (named_mask(named) or _is_negated(named, scope))
+
+
+def _rearranged(node: ast.expr) -> ast.expr | None:
+    """What an expression has elements of, in their dtype: `m.view(-1)`, `m[:, 1:]`."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return method.value if method is not None and method.attr in _REARRANGES else None
+
+
+def _is_negated(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name stands behind `~` elsewhere in the function, as masks do."""
+    negated = (n.operand for n in scope.of(ast.UnaryOp) if isinstance(n.op, ast.Invert))
+    return isinstance(node, ast.Name) and any(isinstance(n, ast.Name) and n.id == node.id for n in negated)
 
 
 def _compares_values(node: ast.Compare, scope: Scope) -> bool:
