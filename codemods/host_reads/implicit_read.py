@@ -22,30 +22,28 @@ row = table[scores.argmax().reshape(1)].squeeze(0)
 
 ## Fix safety
 Fill values and functions of `math` follow the rules of CF201; a fill value that requires a gradient raises TypeError
-and is detached now (`number-to-tensor`). One that only looks like a tensor goes where a number may go as well,
-`torch.empty_like(x).fill_(v)`: no error is raised where it does not fit the dtype (`math-errors`). `x.add(y, alpha=t)`
-becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in `y` would overflow:
-`same-shape-dtype`). A row that is picked with an index tensor is a copy
-and not a view (`no-aliasing`, unless it goes straight into arithmetic), and on a GPU an index out of range fails in the
-kernel instead of raising IndexError (`number-to-tensor`). What is written at an index (`x[b, i] = v`, `x[i] += v`) is
-written at an index tensor, which takes no other dtype unless `v` is a number (`same-shape-dtype`). What only seems to
-be one number, as an item of what is read as a vector elsewhere in the function, is taken for one
-(`condition-one-element`, `enough-dimensions`). An item of a list of tensors is picked from their stack: they must be
-of one shape and dtype (`same-shape-dtype`), and those not picked get gradients of zero instead of None
-(`gradient-zeros`, `finite-derivative`). A slice of fixed length that is read or written (`cache[:, n : n + k] = new`),
-beside fixed numbers or slices, becomes an index of its places, which goes round where the slice is cut off or counts
-from the end (`index-in-range`), and refuses to be written with another dtype (`same-shape-dtype`); one that is read
-before it is written needs `no-recompute`; two of them stand side by side (`x[..., i : i + h, j : j + w]`). A length of
-which nothing is known is taken for a Python integer (`static-shape-values`).
-`torch.arange(n, n + length)` with a known length becomes `n +
-torch.arange(length)`, where `n` is on the device of the range (`number-to-tensor`). A slice that is reduced over its
-dimension becomes a reduction of all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that
-dimension is not proved to exist). Sizes, other slice bounds and `range` have no such form: where the number is known
-without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list
-with one name of which items are read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what
-CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved). A list of the places
-that `torch.where` or `nonzero` has just found, which only indexes tensors, becomes the tensor of these places
-(`number-to-tensor`: a list is on no device).
+and is detached now (`number-to-tensor`). One that only looks like a tensor, or is one in some calls, goes where a
+number may go as well, `torch.empty_like(x).fill_(v)`: no error is raised where it does not fit the dtype
+(`math-errors`). `x.add(y, alpha=t)` becomes `x.add(y * t)`, which rounds once more (`float32-rounding`; integers in `y`
+would overflow: `same-shape-dtype`). A row that is picked with an index tensor is a copy and not a view (`no-aliasing`,
+unless it goes straight into arithmetic), and on a GPU an index out of range fails in the kernel instead of raising
+IndexError (`number-to-tensor`). What is written at an index (`x[b, i] = v`, `x[i] += v`) is written at an index tensor,
+which takes no other dtype unless `v` is a number (`same-shape-dtype`). What only seems to be one number, as an item of
+what is read as a vector elsewhere in the function, is taken for one (`condition-one-element`, `enough-dimensions`). An
+item of a list of tensors is picked from their stack: they must be of one shape and dtype (`same-shape-dtype`), and
+those not picked get gradients of zero instead of None (`gradient-zeros`, `finite-derivative`). A slice of fixed length
+that is read or written (`cache[:, n : n + k] = new`), beside fixed numbers or slices, becomes an index of its places,
+which goes round where the slice is cut off or counts from the end (`index-in-range`), and refuses to be written with
+another dtype (`same-shape-dtype`); one that is read before it is written needs `no-recompute`; two of them stand side
+by side (`x[..., i : i + h, j : j + w]`). A length of which nothing is known is taken for a Python integer
+(`static-shape-values`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n`
+is on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of
+all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist).
+Sizes, other slice bounds and `range` have no such form: where the number is known without its tensor see CF203, else
+CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list with one name of which items are read)
+becomes `t.unbind()` where CF201 would follow each of its numbers, with what CF201 says of them, for a tensor of one
+dimension (`enough-dimensions` where that is not proved). A list of the places that `torch.where` or `nonzero` has just
+found, which only indexes tensors, becomes the tensor of these places (`number-to-tensor`: a list is on no device).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -143,7 +141,7 @@ class ImplicitRead(Rule):
                 yield self.declined(scope, node, _message(node, f"`{factor}=`"), reason, gb=("GB0033",))
             elif value.is_tensor and value.certain and value.dtype != "complex" and not reads_static(node, scope):
                 yield from self._tensor(node, scope)
-            elif value.may_be(Kind.TENSOR) and not value.certain and (filled := fill_of(node, scope)) is not None:
+            elif (value.declared or not value.certain) and (filled := fill_of(node, scope)) is not None:
                 if filled.build is not None and value.dtype != "complex":
                     yield self._filled(node, filled, scope)
             elif (
@@ -277,7 +275,8 @@ class ImplicitRead(Rule):
         code = filled.build(template.use, template.use, False)
         edit = scope.edit(filled.call, code, **template.parts)
         fix = Fix((edit,), imports(scope) if "torch." in code else (), template.assumptions, template.reasons)
-        return self.fixed(scope, node, _message(node, "a fill value"), fix, gb=("GB0033",))
+        message = (_message_of_some if scope.value(node).declared else _message)(node, "a fill value")
+        return self.fixed(scope, node, message, fix, gb=("GB0033",))
 
     def _index(self, node: ast.expr, parent: ast.Subscript, scope: Scope) -> Iterator[Finding]:
         value, base = scope.value(node), scope.value(parent.value)
