@@ -32,7 +32,7 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
     attended = attended_later(node, scope)
     if attended is not None:
         return attended
-    for use in (node, *_loads(node, scope)):
+    for use in _uses(node, scope):
         reason = use_not_captured(use, scope)
         if reason is not None:
             return f"line {use.lineno}: {reason}"
@@ -85,6 +85,20 @@ def _made_of(node: ast.expr, scope: Scope) -> set[str]:
             found = found or not names <= made
             made |= names
     return made
+
+
+def _uses(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """A result, the places that read it, and what it picks as an index: that has its size, and is read again."""
+    pending, seen = [node], {node}
+    while pending:
+        made = pending.pop()
+        for use in (made, *_loads(made, scope)):
+            yield use
+            inner = scope.parents.get(use)
+            whole = scope.parents.get(inner) if isinstance(inner, ast.Tuple) else inner
+            if isinstance(whole, ast.Subscript) and whole.slice in (use, inner) and whole not in seen:
+                seen.add(whole)
+                pending.append(whole)
 
 
 def _loads(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
