@@ -106,9 +106,13 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
             "`int()` truncates, and the tensor is not proved to be of an integer dtype: NaN and infinity raise there"
         )
         template.refuse([Obstacle(reason, "math-errors")])
+        if value.dtype is None and computed and not flow.whole and flow.narrow:
+            reason = f"`{snippet(source)}` is computed with as a float, in double the result's dtype would change"
+            template.refuse([Obstacle(reason, "float32-rounding")])
+            return code + ".long()"
         if value.dtype is None:
             # It may be a bool, which `trunc` refuses.
-            return code + (".double().trunc()" if computed else ".long()")
+            return code + (".double().trunc()" if computed and not flow.whole else ".long()")
         code += ".long()" if flow.handed_out and not flow.operations else ".trunc()"
     if computed and flow.narrow and value.dtype != "bool":
         reason = f"`{snippet(source)}` is computed with in its own precision: in double the result's dtype would change"
