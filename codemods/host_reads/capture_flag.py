@@ -30,10 +30,11 @@ number that bounds a slice or picks an item of a list makes the compilation fail
 is a size of what a convolution in two dimensions or multi-head attention is given: nothing is offered where the
 compiled code has one of these, or asks a number for its truth; the finding names it. A list must hold integers, by the
 dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
-code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. A slice up to
-the sum of such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). In a file
-where nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is
-offered in a package where nothing is compiled: the flag would count for all the code of whoever imports it.
+code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and
+`reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of
+such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). In a file where nothing is compiled that
+is all its code, with what it calls and where it returns the number to. Nothing is offered in a package where nothing is
+compiled: the flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and

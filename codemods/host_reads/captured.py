@@ -1,9 +1,9 @@
 """Whether a number read from a tensor can stay in the graph as a symbol, with `capture_scalar_outputs`.
 
-Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors and of `expand`, arithmetic and results
-work, and so do the items of a list of integers (`t.tolist()`), also all of them as the sizes in `x.split(sizes)`. A
-number that bounds a slice or picks an item of a list makes the compilation fail, one that is asked for its truth breaks
-again.
+Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, `expand`, `view` and `reshape`,
+arithmetic and results work, and so do the items of a list of integers (`t.tolist()`), also all of them as the sizes in
+`x.split(sizes)`. A number that bounds a slice or picks an item of a list makes the compilation fail, one that is asked
+for its truth breaks again.
 """
 
 from __future__ import annotations
@@ -62,9 +62,11 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         return _not_captured(node, scope, 0, set())
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Attribute)
-    if scope.value(node.func.value).rank not in (None, 1):
-        return f"line {node.lineno}: `{snippet(node.func.value)}` has not one dimension, and an item is a list"
+    rank = scope.value(node.func.value).rank
     uses = _uses_of_list(node, scope)
+    rows = all(isinstance(given_in_turn(use, scope), ast.Tuple | ast.List) for use in uses or [node])
+    if rank not in (None, 1) and not (rank == 2 and rows):
+        return f"line {node.lineno}: `{snippet(node.func.value)}` has not one dimension, and an item is a list"
     if uses is None:
         return _used(node, scope.parents.get(node))
     return next((r for use in uses if (r := _item_not_captured(use, scope, 0, set())) is not None), None)
@@ -75,8 +77,19 @@ def holds_integers(node: ast.expr, scope: Scope) -> bool:
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Attribute)
     dtype = scope.value(node.func.value).dtype
-    sizes = any(_splits(use, scope) for use in _uses_of_list(node, scope) or ())
+    uses = _uses_of_list(node, scope) or ()
+    sizes = any(_splits(use, scope) for use in uses)
+    items = (read for use in uses for item in _names_in_turn(use, scope) for read in _reads_of_item(item, scope) or ())
+    sizes = sizes or any(integer_place(read, scope) is not None for read in items)
     return dtype == "int" or (dtype is None and sizes)
+
+
+def _names_in_turn(node: ast.expr, scope: Scope) -> list[ast.Name]:
+    """The names that a loop over a list gives its items, or the numbers of each: `for t, h, w in grid.tolist()`."""
+    item = given_in_turn(node, scope)
+    parts = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    return names if len(names) == len(parts) else []
 
 
 def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
@@ -169,12 +182,16 @@ def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple
             return None
         if called == "sum":
             return _sum_not_captured(node, parent, scope, depth, seen)
-    item = given_in_turn(node, scope)
-    if isinstance(item, ast.Name):
-        loads = _reads_of_item(item, scope)
+    names = _names_in_turn(node, scope)
+    for name in names:
+        loads = _reads_of_item(name, scope)
         if loads is None:
-            return f"`{item.id}` is assigned in several places"
-        return next((r for load in loads if (r := _not_captured(load, scope, depth, seen)) is not None), None)
+            return f"`{name.id}` is assigned in several places"
+        reason = next((r for load in loads if (r := _not_captured(load, scope, depth, seen)) is not None), None)
+        if reason is not None:
+            return reason
+    if names:
+        return None
     if isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and _is_result(parent, scope)):
         return None
     return _used(node, parent)
@@ -323,8 +340,16 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
             return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
         if isinstance(parent, ast.Call):
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
+            known = known or (not scope.value(node).is_tensor and _takes_symbol(parent, scope))
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
+
+
+def _takes_symbol(call: ast.Call, scope: Scope) -> bool:
+    """Whether it takes a number read from a tensor: `view` and `reshape` do, `repeat` where no gradient goes back."""
+    name, _, method = (scope.callee(call) or "").partition(".")
+    plain = isinstance(call.func, ast.Attribute) and not scope.value(call.func.value).leaves
+    return name == "Tensor" and (method in ("view", "reshape") or (method == "repeat" and plain))
 
 
 def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
