@@ -68,7 +68,9 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
     if rank not in (None, 1) and not (rank == 2 and rows):
         return f"line {node.lineno}: `{snippet(node.func.value)}` has not one dimension, and an item is a list"
     if uses is None:
-        return _used(node, scope.parents.get(node))
+        given = _unpacked(node, scope)
+        reasons = (_not_captured(load, scope, 0, set()) for load in given)
+        return next((r for r in reasons if r is not None), None) if given else _used(node, scope.parents.get(node))
     return next((r for use in uses if (r := _item_not_captured(use, scope, 0, set())) is not None), None)
 
 
@@ -79,9 +81,20 @@ def holds_integers(node: ast.expr, scope: Scope) -> bool:
     dtype = scope.value(node.func.value).dtype
     uses = _uses_of_list(node, scope) or ()
     sizes = any(_splits(use, scope) for use in uses)
-    items = (read for use in uses for item in _names_in_turn(use, scope) for read in _reads_of_item(item, scope) or ())
+    items = [read for use in uses for item in _names_in_turn(use, scope) for read in _reads_of_item(item, scope) or ()]
+    items += [] if uses else _unpacked(node, scope)
     sizes = sizes or any(integer_place(read, scope) is not None for read in items)
     return dtype == "int" or (dtype is None and sizes)
+
+
+def _unpacked(node: ast.expr, scope: Scope) -> list[ast.Name]:
+    """The places that read the numbers of a list that is unpacked at once: `h, w = t.tolist()`."""
+    parent = scope.parents.get(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    if not isinstance(parent, ast.Assign) or not all(isinstance(part, ast.Name) for part in parts):
+        return []
+    return [load for part in parts if isinstance(part, ast.Name) for load in _behind(part, parent, scope)]
 
 
 def _names_in_turn(node: ast.expr, scope: Scope) -> list[ast.Name]:
@@ -340,16 +353,17 @@ def _size(node: ast.expr, scope: Scope) -> str | None:
             return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
         if isinstance(parent, ast.Call):
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
-            known = known or (not scope.value(node).is_tensor and _takes_symbol(parent, scope))
+            known = known or _takes_symbol(parent, node, scope)
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
 
 
-def _takes_symbol(call: ast.Call, scope: Scope) -> bool:
+def _takes_symbol(call: ast.Call, node: ast.expr, scope: Scope) -> bool:
     """Whether it takes a number read from a tensor: `view` and `reshape` do, `repeat` where no gradient goes back."""
     name, _, method = (scope.callee(call) or "").partition(".")
     plain = isinstance(call.func, ast.Attribute) and not scope.value(call.func.value).leaves
-    return name == "Tensor" and (method in ("view", "reshape") or (method == "repeat" and plain))
+    repeats = method == "repeat" and plain and not scope.value(node).is_tensor
+    return name == "Tensor" and (method in ("view", "reshape") or repeats)
 
 
 def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
