@@ -44,7 +44,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.regions import CompileSite
 from compilefix.codemods.capture_flags import SHAPES
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
-from compilefix.codemods.dynamic_shapes.data_dependent_shape import DataDependentShape
+from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.unknown_rows import failing_layer
@@ -93,7 +93,8 @@ def _refused(region: Sequence[Scope]) -> str | None:
 
 def _results(scope: Scope) -> Iterator[ast.expr]:
     """The operations for which no other rule has a fix."""
-    spans = {f.span for f in scope.found(DataDependentShape()) if "GB0033" not in f.gb}
+    found = (f for f in scope.found(DataDependentShape()) if not (f.declined or "").startswith(GOES_WITH))
+    spans = {f.span for f in found if "GB0033" not in f.gb}
     for node in scope.nodes:
         if isinstance(node, ast.Call | ast.Subscript) and spans and scope.span(node) in spans:
             yield node

@@ -40,19 +40,22 @@ from compilefix.analysis.docstrings import boolean_parameters
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
+from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.first_place import FirstPlace
 from compilefix.codemods.dynamic_shapes.known_size import KnownSize
 from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, named_mask, seems_mask
-from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, drafts_of
+from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
 
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+GOES_WITH = "goes with the fix of"
+"""So begins what is said of a selection that the fix of another rule does away with."""
 _OF_UNIQUE = frozenset({"return_inverse", "return_counts", "sorted", "dim"})
 _LABEL_LOSSES = frozenset({"torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss"})
 """No setting keeps these in the graph: there is no kernel that tells the shapes."""
@@ -94,9 +97,7 @@ class DataDependentShape(Rule):
             for finding in found:
                 if claims:
                     # Another break of the elements that the fix of another rule does away with.
-                    finding = replace(
-                        finding, declined=f"goes with the fix of {claims[0].code} on line {claims[0].span.line}"
-                    )
+                    finding = replace(finding, declined=f"{GOES_WITH} {claims[0].code} on line {claims[0].span.line}")
                 kept = "GB0033" in finding.gb or (isinstance(node, ast.Call) and scope.callee(node) in _LABEL_LOSSES)
                 if not captured or kept or not_captured(node, scope) is not None:
                     yield finding

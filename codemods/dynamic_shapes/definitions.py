@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Value, may_share
 from compilefix.analysis.written_memory import is_outside
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
@@ -77,6 +79,55 @@ def definition_of(node: ast.expr, at: ast.stmt, scope: Scope, *, parts: bool = F
     return None
 
 
+@dataclass(frozen=True)
+class Way:
+    """What gives a name its value behind an `if` that is decided while tracing.
+
+    body, orelse: what gives it on either side, perhaps before the `if`.
+    """
+
+    statement: ast.If
+    body: Origin
+    orelse: Origin
+
+
+Origin = ast.Assign | Way | None
+"""A statement `name = ...`, or one of two; None for something else, or nothing in sight."""
+
+
+def origin_of(node: ast.expr, at: ast.stmt, scope: Scope) -> Origin:
+    """What gave a name the value that it has in `at`, also where this is one of several statements."""
+    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+        return None
+    return _origin(node.id, at, scope) if scope.names(node.id, stores=True) else None
+
+
+def _origin(name: str, at: ast.stmt, scope: Scope) -> Origin:
+    for block, index in _blocks_around(at, scope):
+        if any(_stores(statement, name) for statement in block[:index]):
+            return _given_in(block[:index], name, scope)
+    return None
+
+
+def _given_in(statements: Sequence[ast.stmt], name: str, scope: Scope) -> Origin:
+    """What gives a name the value that it has behind statements of one block, or had before them."""
+    last = next((s for s in reversed(statements) if _stores(s, name)), None)
+    if last is None:
+        return _origin(name, statements[0], scope) if statements else None
+    if parts := [p for p in parts_of(last) if _defines(p, name)]:
+        return parts[0]
+    if isinstance(last, ast.Assign):
+        return last if _defines(last, name) else None
+    if not isinstance(last, ast.If) or _stores(last.test, name) or is_tensor_test(last.test, scope):
+        return None
+    sides = [side for side in (last.body, last.orelse) if not side or not isinstance(side[-1], _LEAVES)]
+    given = [_given_in(side, name, scope) if side else _origin(name, last, scope) for side in sides]
+    return Way(last, given[0], given[1]) if len(given) > 1 else given[0] if given else None
+
+
+_LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
+
+
 def _blocks_around(at: ast.stmt, scope: Scope) -> Iterator[tuple[list[ast.stmt], int]]:
     """The block of a statement with its place there, then those that an `if` leads out to."""
     statement: ast.AST | None = whole_of(at) if isinstance(at, Part) else at
@@ -105,17 +156,24 @@ def between_definitions(definitions: Sequence[ast.Assign], at: ast.stmt, scope: 
     return found
 
 
-def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
-    """The places that may read what a statement gives a name; None where that is not certain."""
+def reads_of(definition: ast.Assign, scope: Scope, *, joined: bool = False) -> list[ast.Name] | None:
+    """The places that may read what a statement gives a name; None where that is not certain.
+
+    Nor where an `if` behind it may give the name another value, but for `joined`: then a place may read either.
+    """
     assert isinstance(definition.targets[0], ast.Name)
     name = definition.targets[0].id
     everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
     loads = [n for n in everywhere if not isinstance(n.ctx, ast.Store)]
     if any(n not in scope.parents for n in loads):
         return None  # a function in the function, or code that does not run
+    around = list(scope.ancestors(whole_of(definition)))
+    if all(isinstance(a, ast.If | ast.With) for a in around[: around.index(scope.function.node)]):
+        running = _running_with(whole_of(definition), name, scope, joined)
+        return None if running is None else [n for n in loads if n in running]
     block = scope.block(whole_of(definition))
     start = block.index(whole_of(definition))
-    for loop in scope.ancestors(whole_of(definition)):
+    for loop in around:
         if isinstance(loop, ast.For | ast.While) and not _given_first(definition, loop, block[:start], loads):
             return None
     inside: set[ast.AST] = set()
@@ -131,6 +189,46 @@ def reads_of(definition: ast.Assign, scope: Scope) -> list[ast.Name] | None:
     last = block[-1]
     behind = (last.end_lineno or 0, last.end_col_offset or 0)
     return [n for n in loads if n in inside or (n.lineno, n.col_offset) >= behind]
+
+
+def _running_with(statement: ast.stmt, name: str, scope: Scope, joined: bool) -> set[ast.AST] | None:
+    """What may run while a name has the value that a statement gave it; None where that is not certain.
+
+    No loop stands round the statement.
+    """
+    inside: set[ast.AST] = set()
+    around: ast.AST | None = statement
+    while isinstance(around, ast.stmt) and around is not scope.function.node:
+        block = scope.block(around)
+        found = _running(block[block.index(around) + 1 :], name, joined)
+        if found is None:
+            return None
+        inside |= found[0]
+        if not found[1]:
+            break
+        around = scope.parents.get(around)
+    return inside
+
+
+def _running(statements: Sequence[ast.stmt], name: str, joined: bool) -> tuple[set[ast.AST], bool] | None:
+    """What may run of statements while a name keeps its value, and whether the name may have it behind them."""
+    inside: set[ast.AST] = set()
+    for statement in statements:
+        if joined and isinstance(statement, ast.If) and _stores(statement, name) and not _stores(statement.test, name):
+            sides = [_running(side, name, joined) for side in (statement.body, statement.orelse)]
+            known = [side for side in sides if side is not None]
+            if len(known) < len(sides):
+                return None
+            inside |= set(ast.walk(statement.test)).union(*(found for found, _ in known))
+            if not any(kept for _, kept in known):
+                return inside, False
+            continue
+        inside |= set(ast.walk(statement))
+        if _defines(statement, name) or isinstance(statement, ast.Return | ast.Raise):
+            return inside, False
+        if _stores(statement, name):
+            return None
+    return inside, True
 
 
 def _redefined_behind(definition: ast.Assign, name: str, scope: Scope) -> set[ast.AST] | None:
@@ -181,7 +279,7 @@ def _defines(statement: ast.stmt, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 
-def _stores(statement: ast.stmt, name: str) -> bool:
+def _stores(node: ast.AST, name: str) -> bool:
     return any(
         n.id == name and not isinstance(n.ctx, ast.Load)
         if isinstance(n, ast.Name)
@@ -190,7 +288,7 @@ def _stores(statement: ast.stmt, name: str) -> bool:
         or (isinstance(n, ast.ExceptHandler) and n.name == name)
         or (isinstance(n, ast.alias) and (n.asname or n.name) == name)
         or (isinstance(n, ast.MatchAs | ast.MatchStar) and n.name == name)
-        for n in walk(statement)
+        for n in walk(node)
         if n.__class__ not in _NO_STORES
     )
 
@@ -228,8 +326,8 @@ def unused_then(
         effects = scope.legality.effects.of(part, scope.facts)
         mentioned = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
         stored = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        writes_elsewhere = isinstance(part, ast.stmt) and _writes_elsewhere(part, names, scope)
-        changes = effects.mutates is not None and not writes_elsewhere
+        elsewhere = isinstance(part, ast.stmt) and writes_elsewhere(part, names, scope)
+        changes = effects.mutates is not None and not elsewhere
         if changes or stored & names or (effects.unknown is not None and mentioned & names):
             yield Obstacle(f"`{snippet(part)}` stands between the selection and its use, and may change it")
     for part in _changes_within(definitions, at, names, scope):
@@ -272,7 +370,7 @@ def mask_kept(definitions: Sequence[ast.Assign], mask: ast.expr, use: ast.AST) -
                 yield Obstacle(f"`{snippet(mask)}` is not the same before and after `{snippet(definition)}`")
 
 
-def _writes_elsewhere(statement: ast.stmt, names: set[str], scope: Scope) -> bool:
+def writes_elsewhere(statement: ast.stmt, names: set[str], scope: Scope) -> bool:
     """Whether all that a statement writes is one local tensor that shares no memory with those of these names."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target: ast.expr = statement.targets[0]

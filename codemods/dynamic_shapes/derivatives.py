@@ -11,11 +11,13 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
+from itertools import product
 
 from compilefix.codemods.dynamic_shapes.row_operations import DEGREE_ONE
 
 Pair = tuple[float, float]
 _LARGEST = 1e4  # far inside float16
+_MOST_TESTS = 4  # each of which doubles the ways that are computed
 
 
 def finite_at(
@@ -25,12 +27,16 @@ def finite_at(
 
     `point` gives a number to each name; `refs` tells what the calls call. False where something is not known.
     """
-    for variable in variables:
+    tests = list(dict.fromkeys(ast.dump(n.test) for n in ast.walk(tree) if isinstance(n, ast.IfExp)))
+    if len(tests) > _MOST_TESTS:
+        return False
+    for variable, sides in product(variables, list(product((0.0, 1.0), repeat=len(tests)))):
         numbers = {
             name: (float(value), 1.0 if name == variable else 0.0)
             for name, value in point.items()
             if isinstance(value, int | float)
         }
+        numbers |= {test: (side, 0.0) for test, side in zip(tests, sides, strict=True)}
         try:
             result = _pair(tree, numbers, refs)
         except (KeyError, ValueError, OverflowError, ZeroDivisionError, TypeError):
@@ -47,6 +53,8 @@ def _pair(node: ast.expr, numbers: Mapping[str, Pair], refs: Mapping[ast.AST, st
         return numbers[node.value.id]  # an element of a table
     if isinstance(node, ast.Subscript) and _only_spreads(node.slice):
         return _pair(node.value, numbers, refs)
+    if isinstance(node, ast.IfExp):
+        return _pair(node.body if numbers[ast.dump(node.test)][0] else node.orelse, numbers, refs)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value, slope = _pair(node.operand, numbers, refs)
         return -value, -slope

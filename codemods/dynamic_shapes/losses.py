@@ -170,19 +170,20 @@ def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
 class _Side:
     """One argument of a loss: the tensor that the mask selects from, and what is made of it for all elements.
 
-    tree: None where the tensor is used as it is. value: what is known of the argument. computed: whether more is done
+    value: what is known of the argument. plain: whether the tensor is used as it is. computed: whether more is done
     than to give it another dtype, so that the derivative may not be finite.
     """
 
     base: ast.expr
-    tree: ast.expr | None
+    tree: ast.expr
     value: Value
+    plain: bool = False
     computed: bool = False
 
     def code(self, elements: Elements, template: Template, over: str | None = None) -> str:
         """The code for all elements. over: code for the mask, for a harmless number in place of the others."""
-        if self.tree is None:
-            return template.use(self.base)
+        if self.plain:
+            return elements.code(self.tree, template, {})
         replaced: Mapping[str, str] = {}
         if self.computed and over is not None:
             replaced = elements.replaced(self.tree, self.value, over, template)
@@ -207,7 +208,7 @@ def _side(tree: ast.expr | None, elements: Elements) -> _Side | None:
     if isinstance(inner, ast.Name) and inner.id in elements.bases:
         base = elements.atoms[inner.id]
         if inner is tree:
-            return _Side(base, None, elements.scope.value(base))
+            return _Side(base, tree, elements.scope.value(base), plain=True)
         return _Side(base, tree, elements.judge(tree))
     return _computed(tree, elements)
 

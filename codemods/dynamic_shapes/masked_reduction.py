@@ -36,23 +36,25 @@ counts = counts.scatter_add_(0, torch.where(mask, label, 0).flatten(), mask.flat
 
 ## Fix safety
 A name for what is selected may be used several times: all that it is used for is rewritten together, or nothing; a use
-may stand in an `if` behind it. Where another way, fixed while tracing, returns the elements themselves, they are
-selected there (`return loss[mask]`), and only that way breaks the graph. What is done with the last dimension alone
-(`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`) treats each row by itself, where the rows have a dimension of their own:
-with ranks that are not known that needs
-`enough-dimensions`. `any`, `all` and sums of integers are exact, and so is the mean of nothing, which is NaN both ways.
-A sum or mean of floats adds zeros between the elements, which changes the order and so the rounding
-(`summation-order`); in half precision the sum can overflow where the mean does not. The maximum of nothing is an
-error, and becomes minus infinity (`mask-not-empty`). A count was a Python number and becomes a tensor
-(`number-to-tensor`); beside a half precision tensor a GPU rounds it first (`float32-rounding`). What is computed of
-the elements before they are reduced must treat each by itself, see CF502; where the mask is not proved to have the
-tensor's shape the fix needs `same-shape-dtype`. Elements that are not selected may be NaN or inf: they are replaced
-before anything is computed whose derivative is not finite for them. A class number as large as `minlength` made
-`bincount` longer, and raises (`index-in-range`). A mask or tensor whose number of dimensions must be asked, and the
-mean that a variance needs, get a name before the statement; where no statement can stand there is no fix. The standard
-deviation of equal elements has a gradient of zero, its root has none (`finite-derivative`), and of fewer than two
-elements PyTorch warns (`mask-not-empty`). A mask of what the graph writes into may be computed again by the backward
-pass, from what was written (`no-recompute`).
+may stand in an `if` behind it. Where an `if` that is decided while tracing gives the name its value (`if weight is not
+None: loss = loss * weight[mask]`), the statements stay, and the names hold all elements. Where only one side of it
+selects, the reduction stays on the other: `... if mask is not None else x.mean()`. Where an `if` without an `else`
+reduces them (`if mode == "mean": loss = loss.mean()`), it gets one that selects. Where another way, fixed while
+tracing, returns the elements themselves, they are selected there (`return loss[mask]`), and only that way breaks the
+graph. What is done with the last dimension alone (`norm(dim=-1)`, `sum(-1)`, `softmax(-1)`) treats each row by itself,
+where the rows have a dimension of their own: with ranks that are not known that needs `enough-dimensions`. `any`, `all`
+and sums of integers are exact, and so is the mean of nothing, which is NaN both ways. A sum or mean of floats adds
+zeros between the elements, which changes the order and so the rounding (`summation-order`); in half precision the sum
+can overflow where the mean does not. The maximum of nothing is an error, and becomes minus infinity (`mask-not-empty`).
+A count was a Python number and becomes a tensor (`number-to-tensor`); beside a half precision tensor a GPU rounds it
+first (`float32-rounding`). What is computed of the elements before they are reduced must treat each by itself, see
+CF502; where the mask is not proved to have the tensor's shape the fix needs `same-shape-dtype`. Elements that are not
+selected may be NaN or inf: they are replaced before anything is computed whose derivative is not finite for them. A
+class number as large as `minlength` made `bincount` longer, and raises (`index-in-range`). A mask or tensor whose
+number of dimensions must be asked, and the mean that a variance needs, get a name before the statement; where no
+statement can stand there is no fix. The standard deviation of equal elements has a gradient of zero, its root has none
+(`finite-derivative`), and of fewer than two elements PyTorch warns (`mask-not-empty`). A mask of what the graph writes
+into may be computed again by the backward pass, from what was written (`no-recompute`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -63,13 +65,15 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
+from compilefix.codemods.dynamic_shapes.drafts import Draft, bracketed, rewritten_statement
+from compilefix.codemods.dynamic_shapes.kept_code import kept_edits
 from compilefix.codemods.dynamic_shapes.other_ways import moved_selections
-from compilefix.codemods.dynamic_shapes.reduction_groups import Draft, bracketed, drafts_of, group_edits
+from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, group_edits
 from compilefix.codemods.dynamic_shapes.reductions import COUNTS, takes_lines
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Given, Template, imports
+from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
 
 
@@ -123,6 +127,8 @@ class MaskedReduction(Rule):
         asserted = [use for use in asked if plain_assert(use, scope) is not None]
         if asserted:  # first these: an assert on a tensor would stand in the graph, and raise RuntimeError
             edits = tuple(raised_instead(dict.fromkeys(asserted, ""), scope))
+        elif draft.elements.kept:
+            edits = kept_edits(group, scope)
         elif len(group) > 1:
             edits = group_edits(group, scope)
         else:
@@ -155,23 +161,5 @@ def _edits(node: ast.expr, code: str, elements: Elements, template: Template) ->
         lines += [elements.with_names(line, template) for line in more]
         if alone or lines:
             code = shorter if alone else bracketed(node, shorter, scope)
-            return elements.edits(statement, [*lines, _rewritten(statement, node, code, template)], template)
+            return elements.edits(statement, [*lines, rewritten_statement(statement, node, code, template)], template)
     return elements.edits(node, [bracketed(node, code, scope)], template)
-
-
-def _rewritten(statement: ast.stmt, node: ast.expr, code: str, template: Template) -> str:
-    """A statement with other code for an expression in it."""
-    mark = ast.Name("compilefix_reduced", ast.Load())
-    value: ast.expr = statement.value  # type: ignore[attr-defined]
-    text = code
-    if value is not node:
-        whole = template.code(Given(value, ((node, Given(mark, built=True)),)))
-        text = whole.replace(mark.id, code)
-    if isinstance(statement, ast.Return):
-        return f"return {text}"
-    if isinstance(statement, ast.Assign):
-        return f"{template.use(statement.targets[0])} = {text}"
-    if isinstance(statement, ast.AugAssign):
-        symbol = ast.unparse(ast.AugAssign(ast.Name("a", ast.Store()), statement.op, ast.Constant(1))).split()[1]
-        return f"{template.use(statement.target)} {symbol} {text}"
-    return text

@@ -41,7 +41,7 @@ def left_apart(
         returned = len(statements) == len(others) and all(isinstance(s, ast.Return) for s in statements)
         for use in others if returned else ():
             kept = not any(unused_then([definition], scope.statement(use), names, scope, used=False))
-            if kept and all(_apart(use, node, scope) for node in reduced):
+            if kept and all(apart(use, node, scope) for node in reduced):
                 found[use] = definition
     return found
 
@@ -55,7 +55,7 @@ def moved_selections(left: dict[ast.Name, ast.Assign], scope: Scope) -> Iterator
         yield scope.edit(use, code, **template.parts)
 
 
-def _apart(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
+def apart(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
     """Whether no call of the function reaches both, by conditions that are fixed while tracing."""
     first, second = _path(one, scope), _path(other, scope)
     for level, (a, b) in enumerate(zip(first, second, strict=False)):

@@ -82,6 +82,9 @@ def _as_large(tree: ast.expr, elements: Elements) -> Iterator[str]:
     if isinstance(tree, ast.Name):
         if tree.id in elements.bases and tree.id not in elements.row_bases:
             yield tree.id
+    elif isinstance(tree, ast.IfExp):
+        if any(_as_large(tree.orelse, elements)):  # then they have one shape, or it is assumed
+            yield from _as_large(tree.body, elements)
     elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare):
         for part in ast.iter_child_nodes(tree):
             if isinstance(part, ast.expr):
@@ -104,7 +107,7 @@ def _adds_dimensions(tree: ast.expr, elements: Elements) -> bool:
     """Whether what is made of rows may have another number of dimensions than the mask."""
     if any(obstacle.assumption == ROWS for obstacle in elements.obstacles):
         return True
-    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call | ast.Subscript))
+    calls = (n for n in elements.outside_rows(tree) if isinstance(n, ast.Call | ast.Subscript))
     return any(
         isinstance(n, ast.Subscript)
         or (elements.scope.callee(n) or "").rpartition(".")[2] == "unsqueeze"

@@ -7,12 +7,13 @@ elements, and not before.
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
-from compilefix.codemods.dynamic_shapes.definitions import mask_kept, unused_then, wholes_of
+from compilefix.codemods.dynamic_shapes.definitions import mask_kept, reads_of, unused_then, wholes_of
+from compilefix.codemods.dynamic_shapes.drafts import Draft, bracketed, is_quotient, merged_code, replaced_in
+from compilefix.codemods.dynamic_shapes.kept_code import kept_together
+from compilefix.codemods.dynamic_shapes.kept_steps import asks_for_kind, selected_again, uses_elsewhere
 from compilefix.codemods.dynamic_shapes.masks import same_mask
 from compilefix.codemods.dynamic_shapes.other_ways import left_apart
 from compilefix.codemods.dynamic_shapes.reduction_code import reduction_code
@@ -24,33 +25,6 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
-_TOKEN = re.compile(r"\{p\d+\}")
-
-
-@dataclass(eq=False)
-class Draft:
-    """A reduction and the code for it.
-
-    code: None where there is none; why stands in the template. inner: drafts that stand in its code. group: the
-    number of those that must be rewritten together; None where there is no rewrite. left: uses of its definitions on
-    other ways, with what they read.
-    """
-
-    found: Reduction
-    elements: Elements
-    template: Template
-    code: str | None
-    inner: list[Draft] = field(default_factory=list)
-    group: int | None = None
-    left: dict[ast.Name, ast.Assign] = field(default_factory=dict)
-
-    @property
-    def broken(self) -> str | None:
-        """Why there is no rewrite."""
-        if self.template.broken is not None:
-            return self.template.broken
-        return None if self.code is not None else "what is reduced is not computed element by element"
-
 
 def drafts_of(scope: Scope) -> list[Draft]:
     """The drafts for the reductions of a function, in source order."""
@@ -60,7 +34,14 @@ def drafts_of(scope: Scope) -> list[Draft]:
         drafts.append(_draft(reduction, found, drafts, scope))
     drafts.sort(key=lambda draft: found.index(draft.found))
     for number, group in enumerate(_groups(drafts)):
+        if _stays(group, scope) and not all(draft.elements.kept for draft in group):
+            again = [_draft(draft.found, found, drafts, scope, kept=True) for draft in group]
+            drafts = [again[group.index(draft)] if draft in group else draft for draft in drafts]
+            group[:] = again
         _settle(group, number, scope)
+        if group[0].elements.kept:
+            _settle_kept(group, number, scope)
+            continue
         for draft in group:
             together = [other for other in group if other.group is not None]
             if draft in together and (unnamed := _unnamed(draft, together, scope)) is not None:
@@ -71,20 +52,54 @@ def drafts_of(scope: Scope) -> list[Draft]:
     return drafts
 
 
-def _draft(found: Reduction, others: Sequence[Reduction], smaller: Sequence[Draft], scope: Scope) -> Draft:
-    elements, template = Elements(found.mask, scope, scope.statement(found.node)), Template()
+def _stays(group: Sequence[Draft], scope: Scope) -> bool:
+    """Whether the definitions of a group stay: an `if` decides which of them counts, or whether they are reduced.
+
+    Or something asks what they select for its dtype.
+    """
+    if any(draft.elements.kept for draft in group):
+        return True
+    definitions = [definition for draft in group for definition in draft.elements.definitions]
+    nodes = [draft.found.node for draft in group if draft.broken is None]
+    if any(asks_for_kind(use, scope) for d in definitions for use in reads_of(d, scope) or ()):
+        return True
+    return bool(selected_again(definitions, [*definitions, *nodes], scope))
+
+
+def _settle_kept(group: list[Draft], number: int, scope: Scope) -> None:
+    """Leave out all drafts of a group whose definitions cannot stay with all elements under their names."""
+    together = [draft for draft in group if draft.group is not None]
+    obstacles = list(kept_together(together, scope)) if together else []
+    for draft in together:
+        draft.template.refuse(obstacles)
+    _settle(group, number, scope)
+
+
+def _draft(
+    found: Reduction, others: Sequence[Reduction], smaller: Sequence[Draft], scope: Scope, *, kept: bool = False
+) -> Draft:
+    at, template = scope.statement(found.node), Template()
+    asked = Elements(found.mask, scope, at, joining=True)
+    sides = list(asked.one_sided(found.node).items())
+    assumed = {test: side for test, (_, side) in sides}
+    elements = Elements(found.mask, scope, at, joining=True, assumed=assumed, kept=kept)
+    if len(sides) > 1:
+        elements.obstacles.append(Obstacle("several conditions decide whether the elements are selected"))
     inside = set(ast.walk(found.node)) - {found.node}
     inner = {
         draft.found.node: draft
         for draft in smaller
-        if draft.found.node in inside and draft.broken is None and same_mask(draft.found.mask, found.mask)
+        if draft.found.node in inside
+        and draft.broken is None
+        and draft.sided is None
+        and same_mask(draft.found.mask, found.mask)
     }
     elements.reductions = {r.node: r.rows for r in others if same_mask(r.mask, found.mask)}
     elements.reduced = frozenset(inner)
     code = reduction_code(found, elements, template)
     elements.once()
     taken = [draft for node, draft in inner.items() if ast.unparse(node) in elements.atoms]
-    draft = Draft(found, elements, template, code, taken)
+    draft = Draft(found, elements, template, code, taken, sided=sides[0][1] if sides else None)
     for part in taken:
         elements.definitions.extend(d for d in part.elements.definitions if d not in elements.definitions)
         elements.obstacles.extend(o for o in part.elements.obstacles if o not in elements.obstacles)
@@ -95,7 +110,7 @@ def _draft(found: Reduction, others: Sequence[Reduction], smaller: Sequence[Draf
 
 def _with_code_of(part: Draft, code: str, template: Template) -> str:
     """The code with the placeholders of what a smaller draft is for replaced by the code of that one."""
-    text = _merged(part.code or "", part.template, {}, template)
+    text = merged_code(part.code or "", part.template, {}, template)
     text = f"({text})" if is_quotient(text) else text
     for name, node in list(template.parts.items()):
         if ast.dump(node) == ast.dump(part.found.node):
@@ -125,7 +140,8 @@ def _settle(group: list[Draft], number: int, scope: Scope) -> None:
         draft.group = None
     while True:
         nodes = [draft.found.node for draft in alive]
-        failed = [draft for draft in alive if not _may_go(draft, nodes, scope)]
+        definitions = [definition for draft in alive for definition in draft.elements.definitions]
+        failed = [draft for draft in alive if not _may_go(draft, nodes, definitions, scope)]
         if not failed:
             break
         alive = [draft for draft in alive if draft not in failed]
@@ -133,8 +149,11 @@ def _settle(group: list[Draft], number: int, scope: Scope) -> None:
         draft.group = number
 
 
-def _may_go(draft: Draft, nodes: Sequence[ast.expr], scope: Scope) -> bool:
+def _may_go(draft: Draft, nodes: Sequence[ast.expr], definitions: Sequence[ast.Assign], scope: Scope) -> bool:
     elements = draft.elements
+    if elements.kept:
+        draft.template.refuse(uses_elsewhere(elements.definitions, [*definitions, *nodes], scope))
+        return draft.broken is None
     # What is evaluated earlier or later than before: the right sides of definitions, the mask, what it selects from.
     moved = [
         *(d.value for d in elements.definitions),
@@ -174,8 +193,8 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
     definitions = wholes_of(d for draft in group for d in draft.elements.definitions)
     merged = Template()
     tokens: dict[str, str] = {}
-    before = [_merged(line, draft.template, tokens, merged) for draft in written for line in draft.elements.before]
-    codes = [_merged(draft.code or "", draft.template, tokens, merged) for draft in written]
+    before = [merged_code(line, draft.template, tokens, merged) for draft in written for line in draft.elements.before]
+    codes = [merged_code(draft.code or "", draft.template, tokens, merged) for draft in written]
     codes += dict.fromkeys(before)
     mask = written[0].elements.mask.node
     shared = (
@@ -185,16 +204,16 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
         for draft in group:
             elements = draft.elements
             texts = elements.over_codes if wanted == "selected" else elements.safe_codes
-            shared += [(_merged(text, draft.template, tokens, merged), wanted) for text in texts if "(" in text]
+            shared += [(merged_code(text, draft.template, tokens, merged), wanted) for text in texts if "(" in text]
     lines: list[str] = []
     named: dict[str, str] = {}
     for candidate, wanted in dict.fromkeys(shared) if definitions else ():
-        text = _replaced(candidate, named)
+        text = replaced_in(candidate, named)
         if sum(code.count(text) for code in codes) > 1:
             name = free_name(wanted, scope, lines)
             lines.append(f"{name} = {text}")
             named[text] = name
-            codes = [_replaced(code, {text: name}) for code in codes]
+            codes = [replaced_in(code, {text: name}) for code in codes]
     edits = [scope.edit(definition, "") for definition in definitions]
     lines += codes[len(written) :]
     if lines:
@@ -203,35 +222,3 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
         node = draft.found.node
         edits.append(scope.edit(node, bracketed(node, code, scope), **merged.parts))
     return tuple(edits)
-
-
-def _replaced(text: str, named: Mapping[str, str]) -> str:
-    for old, new in named.items():
-        text = text.replace(f"({old})", new) if old.startswith("{") else text
-        text = text.replace(old, new)
-    return text
-
-
-def _merged(code: str, template: Template, tokens: dict[str, str], merged: Template) -> str:
-    """Code of one template for another one, in which equal nodes have one placeholder."""
-    names: dict[str, str] = {}
-    for name, node in template.parts.items():
-        key = ast.dump(node)
-        if key not in tokens:
-            tokens[key] = merged.use(node)
-        names[f"{{{name}}}"] = tokens[key]
-    return _TOKEN.sub(lambda match: names[match[0]], code)
-
-
-def bracketed(node: ast.expr, code: str, scope: Scope) -> str:
-    """The code for an expression, in parentheses where it is a quotient and what stands round it binds tighter."""
-    parent = scope.parents.get(node)
-    added = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
-    if isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute) and not added and is_quotient(code):
-        return f"({code})"
-    return code
-
-
-def is_quotient(code: str) -> bool:
-    """Whether code with placeholders is an operation of two operands."""
-    return isinstance(ast.parse(_TOKEN.sub("placeholder", code), mode="eval").body, ast.BinOp)

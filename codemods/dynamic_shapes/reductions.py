@@ -10,7 +10,7 @@ from itertools import takewhile
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.counts import indices_of
-from compilefix.codemods.dynamic_shapes.definitions import definition_of
+from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, origin_of
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
 from compilefix.codemods.dynamic_shapes.masks import Mask, mask_of, masked_select_of, whole_mask
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
@@ -66,13 +66,13 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and first:
             return _of(node, "shape", shape.value, scope)
         return None
-    name = scope.callee(node) or ""
+    name = scope.callee(node) or _method_of_elements(node, scope)
     histogram = counted_classes(node, scope)
     if histogram is not None:
         return _of(node, "bincount", histogram[0], scope)
     loss = loss_of(node, scope)
     if loss is not None:
-        found = _of(node, loss.kind, loss.source, scope)
+        found = _of(node, loss.kind, loss.source, scope) or _of(node, loss.kind, loss.target, scope)
         return None if found is None else replace(found, loss=loss)
     if (spread := spread_of(node, scope)) is not None:
         return _of(node, spread[0], spread[1], scope)
@@ -99,6 +99,33 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
         if short in _REDUCTIONS | {"numel"}:
             return _of(node, short, node.args[0], scope)
     return None
+
+
+def _method_of_elements(node: ast.Call, scope: Scope) -> str:
+    """The method of a tensor that is made by arithmetic of selected elements with something unknown: `a * x[m]`."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr not in _REDUCTIONS | COUNTS:
+        return ""
+    made = scope.value(func.value).is_unknown and _is_arithmetic(func.value, scope.statement(node), scope)
+    return f"Tensor.{func.attr}" if made else ""
+
+
+def _is_arithmetic(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> bool:
+    """Whether an expression, or what gives a name its value on each way, is arithmetic with a tensor."""
+    if scope.value(node).is_tensor:
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return _is_arithmetic(node.operand, at, scope, depth)
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        return any(_is_arithmetic(side, at, scope, depth) for side in (node.left, node.right))
+    waiting, given = [origin_of(node, at, scope) if depth < 4 else None], list[ast.Assign | None]()
+    while waiting:
+        origin = waiting.pop()
+        if isinstance(origin, Way):
+            waiting += [origin.body, origin.orelse]
+        else:
+            given.append(origin)
+    return all(one is not None and _is_arithmetic(one.value, one, scope, depth + 1) for one in given)
 
 
 def _of(node: ast.expr, kind: str, source: ast.expr, scope: Scope, *, rows: bool = False) -> Reduction | None:
@@ -186,8 +213,7 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
         mask = whole_mask(node, scope)
         return mask if mask is not None else None
     if isinstance(node, ast.Name):
-        definition = definition_of(node, at, scope, parts=True) if depth < 4 else None
-        return first_mask(definition.value, definition, scope, depth + 1) if definition is not None else None
+        return _mask_in(origin_of(node, at, scope), scope, depth + 1) if depth < 4 else None
     selected = masked_select_of(node, scope)
     if selected is not None:
         return selected[1]
@@ -200,6 +226,13 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
             if found is not None:
                 return found
     return None
+
+
+def _mask_in(origin: Origin, scope: Scope, depth: int) -> Mask | None:
+    """The mask of the first masked elements in what gives a name its value."""
+    if isinstance(origin, Way):
+        return _mask_in(origin.body, scope, depth) or _mask_in(origin.orelse, scope, depth)
+    return None if origin is None else first_mask(origin.value, origin, scope, depth)
 
 
 def _reduces(node: ast.Call, scope: Scope) -> bool:

@@ -8,18 +8,27 @@ parts that it takes over unchanged (`a`, `b`, `2`) are atoms: names whose text i
 from __future__ import annotations
 
 import ast
+import copy
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Const, Kind, Value
+from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.control_flow.finite_tests import finite_where
 from compilefix.codemods.default_numbers import is_number_by_default
 from compilefix.codemods.dynamic_shapes.atoms import code_of, known_value, place, places_of, size_of
-from compilefix.codemods.dynamic_shapes.definitions import between_definitions, definition_of, wholes_of
+from compilefix.codemods.dynamic_shapes.definitions import (
+    Origin,
+    Way,
+    between_definitions,
+    definition_of,
+    origin_of,
+    wholes_of,
+)
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
 from compilefix.codemods.dynamic_shapes.masks import (
@@ -54,14 +63,17 @@ class Elements:
 
     atoms: what an atom stands for. bases: the atoms that the mask selected from. definitions: earlier statements
     `name = a[m]` that the expression takes in, and that go. over_codes: how the mask is written with the dimensions of
-    a tensor. safe_codes: how bases are, with a harmless number where the mask is false. reductions: what
+    a tensor. safe_codes: how bases are, with a harmless number where the mask is false. fills:
+    the same by the base. reductions: what
     reduces the same elements, and whether only over the rows: it may stand as one number, or as one row, beside the
     elements. reduced: those for which there is other code: they are atoms. row_bases: the bases of which each row is
     made one number, with the last dimension. spread_bases: those that have one number for each row, which is laid over
     it. column_bases: those of which a number of each row is read, and how many dimensions stand behind those of the
     mask. named: statements that the code needs before it. hoists: mask and tensor
     that get a name before it, as their dimensions are asked. before: lines that the code needs before it, which use
-    what it uses.
+    what it uses. joining: whether a name counts to which an `if` gives its value. assumed: which side is taken of an
+    `if` that selects on one side only, by the text of its test. kept: whether the definitions stay, with all elements
+    under their names, as an `if` decides which of them counts.
     """
 
     mask: Mask
@@ -73,6 +85,7 @@ class Elements:
     obstacles: list[Obstacle] = field(default_factory=list)
     over_codes: list[str] = field(default_factory=list)
     safe_codes: list[str] = field(default_factory=list)
+    fills: dict[str, str] = field(default_factory=dict)
     reductions: Mapping[ast.expr, bool] = field(default_factory=dict)
     reduced: frozenset[ast.expr] = frozenset()
     row_bases: set[str] = field(default_factory=set)
@@ -81,12 +94,17 @@ class Elements:
     before: list[str] = field(default_factory=list)
     spread_bases: set[str] = field(default_factory=set)
     column_bases: dict[str, int] = field(default_factory=dict)
+    joining: bool = False
+    assumed: Mapping[str, bool] = field(default_factory=dict)
+    kept: bool = False
     _in_row: bool = False
     _in_spread: bool = False
     _indices: set[str] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
     _reduced_rows: set[ast.expr] = field(default_factory=set)
     _taken: dict[tuple[ast.Assign, bool], ast.expr | None] = field(default_factory=dict)
+    _joins: dict[int, tuple[ast.expr, str]] = field(default_factory=dict)
+    _origins: dict[tuple[ast.expr, ast.stmt], Origin] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.mask.broadcast:  # else the operation itself refuses other tensors
@@ -119,14 +137,10 @@ class Elements:
             return column
         if node in self.reduced and self.scope.value(node).is_scalar_tensor:
             return place(ast.Name(self._atom(node), ast.Load()), node)
-        definition = self._definition(node, at)
-        if definition is not None:
-            if definition not in self.definitions:
-                self.definitions.append(definition)
-            inner = self._in_row or self._in_spread
-            if (definition, inner) not in self._taken:
-                self._taken[definition, inner] = self.take(definition.value, definition)
-            part = self._taken[definition, inner]
+        held = self._held(node, at)
+        if held is not None:
+            assert isinstance(node, ast.Name)
+            part = self._joined(node, held)
             if part is not None and size_of(part, self._sizes) > _LARGEST:
                 return self._refuse(f"`{snippet(node)}` is made in too many steps")
             return part
@@ -157,10 +171,46 @@ class Elements:
             return self._picked(node, at)
         return self._refuse(f"`{snippet(node)}` is not computed element by element")
 
+    def one_sided(self, node: ast.AST, at: ast.stmt | None = None) -> dict[str, tuple[ast.If, bool]]:
+        """The `if`s behind which names in an expression hold selected elements, on the side that is told only."""
+        found: dict[str, tuple[ast.If, bool]] = {}
+        for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
+            waiting = [self._held(name, at or self.at)]
+            while waiting:
+                held = waiting.pop()
+                if isinstance(held, ast.Assign):
+                    found |= self.one_sided(held.value, held)
+                elif isinstance(held, Way):
+                    waiting += [held.body, held.orelse]
+                    if held.body is None or held.orelse is None:
+                        found[ast.dump(held.statement.test)] = held.statement, held.orelse is None
+        return found
+
+    def _joined(self, name: ast.Name, held: Origin) -> ast.expr | None:
+        """The tree for what a name holds: that of its definition, or one for each side of an `if`."""
+        if held is None:
+            return self._refuse(f"`{name.id}` holds selected elements on one way only")
+        if isinstance(held, Way):
+            if self.selects(held.statement.test, held.statement):
+                return self._refuse(f"`{snippet(held.statement.test)}` asks for the selected elements")
+            body, other = self._joined(name, held.body), self._joined(name, held.orelse)
+            if body is None or other is None:
+                return None
+            joined = place(ast.IfExp(self._other(held.statement.test), body, other), name)
+            self._joins[id(joined)] = joined, name.id
+            return joined
+        if held not in self.definitions:
+            self.definitions.append(held)
+        inner = self._in_row or self._in_spread
+        if (held, inner) not in self._taken:
+            part = self.take(held.value, held)
+            # Another name for the same elements: each has its own tree, for the first may be given others later.
+            self._taken[held, inner] = copy.copy(part) if isinstance(held.value, ast.Name) else part
+        return self._taken[held, inner]
+
     def _either(self, node: ast.IfExp, at: ast.stmt) -> ast.expr | None:
         """`x[m] if scaled else 0.5`: what Python decides on is no tensor, and the same for all elements."""
-        test = self.scope.value(node.test)
-        if self.selects(node.test, at) or not test.is_(Kind.STATIC):
+        if self.selects(node.test, at) or is_tensor_test(node.test, self.scope):
             return self._refuse(f"`{snippet(node.test)}` may be a tensor")
         body, other = self.take(node.body, at), self.take(node.orelse, at)
         if body is None or other is None:
@@ -202,7 +252,7 @@ class Elements:
         """Whether an expression holds something that the mask selects."""
         at = at or self.at
         return any(
-            self._base(n) is not None or self._is_column(n) or self._definition(n, at) is not None
+            self._base(n) is not None or self._is_column(n) or self._held(n, at) is not None
             for n in ast.walk(node)
             if isinstance(n, ast.expr)
         )
@@ -210,18 +260,35 @@ class Elements:
     def first_selection(self, node: ast.AST, at: ast.stmt | None = None) -> ast.expr | None:
         """Where the elements of an expression are first selected, in it or in a definition: there the graph breaks."""
         parts = [n for n in ast.walk(node) if isinstance(n, ast.expr)]
-        definitions = {d for n in parts if (d := self._definition(n, at or self.at)) is not None}
+        definitions = {d for n in parts for d in _statements(self._held(n, at or self.at))}
         for definition in sorted(definitions, key=lambda d: d.lineno):
             found = self.first_selection(definition.value, definition)
             if found is not None:
                 return found
         return next((n for n in parts if self._base(n) is not None or self._is_column(n)), None)
 
-    def _definition(self, node: ast.expr, at: ast.stmt) -> ast.Assign | None:
-        found = definition_of(node, at, self.scope, parts=True)
-        if found is None or found.value in self.reductions:
+    def _held(self, node: ast.expr, at: ast.stmt) -> Origin:
+        """What gave a name selected elements, on all ways or on some; None where nothing did."""
+        if not isinstance(node, ast.Name):
             return None
-        return found if self.selects(found.value, found) else None
+        if (node, at) not in self._origins:
+            self._origins[node, at] = None  # in a loop a name may be made of itself
+            plain = definition_of(node, at, self.scope, parts=True)
+            joined = plain is None and self.joining
+            self._origins[node, at] = self._selecting(origin_of(node, at, self.scope) if joined else plain)
+            self.kept |= joined and self._origins[node, at] is not None
+        return self._origins[node, at]
+
+    def _selecting(self, origin: Origin) -> Origin:
+        if isinstance(origin, Way):
+            side = self.assumed.get(ast.dump(origin.statement.test))
+            if side is not None:
+                return self._selecting(origin.body if side else origin.orelse)
+            sides = self._selecting(origin.body), self._selecting(origin.orelse)
+            return None if sides == (None, None) else Way(origin.statement, *sides)
+        if origin is None or origin.value in self.reductions:
+            return None
+        return origin if self.selects(origin.value, origin) else None
 
     def _base(self, node: ast.expr) -> ast.expr | None:
         if self.mask.broadcast:
@@ -233,7 +300,7 @@ class Elements:
         return None
 
     def _is_column(self, node: ast.expr) -> bool:
-        """Whether a tensor is indexed with the mask and then with numbers: `w[m, i]`, `w[m, i, None]`."""
+        """Whether a tensor is indexed with the mask and then with numbers or slices: `w[m, i, None]`, `w[m, :2]`."""
         return (
             isinstance(node, ast.Subscript)
             and isinstance(node.ctx, ast.Load)
@@ -243,7 +310,8 @@ class Elements:
             and isinstance(node.slice, ast.Tuple)
             and len(node.slice.elts) > 1
             and ast.dump(node.slice.elts[0]) == ast.dump(self.mask.node)
-            and all(self._is_number(part) for part in node.slice.elts[1:])
+            and all(self._is_number(part) or _is_fixed_slice(part) for part in node.slice.elts[1:])
+            and not self.mask.same(node)
             and self.scope.value(node.value).is_tensor
         )
 
@@ -270,8 +338,8 @@ class Elements:
         )
         parts: list[ast.expr] = [place(ast.Constant(...), node)]
         for part in node.slice.elts[1:]:
-            none = isinstance(part, ast.Constant) and part.value is None
-            parts.append(part if none else place(ast.Name(self._atom(part), ast.Load()), part))
+            kept = isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is None)
+            parts.append(part if kept else place(ast.Name(self._atom(part), ast.Load()), part))
         index = place(ast.Tuple(parts, ast.Load()), node)
         return place(ast.Subscript(place(ast.Name(text, ast.Load()), node), index, ast.Load()), node)
 
@@ -288,7 +356,7 @@ class Elements:
             number = True  # one row, which is the same for each
         if not number:
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
-            kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope)
+            kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope, at)
             if not kept and not self._is_reduced(node, at):
                 return self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
@@ -402,13 +470,23 @@ class Elements:
             return {"": 0}
         if isinstance(tree, ast.Subscript):
             laid = isinstance(tree.slice, ast.Tuple) and ast.unparse(tree.slice.elts[0]) == "..."
-            nones = [n for n in ast.walk(tree.slice) if isinstance(n, ast.Constant) and n.value is None]
-            return {"": len(nones)} if laid else {}
+            inside = list(ast.walk(tree.slice))
+            added = sum(isinstance(n, ast.Constant) and n.value is None for n in inside)
+            return {"": added + sum(isinstance(n, ast.Slice) for n in inside)} if laid else {}
         whole = tree.func if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) else tree
         parts = [n for node in (whole, tree) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
         found = {text: n for part in parts if part is not whole for text, n in self.behind(part).items()}
         more = isinstance(whole, ast.Attribute) and whole.attr == "unsqueeze"
         return {text: n + more for text, n in found.items()}
+
+    def outside_rows(self, tree: ast.expr) -> Iterator[ast.AST]:
+        """The parts of a tree but for what is made one number of each row."""
+        waiting: list[ast.AST] = [tree]
+        while waiting:
+            part = waiting.pop()
+            yield part
+            if part not in self._reduced_rows:
+                waiting.extend(ast.iter_child_nodes(part))
 
     def _is_vector(self, node: ast.expr) -> bool:
         """Whether all that an expression selects is proved to have one number for each true value of the mask."""
@@ -689,6 +767,7 @@ class Elements:
             self.over_codes.append(over)
         code = f"{where(self.scope)}({over}, {template.use(self.atoms[text])}, {number})"
         self.safe_codes.append(code)
+        self.fills[text] = code
         return code
 
     def hoisted(self, code: str) -> tuple[list[str], str]:
@@ -753,22 +832,58 @@ class Elements:
 
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""
-        return code_of(tree, self.atoms, template, replaced)
+        return code_of(tree, self.atoms, template, replaced, self.held_names())
+
+    def held_names(self, apart: ast.Assign | None = None) -> dict[int, str]:
+        """The names of what stays under a name, by the identity of its tree; `apart`: but for this definition."""
+        if not self.kept:
+            return {}
+        names = {key: name for key, (_, name) in self._joins.items()}
+        for (definition, _), part in self._taken.items():
+            if definition is not apart and part is not None and isinstance(definition.targets[0], ast.Name):
+                names[id(part)] = definition.targets[0].id
+        return names
+
+    def tree_of(self, definition: ast.Assign) -> ast.expr | None:
+        """The tree for what a definition gives its name."""
+        return next(
+            (part for (given, _), part in self._taken.items() if given == definition and part is not None), None
+        )
 
 
-def _is_given(node: ast.expr, scope: Scope) -> bool:
+def _statements(origin: Origin) -> list[ast.Assign]:
+    """The statements that may have given a name its value."""
+    if isinstance(origin, Way):
+        return [*_statements(origin.body), *_statements(origin.orelse)]
+    return [] if origin is None else [origin]
+
+
+def _is_fixed_slice(node: ast.expr) -> bool:
+    """Whether an index is a slice between written numbers: `:2`, `-2:`."""
+    bounds = [node.lower, node.upper, node.step] if isinstance(node, ast.Slice) else [node]
+    numbers = [bound.operand if isinstance(bound, ast.UnaryOp) else bound for bound in bounds if bound is not None]
+    return isinstance(node, ast.Slice) and all(
+        isinstance(number, ast.Constant) and type(number.value) is int for number in numbers
+    )
+
+
+def _is_given(node: ast.expr, scope: Scope, at: ast.stmt) -> bool:
     """Whether an operand is no list of selected elements: what an object was made with, such as `-self.gamma`, an
-    argument that is a number by default, or what is computed of these.
+    argument that is a number by default, or what is computed of these, or a name for it.
     """
     if isinstance(node, ast.UnaryOp):
-        return _is_given(node.operand, scope)
+        return _is_given(node.operand, scope, at)
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
-        return _is_given(node.left, scope) and _is_given(node.right, scope)
+        return _is_given(node.left, scope, at) and _is_given(node.right, scope, at)
     if isinstance(node, ast.Constant) or is_number_by_default(node, scope):
         return True
-    if not isinstance(node, ast.Attribute):
+    if isinstance(node, ast.Name):
+        definition = definition_of(node, at, scope) if scope.value(node).is_unknown else None
+        return definition is not None and _is_given(definition.value, scope, definition)
+    entry = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and scope.value(node).is_unknown
+    if not entry and not isinstance(node, ast.Attribute):
         return False
-    owner = node.value
+    owner = node
     while isinstance(owner, ast.Attribute) or (
         isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Constant | ast.Name)
     ):
