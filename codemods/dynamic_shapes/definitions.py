@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.summaries import memory_of
@@ -169,8 +169,10 @@ def reads_of(definition: ast.Assign, scope: Scope, *, joined: bool = False) -> l
         return None  # a function in the function, or code that does not run
     around = list(scope.ancestors(whole_of(definition)))
     if all(isinstance(a, ast.If | ast.With) for a in around[: around.index(scope.function.node)]):
-        running = _running_with(whole_of(definition), name, scope, joined)
-        return None if running is None else [n for n in loads if n in running]
+        running = _running_with(whole_of(definition), name, scope)
+        if running is None or (not joined and any(n in running.mixed for n in loads)):
+            return None
+        return [n for n in loads if n in running.nodes]
     block = scope.block(whole_of(definition))
     start = block.index(whole_of(definition))
     for loop in around:
@@ -191,44 +193,67 @@ def reads_of(definition: ast.Assign, scope: Scope, *, joined: bool = False) -> l
     return [n for n in loads if n in inside or (n.lineno, n.col_offset) >= behind]
 
 
-def _running_with(statement: ast.stmt, name: str, scope: Scope, joined: bool) -> set[ast.AST] | None:
+@dataclass
+class _Running:
+    """What may run while a name keeps its value.
+
+    mixed: what of it runs where the name may have got another value. kept: whether it may have its value at the end.
+    """
+
+    nodes: set[ast.AST] = field(default_factory=set)
+    mixed: set[ast.AST] = field(default_factory=set)
+    kept: bool = True
+    joined: bool = False
+
+    def add(self, nodes: Iterable[ast.AST]) -> None:
+        """Note what runs then."""
+        found = set(nodes)
+        self.nodes |= found
+        if self.joined:
+            self.mixed |= found
+
+
+def _running_with(statement: ast.stmt, name: str, scope: Scope) -> _Running | None:
     """What may run while a name has the value that a statement gave it; None where that is not certain.
 
     No loop stands round the statement.
     """
-    inside: set[ast.AST] = set()
+    running = _Running()
     around: ast.AST | None = statement
-    while isinstance(around, ast.stmt) and around is not scope.function.node:
+    while running.kept and isinstance(around, ast.stmt) and around is not scope.function.node:
         block = scope.block(around)
-        found = _running(block[block.index(around) + 1 :], name, joined)
-        if found is None:
+        if not _run(block[block.index(around) + 1 :], name, running):
             return None
-        inside |= found[0]
-        if not found[1]:
-            break
         around = scope.parents.get(around)
-    return inside
+    return running
 
 
-def _running(statements: Sequence[ast.stmt], name: str, joined: bool) -> tuple[set[ast.AST], bool] | None:
-    """What may run of statements while a name keeps its value, and whether the name may have it behind them."""
-    inside: set[ast.AST] = set()
+def _run(statements: Sequence[ast.stmt], name: str, running: _Running) -> bool:
+    """Follow statements in which a name keeps its value, or gets another; False where that is not certain."""
     for statement in statements:
-        if joined and isinstance(statement, ast.If) and _stores(statement, name) and not _stores(statement.test, name):
-            sides = [_running(side, name, joined) for side in (statement.body, statement.orelse)]
-            known = [side for side in sides if side is not None]
-            if len(known) < len(sides):
-                return None
-            inside |= set(ast.walk(statement.test)).union(*(found for found, _ in known))
-            if not any(kept for _, kept in known):
-                return inside, False
+        if isinstance(statement, ast.If) and _stores(statement, name) and not _stores(statement.test, name):
+            running.add(ast.walk(statement.test))
+            sides = [_Running(joined=running.joined), _Running(joined=running.joined)]
+            followed = [
+                _run(block, name, side) for block, side in zip((statement.body, statement.orelse), sides, strict=True)
+            ]
+            if not all(followed):
+                return False
+            for side in sides:
+                running.nodes |= side.nodes
+                running.mixed |= side.mixed
+            running.kept = any(side.kept for side in sides)
+            running.joined = True
+            if not running.kept:
+                return True
             continue
-        inside |= set(ast.walk(statement))
+        running.add(ast.walk(statement))
         if _defines(statement, name) or isinstance(statement, ast.Return | ast.Raise):
-            return inside, False
+            running.kept = False
+            return True
         if _stores(statement, name):
-            return None
-    return inside, True
+            return False
+    return True
 
 
 def _redefined_behind(definition: ast.Assign, name: str, scope: Scope) -> set[ast.AST] | None:
