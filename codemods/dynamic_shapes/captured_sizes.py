@@ -1,6 +1,7 @@
 """Whether a result of unknown size can stay in the graph, with `capture_dynamic_output_shape_ops`.
 
-Measured on torch 2.13 with inductor, forward and backward.
+Measured on torch 2.13 with inductor on a CPU, forward and backward, and on 2.11 on a CPU and a GPU (H100): there the
+backward pass of `x[mask][:n]` fails, those of `cumprod` and `logcumsumexp` as that of `cumsum`, and `quantile` at all.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from compilefix.source.snippets import snippet
 
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
-_FAILING = frozenset({"std", "var", "std_mean", "var_mean", "cumsum"})  # in the backward pass
+_FAILING = frozenset(
+    {"std", "var", "std_mean", "var_mean", "cumsum", "cumprod", "logcumsumexp", "quantile"}
+)  # in the backward pass, `quantile` in the forward one
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})
 _PRODUCTS = frozenset({"matmul", "bmm", "mm", "einsum", "baddbmm"})
+_ORDERS = frozenset({"sort", "argsort", "msort"})
+_TURNS = frozenset({"t", "T", "mT", "transpose", "permute", "movedim", "swapaxes", "unsqueeze"})
 _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
 
 
@@ -29,9 +34,9 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         return "torch fails on it where the flag is set"
     if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
         return "the flag does not help `bincount` with `minlength`"
-    attended = attended_later(node, scope)
-    if attended is not None:
-        return attended
+    later = attended_later(node, scope) or ordered_later(node, scope)
+    if later is not None:
+        return later
     for use in _uses(node, scope):
         reason = use_not_captured(use, scope)
         if reason is not None:
@@ -62,6 +67,35 @@ def attended_later(node: ast.expr, scope: Scope) -> str | None:
         for call, name in zip(calls, names, strict=True):
             if name in _SOFTMAX and is_made(call) and any(is_made(product) for product in products):
                 return f"line {call.lineno}: attention over a size that is a symbol does not compile"
+    return None
+
+
+def ordered_later(node: ast.expr, scope: Scope) -> str | None:
+    """Why what has an unknown size may not be sorted along it; None where the function does not do that.
+
+    Inductor of torch 2.11 on a GPU gives other numbers without a word, but for tensors of one dimension.
+    """
+    calls = [c for c in scope.among(ast.Call) if (scope.callee(c) or "").rpartition(".")[2] in _ORDERS]
+    if not calls:
+        return None
+    made = _made_of(node, scope)
+
+    def is_made(part: ast.AST) -> bool:
+        return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+
+    behind = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)
+    last = behind or any(n.attr in _TURNS and is_made(n.value) for n in scope.function.of(ast.Attribute))
+    for call in calls:
+        name = scope.callee(call) or ""
+        own = [call.func.value] if name.startswith("Tensor.") and isinstance(call.func, ast.Attribute) else []
+        given = [*own, *call.args, *(k.value for k in call.keywords if k.arg == "input")]
+        if not given or scope.value(given[0]).rank == 1 or not is_made(given[0]):
+            continue
+        dim = given[1] if len(given) > 1 else next((k.value for k in call.keywords if k.arg == "dim"), None)
+        const = scope.value(dim).const if dim is not None else None
+        by_default = dim is None and not name.endswith(".msort")
+        if last or not (by_default or (const is not None and const.value == -1)):
+            return f"line {call.lineno}: sorted along a size that is a symbol, it may come out wrong on a GPU"
     return None
 
 
@@ -127,6 +161,10 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
                 return f"`{snippet(parent)}` fails where the size is a symbol"
             if not sized and parent.func is not asked and not isinstance(asked, ast.Attribute):
                 return None  # another operation, whose result is another tensor
+        elif isinstance(parent, ast.Subscript) and parent.value is asked and _cuts(parent):
+            value = scope.value(parent)
+            if value.leaves and value.dtype not in ("int", "bool"):
+                return f"the backward pass of `{snippet(parent)}` fails before torch 2.13"
         elif isinstance(parent, ast.For | ast.comprehension) and parent.iter is asked:
             return "a loop goes through it"
         elif isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
@@ -135,3 +173,9 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             return None
         asked = parent
     return None
+
+
+def _cuts(node: ast.Subscript) -> bool:
+    """Whether a subscript takes a part of the first dimension: `rows[:n]`."""
+    first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+    return isinstance(first, ast.Slice) and not first.lower is first.upper is first.step is None
