@@ -2,8 +2,9 @@
 
 ## What it does
 Finds `nn.Parameter(...)`, `t.requires_grad_()`, `t.requires_grad = True` (or `False`) and `torch.ones(3,
-requires_grad=True)`, also with `requires_grad=self.training`, in compiled code. Where a parameter, or a tensor asked
-for its gradient, is only computed with, the request is left out, and so is one that a new tensor fulfils anyhow.
+requires_grad=True)`, also with `requires_grad=self.training`, in compiled code, and layers with parameters that are
+made for one call (`nn.Conv2d(3, 3, 3)(x)`), which have no fix. Where a parameter, or a tensor asked for its gradient,
+is only computed with, the request is left out, and so is one that a new tensor fulfils anyhow.
 
 ## Why is this bad
 A graph cannot make a tensor that requires a gradient: it breaks there (GB0264, GB0125, GB8985, GB0206, GB0225). A
@@ -59,6 +60,12 @@ from compilefix.codemods.unsupported.gradient_requests import (
 from compilefix.source.snippets import snippet
 
 _PARAMETER = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+_LAYERS = frozenset(
+    {"Linear", "Bilinear", "Embedding", "EmbeddingBag", "PReLU", "MultiheadAttention", "RNN", "LSTM", "GRU"}
+    | {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose") for n in (1, 2, 3)}
+)
+_NORMS = frozenset({"LayerNorm", "GroupNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d"})
+"""Layers of torch.nn that have parameters; those that normalize, if they are not told to have none."""
 _HANDED_OUT = "the tensor is made for the caller, who may ask for its gradient"
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
 _FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
@@ -71,14 +78,19 @@ class ParameterInForward(Rule):
     name = "parameter-in-forward"
     summary = "a tensor is made to require a gradient in compiled code"
     gb = ("GB0264", "GB0125", "GB8985", "GB0206", "GB0225")
-    hints = ("Parameter", "requires_grad")
+    hints = ("Parameter", "requires_grad", "nn")
     assumptions = ("no-gradient",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls and assignments that make a tensor require a gradient."""
         for node in scope.of(ast.Call):
-            if scope.callee(node) in _PARAMETER and node.args:
-                yield self._judge_parameter(node, scope)
+            data = _data(node) if scope.callee(node) in _PARAMETER else None
+            if data is not None:
+                yield self._judge_parameter(node, data, scope)
+            elif _makes_layer(node, scope):
+                message = f"`{snippet(node)}` makes a layer with parameters in compiled code, and the graph breaks"
+                reason = "make it once, in `__init__`: one that is made in each call is not trained"
+                yield self.declined(scope, node, message, reason, gb=("GB0264",))
             elif isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
                 finding = self._judge_request(node, node.func.value, scope)
                 if finding is not None:
@@ -90,16 +102,16 @@ class ParameterInForward(Rule):
             if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
                 yield self._judge_flag(assignment, target.value, scope)
 
-    def _judge_parameter(self, node: ast.Call, scope: Scope) -> Finding:
+    def _judge_parameter(self, node: ast.Call, data: ast.expr, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` makes a parameter in compiled code, and the graph breaks"
         reason = _asks(scope) or _other_use(node, scope)
-        value = scope.value(node.args[0])
+        value = scope.value(data)
         if reason is None and not (value.is_tensor and value.certain):
-            reason = f"`{snippet(node.args[0])}` is not proved to be a tensor: of None an empty parameter is made"
+            reason = f"`{snippet(data)}` is not proved to be a tensor: of None an empty parameter is made"
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=("GB0264",))
         template = Template()
-        code = f"{template.use(node.args[0], operand=True)}.detach()"
+        code = f"{template.use(data, operand=True)}.detach()"
         edit = scope.edit(node, code, **template.parts)
         if _wants(node.args[1:2], node) is False:
             return self.fixed(scope, node, message, Fix((edit,)), gb=("GB0264",))
@@ -164,6 +176,32 @@ class ParameterInForward(Rule):
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _makes_layer(node: ast.Call, scope: Scope) -> bool:
+    """Whether a layer with parameters is made for this call: one that an attribute keeps may be made just once."""
+    name = scope.callee(node) or ""
+    if not name.startswith("torch.nn.") or scope.function.module.qualified(node.func) != name:
+        return False  # the call of a layer has its name, too
+    made = name.removeprefix("torch.nn.")
+    if made in _NORMS:
+        told = (k for k in node.keywords if k.arg in ("affine", "elementwise_affine", None))
+        if len(node.args) > 2 or any(not (isinstance(k.value, ast.Constant) and k.value.value) for k in told):
+            return False
+    elif made not in _LAYERS:
+        return False
+    holder = next((n for n in scope.ancestors(node) if isinstance(n, ast.stmt)), None)
+    kept = isinstance(holder, ast.Assign | ast.AnnAssign) and any(
+        isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store) for part in ast.walk(holder)
+    )
+    return not kept
+
+
+def _data(node: ast.Call) -> ast.expr | None:
+    """What a parameter is made of; None where none is given, or it cannot be told."""
+    if node.args:
+        return node.args[0]
+    return next((keyword.value for keyword in node.keywords if keyword.arg == "data"), None)
 
 
 def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
