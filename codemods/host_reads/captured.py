@@ -122,8 +122,9 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
         return None
     if decides(node, scope):
         return f"`{snippet(parent)}` decides on it"
-    if integer_place(node, scope) is not None:
-        return _size(node, scope)
+    place = integer_place(node, scope)
+    if place is not None:
+        return "a dimension is no value of a graph" if place == "a dimension" else _size(node, scope)
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):

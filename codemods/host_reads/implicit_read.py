@@ -59,7 +59,7 @@ from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
-from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.integer_places import integer_place, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -127,7 +127,12 @@ class ImplicitRead(Rule):
                 reason = "make the text outside the compiled code"
                 yield self.declined(scope, node, message, reason, gb=("GB0033", "GB0208"))
             value = known.get(node)
-            if value is None or Kind.TENSOR not in value.kinds or not isinstance(node, ast.expr):
+            if value is None or not isinstance(node, ast.expr):
+                continue
+            if value.element is not None and _lists_dimensions(node, value, scope):
+                message = f"`{snippet(node)}` holds tensors, which are read on the host as dimensions: the graph breaks"
+                yield self.declined(scope, node, message, "make a list of Python numbers: `range`", gb=("GB0033",))
+            if Kind.TENSOR not in value.kinds:
                 continue
             if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
                 continue
@@ -377,6 +382,15 @@ def _may_be_shape(node: ast.expr, scope: Scope) -> bool:
 
 def _ids(place: str) -> tuple[str, ...]:
     return ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
+
+
+def _lists_dimensions(node: ast.expr, value: Value, scope: Scope) -> bool:
+    """Whether torch takes a list of tensors, made elsewhere, for dimensions."""
+    item = value.element
+    if item is None or not (item.is_tensor and item.certain) or not value.is_(Kind.CONTAINER):
+        return False
+    listed = isinstance(node, ast.Tuple | ast.List)  # each of its items is looked at by itself
+    return not listed and takes_listed_dimensions(node, scope)
 
 
 def _is_text_of_tensor(node: ast.BinOp, scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""The places where torch or Python reads a tensor as an integer without saying so: sizes, slice bounds, `range`."""
+"""The places where torch or Python reads a tensor as an integer without saying so: sizes, dimensions, slice bounds."""
 
 from __future__ import annotations
 
@@ -72,6 +72,14 @@ _FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate"})
 _POOLS = re.compile(r"adaptive_(?:avg|max)_pool[123]d")
 
 
+def takes_listed_dimensions(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression gives a list of dimensions: `x.sum(dim=dims)`, `x.permute(dims)`."""
+    parent = scope.parents.get(node)
+    permutes = isinstance(parent, ast.Call) and (scope.callee(parent) or "") in ("torch.permute", "Tensor.permute")
+    place = integer_place(node, scope)
+    return place == "a dimension" or (permutes and place == "a size")
+
+
 def integer_place(node: ast.expr, scope: Scope) -> str | None:
     """What reads the expression as an integer if it is a tensor: the words for a message, None where nothing does."""
     parent = scope.parents.get(node)
@@ -96,6 +104,8 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
         return None
     bare = name.rpartition(".")[2]
     method = name.startswith("Tensor.")
+    if keyword in ("dim", "dims"):
+        return "a dimension"
     if keyword is not None:
         takes = bare in _FIRST_INTEGER or bare in _SIZES_ARE_ARGUMENTS or bare in _MAKES or bare in _FUNCTIONAL
         takes = takes or bare in ("new_full", "full") or _POOLS.fullmatch(bare) is not None

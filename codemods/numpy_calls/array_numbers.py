@@ -53,6 +53,9 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
         listed = scope.value(part.value)
         if listed.is_(Kind.CONTAINER) and listed.ref != "dict" and _is_place(part.slice, scope):
             yield part.slice, "GB0033"
+        elif listed.is_tensor:
+            places = part.slice.elts if isinstance(part.slice, ast.Tuple) else (part.slice,)
+            yield from ((place, "GB0033") for place in places if _is_counted(place, scope))
     for part in scope.of(ast.Slice):
         for bound in (part.lower, part.upper, part.step):
             if bound is not None and _is_integer(bound, "", scope) and _tensor_sliced(part, scope):
@@ -119,6 +122,17 @@ def is_computed(node: ast.expr, scope: Scope) -> bool:
 def _is_place(node: ast.expr, scope: Scope) -> bool:
     """Whether an index of a list or tuple is a NumPy number that the traced code computes."""
     return is_array(scope.value(node)) and is_computed(node, scope)
+
+
+def _is_counted(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number is one of those that `for i in np.arange(n)` goes through, or computed of one: `i + 1`."""
+    if isinstance(node, ast.BinOp):
+        return _is_counted(node.left, scope) or _is_counted(node.right, scope)
+    if not isinstance(node, ast.Name) or len(stores := scope.names(node.id, stores=True)) != 1:
+        return False
+    loop = scope.parents.get(stores[0])
+    counts = isinstance(loop, ast.For | ast.comprehension) and loop.target is stores[0]
+    return counts and scope.callee(loop.iter) == "numpy.arange"
 
 
 def _tensor_sliced(part: ast.Slice, scope: Scope) -> bool:

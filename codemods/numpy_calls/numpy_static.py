@@ -166,7 +166,8 @@ def _needs(node: ast.expr, gb: str, scope: Scope) -> str:
     if isinstance(scope.parents.get(node), ast.Starred):
         return f"`{snippet(node)}` is a NumPy array, traced as a tensor, and its items are needed: the graph breaks"
     needed = {"GB0059": "bounds a loop", "GB0170": "decides a branch"}.get(gb, "is needed as a Python number")
-    return f"`{snippet(node)}` is a NumPy number, traced as a tensor, and {needed}: the graph breaks"
+    sometimes = "" if scope.value(node).is_(Kind.NDARRAY) else " in some calls"
+    return f"`{snippet(node)}` is a NumPy number{sometimes}, traced as a tensor, and {needed}: the graph breaks"
 
 
 def _read(node: ast.expr, scope: Scope) -> str:

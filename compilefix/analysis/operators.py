@@ -53,6 +53,8 @@ def binary(op: ast.operator, left: Value, right: Value, place: str) -> Value:
         )
     if any(v.is_(Kind.NDARRAY) for v in pair):
         return replace(values.NDARRAY, certain=any(v.is_(Kind.NDARRAY) and v.certain for v in pair))
+    if any(Kind.NDARRAY in v.kinds for v in pair) and all(v.kinds <= _ARRAY_OR_NUMBER for v in pair):
+        return replace(values.NDARRAY, kinds=_NUMPY_ON_SOME_WAY, certain=False)
     if any(v.is_(Kind.CONTAINER) for v in pair):
         element = join_all(v.element for v in pair if v.element is not None) if any(v.element for v in pair) else None
         elements = None
@@ -86,6 +88,8 @@ def _not_negative(number: Value) -> bool:
 _TENSOR = frozenset({Kind.TENSOR})
 _NUMBERS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.STATIC, Kind.SIZE, Kind.NDARRAY})
 _COMPUTED = frozenset({Kind.TENSOR, Kind.NDARRAY})
+_ARRAY_OR_NUMBER = frozenset({Kind.NDARRAY, Kind.STATIC, Kind.SIZE, Kind.NUMBER})
+_NUMPY_ON_SOME_WAY = frozenset({Kind.NDARRAY, Kind.STATIC})
 
 
 def perhaps_read(dtype: str | None) -> Value:

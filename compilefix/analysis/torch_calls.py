@@ -326,7 +326,8 @@ def _rank(call: TorchCall, first: Value, dim_given: bool) -> int | None:
     if None in keywords and api.rank not in ("arg", "same"):
         return None  # `x.any(**options)`
     if call.bare in ("take", "searchsorted"):
-        return None  # they have the rank of the index, of the second argument
+        # They have the rank of the index or of what is looked for, of the second argument.
+        return args[1].rank if len(args) > 1 and not starred and args[1].is_tensor else None
     if name == "torch.einsum":
         return _einsum_rank(args[0]) if args else None
     if name == "torch.cartesian_prod":
