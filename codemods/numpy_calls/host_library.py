@@ -66,12 +66,13 @@ class HostLibrary(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls into such a library with a tensor, or an array made of one."""
-        if _LIBRARIES.isdisjoint(scope.function.module.packages):
+        libraries = _LIBRARIES - {scope.function.module.name.partition(".")[0]}  # its own functions are looked at
+        if libraries.isdisjoint(scope.function.module.packages):
             return
         for node in scope.of(ast.Call):
             library = (scope.callee(node) or "").partition(".")[0]
             arguments = [*node.args, *(k.value for k in node.keywords)]
-            if library in _LIBRARIES and any(numpy_operand(argument, scope) for argument in arguments):
+            if library in libraries and any(numpy_operand(argument, scope) for argument in arguments):
                 yield self.declined(
                     scope,
                     node,

@@ -79,7 +79,8 @@ class LibraryConstant(Rule):
         """Calls into such a library with numbers, texts and sizes."""
         if scope.function.node.name == "__init__":
             return
-        of_library = not _LIBRARIES.isdisjoint(scope.function.module.packages)
+        libraries = _LIBRARIES - {scope.function.module.name.partition(".")[0]}  # its own functions are looked at
+        of_library = not libraries.isdisjoint(scope.function.module.packages)
         raised = {part for node in scope.of(ast.Raise) for part in ast.walk(node)}
         for node in scope.of(ast.Call):
             if node in raised:
@@ -94,7 +95,7 @@ class LibraryConstant(Rule):
             elif callee is not None:
                 if all(_is_number(one, scope) for one in given) and _of_numpy(node, callee, scope):
                     yield self._judge(node, given, scope)
-            elif (scope.callee(node) or "").partition(".")[0] in _LIBRARIES and not any(
+            elif (scope.callee(node) or "").partition(".")[0] in libraries and not any(
                 numpy_operand(one, scope) or Kind.TENSOR in scope.value(one).kinds for one in given
             ):  # else CF404
                 yield self._judge(node, given, scope)

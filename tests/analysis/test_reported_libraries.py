@@ -63,6 +63,27 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return values + torch.randn(shape)
         ''',
     },
+    "a library of the host, in its own files": {
+        "scipy/tools.py": """
+            import numpy as np
+            def promoted(x: Tensor) -> Tensor:
+                return x * 2.0
+            class Law:
+                def __init__(self, count):
+                    self.count = count
+        """,
+        "scipy/stats.py": """
+            import numpy as np
+            import scipy.ndimage
+            from scipy.tools import Law, promoted
+            def mean(x: Tensor) -> Tensor:
+                law = Law(3)
+                x = promoted(x)
+                if x.sum() > 0:  # BREAK
+                    return x
+                return x.mean() * law.count
+        """,
+    },
     "docstrings that describe the tensor, and the form of Sphinx that has the type behind": {
         "pkg/boxes.py": '''
             def valid(boxes, classes, names):
