@@ -131,8 +131,9 @@ def _is_counted(node: ast.expr, scope: Scope) -> bool:
     if not isinstance(node, ast.Name) or len(stores := scope.names(node.id, stores=True)) != 1:
         return False
     loop = scope.parents.get(stores[0])
-    counts = isinstance(loop, ast.For | ast.comprehension) and loop.target is stores[0]
-    return counts and scope.callee(loop.iter) == "numpy.arange"
+    if not isinstance(loop, ast.For | ast.comprehension) or loop.target is not stores[0]:
+        return False
+    return scope.callee(loop.iter) == "numpy.arange"
 
 
 def _tensor_sliced(part: ast.Slice, scope: Scope) -> bool:
