@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -179,6 +179,10 @@ class Attributes:
         for method in self._methods(cls, name):
             if found is not None and found.is_tensor and _only_augmented(method, name):
                 continue  # `+=` writes into the tensor, which stays what it is
+            made = _made_of_itself(method, name) if found is not None else frozenset()
+            if made and found is not None and (moved := self._moved(found, made)) is not None:
+                found = _owned(moved, name)
+                continue
             assigned = self._look(method, partial(self._walker.assigned, method), None)
             if assigned is None:
                 return values.UNKNOWN
@@ -194,6 +198,24 @@ class Attributes:
                     value = replace(value, kinds=frozenset({Kind.TENSOR}), certain=False)  # or assigning it fails
                 found = value if found is None else _owned(join(found, value), name)
         return found
+
+    def _moved(self, found: Value, methods: Collection[str]) -> Value | None:
+        """What becomes of an attribute that takes the result of its own methods: `self.x = self.x.to(device)`.
+
+        Of a tensor another tensor is made, and a module gives itself. Asking for the attribute would say nothing: it is
+        just being looked for. None where the methods may give something else.
+        """
+        if found.is_tensor:
+            tensors = _GIVES_TENSOR.issuperset(methods)
+            return replace(found, dtype=None, rank=None, has_dims=False, shape_id=None) if tensors else None
+        if not found.is_(Kind.OBJECT) or found.ref is None or not _GIVES_ITSELF.issuperset(methods):
+            return None
+        project = self._walker.project
+        cls = project.resolve(found.ref)
+        if isinstance(cls, Class):
+            own = any(project.method(cls, method) is not None for method in methods)
+            return found if project.is_module_class(cls) and not own else None
+        return found if isinstance(cls, str) and cls.startswith("torch.nn.") else None
 
     def _declarations(self, cls: Class) -> Mapping[str, Value]:
         if cls not in self._declared:
@@ -244,16 +266,41 @@ def _registered_names(init: Function | None) -> frozenset[str]:
     return frozenset(names)
 
 
+_GIVES_TENSOR = frozenset(
+    {"to", "cuda", "cpu", "clone", "detach", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool"}
+    | {"reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "expand", "repeat", "clamp", "t"}
+)
+"""Methods of tensors that give a tensor, whatever they are called with."""
+_GIVES_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "to_empty"})
+"""Methods of modules that give the module itself."""
+
+
+def _made_of_itself(method: Function, name: str) -> frozenset[str]:
+    """The methods of an attribute whose results a method assigns to it, where it assigns nothing else to it."""
+    stores = sum(isinstance(n.ctx, ast.Store) and n.attr == name for n in method.of(ast.Attribute))
+    found: list[str] = []
+    for statement in method.of(ast.Assign):
+        target, value = statement.targets[0], statement.value
+        if len(statement.targets) > 1 or not (isinstance(target, ast.Attribute) and target.attr == name):
+            continue
+        called = value.func if isinstance(value, ast.Call) else None
+        if isinstance(called, ast.Attribute) and ast.unparse(called.value) == ast.unparse(target):
+            found.append(called.attr)
+    return frozenset(found) if len(found) == stores and not _registers(method) else frozenset()
+
+
 def _only_augmented(method: Function, name: str) -> bool:
     """Whether a method gives the attribute no other object, but for `+=` and the like."""
     stores = sum(isinstance(n.ctx, ast.Store) and n.attr == name for n in method.of(ast.Attribute))
     targets = (n.target for n in method.of(ast.AugAssign))
     augmented = sum(isinstance(t, ast.Attribute) and t.attr == name for t in targets)
-    registers = any(
-        isinstance(n.func, ast.Attribute) and n.func.attr in ("register_buffer", "register_parameter")
-        for n in method.of(ast.Call)
-    )
-    return stores == augmented and not registers
+    return stores == augmented and not _registers(method)
+
+
+def _registers(method: Function) -> bool:
+    """Whether a method registers buffers or parameters."""
+    calls = (n.func for n in method.of(ast.Call) if isinstance(n.func, ast.Attribute))
+    return any(func.attr in ("register_buffer", "register_parameter") for func in calls)
 
 
 def _assigned_names(method: Function) -> frozenset[str]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.host_code import own_leaves
-from compilefix.source.index import Function, Project
+from compilefix.source.index import Class, Function, Project
 from compilefix.source.tree import children
 
 _DRAWS = ("random.", "numpy.random.")
@@ -118,12 +118,15 @@ def is_for_a_loop(function: Function) -> bool:
 
 def handles_gradients(function: Function, project: Project) -> bool:
     """Whether the function reads or writes what `backward` left: `p.grad`. Of an optimizer the step is compiled."""
-    if function.cls is not None:
-        bases = project.ancestors(function.cls)
-        if any(isinstance(base, str) and base.rpartition(".")[2] == "Optimizer" for base in bases):
-            return False
+    if function.cls is not None and is_optimizer(function.cls, project):
+        return False
     found = [node for node in function.of(ast.Attribute) if node.attr == "grad" and _is_of_parameter(node, function)]
     return bool(found) and not {ast.unparse(node.value) for node in found} <= own_leaves(function)
+
+
+def is_optimizer(cls: Class, project: Project) -> bool:
+    """Whether a class is an optimizer of torch, which keeps the parameters and what it knows of them."""
+    return any(isinstance(base, str) and base.rpartition(".")[2] == "Optimizer" for base in project.ancestors(cls))
 
 
 def _is_of_parameter(node: ast.Attribute, function: Function) -> bool:

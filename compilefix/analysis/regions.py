@@ -39,6 +39,7 @@ from compilefix.analysis.host_work import (
     does_host_work,
     handles_gradients,
     is_for_a_loop,
+    is_optimizer,
     prints,
     shows_progress,
 )
@@ -908,6 +909,8 @@ def _on_state(function: Function, inference: Inference, look: Callable[[Function
     # Large packages have thousands of methods that read attributes, and to look at each would be most of a check.
     if not function.cls.names_torch:
         return False
+    if function.node.name == "step" and is_optimizer(function.cls, inference.project):
+        return True  # `torch.compile(optimizer.step)` is how an optimizer is compiled
     tests = [node.test for kind in _DECIDING for node in function.of(kind)]  # type: ignore[attr-defined]
     tests += [node.slice for node in function.of(ast.Subscript) if isinstance(node.slice, ast.Compare)]
     of_module = inference.project.is_module_class(function.cls)

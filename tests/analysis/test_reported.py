@@ -35,6 +35,40 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "attributes that are moved to a device": {
+        "pkg/moved.py": """
+            class Net(nn.Module):
+                def forward(self, x: Tensor):
+                    return x * 2
+            class Named:
+                def to(self, name):
+                    return None
+            class Places:
+                def __init__(self, times: Tensor):
+                    self.times = times
+                    self.rows = times
+                    self.kept = times
+                    self.net = Net()
+                    self.named = Named()
+                def to(self, device):
+                    self.times = self.times.to(device)
+                    self.rows = self.rows.copy()
+                    self.kept = self.kept.clone()
+                    self.kept = None
+                    self.net = self.net.to(device)
+                    self.named = self.named.to(device)
+                def first(self, x: Tensor):
+                    if self.times[0] > 0:  # BREAK
+                        return x
+                    if self.rows[0] > 0:
+                        return x
+                    if self.named:
+                        return x
+                    if self.net(x).sum() > 0:  # BREAK
+                        return x
+                    return self.kept
+        """,
+    },
     "sizes are no tensors, whatever is asked": {
         "pkg/heads.py": """
             def attended(query: Tensor, number: int, scale) -> Tensor:

@@ -396,6 +396,23 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/others.py": "",
     },
+    "the step of an optimizer, which gets no tensor": {
+        "pkg/optimizers.py": """
+            from torch.optim import Optimizer
+            class Scaled(Optimizer):
+                def step(self, closure=None):
+                    for group in self.param_groups:
+                        for p in group["params"]:
+                            size = torch.sum(p.grad * p.grad).item()  # BREAK
+                            p.data.add_(p.grad, alpha=-size)
+            class Walk:
+                def step(self, closure=None):
+                    for p in self.places:
+                        size = torch.sum(p.grad * p.grad).item()
+                        p.data.add_(p.grad, alpha=-size)
+        """,
+        "pkg/others.py": "",
+    },
     "what the subclasses of a module put in the place of what it calls": {
         "pkg/base.py": """
             class Affinity(nn.Module):
