@@ -27,7 +27,7 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
         *(node.test for node in scope.of(ast.If)),
         *(node.test for node in scope.of(ast.While)),
         *(node.test for node in scope.of(ast.IfExp)),
-        *(node.test for node in scope.of(ast.Assert)),
+        *(test for node in scope.of(ast.Assert) for test in _asked(node)),
     ]
     for test in tests:
         yield from _truths(test, scope)
@@ -60,6 +60,19 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
         for bound in (part.lower, part.upper, part.step):
             if bound is not None and _is_integer(bound, "", scope) and _tensor_sliced(part, scope):
                 yield bound, "GB0033"
+
+
+def _asked(node: ast.Assert) -> Iterator[ast.expr]:
+    """What an assert asks on the host: with no message, or a constant one, the last operand is left to the graph."""
+    test = node.test
+    if node.msg is not None and not isinstance(node.msg, ast.Constant):
+        yield test
+        return
+    while isinstance(test, ast.BoolOp):
+        yield from test.values[:-1]
+        test = test.values[-1]
+    if isinstance(test, ast.UnaryOp):
+        yield test
 
 
 def _read_by(call: ast.Call, name: str) -> ast.expr | None:

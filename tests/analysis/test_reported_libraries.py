@@ -63,6 +63,19 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return values + torch.randn(shape)
         ''',
     },
+    "asserts on NumPy numbers, which Dynamo carries in the graph unless it has to make a text": {
+        "pkg/shapes.py": """
+            import numpy as np
+            def checked(x: Tensor, shape):
+                assert np.all(np.equal(list(x.shape), [3, 4]))
+                assert np.all(np.equal(list(x.shape), [3, 4])), "no such shape"
+                assert len(x) > 2 and np.all(np.equal(list(x.shape), [3, 4]))
+                assert np.all(np.equal(list(x.shape), [3, 4])), f"{x.shape} is no such shape"  # BREAK
+                assert np.all(np.equal(list(x.shape), [3, 4])) and len(x) > 2  # BREAK
+                assert not np.any(np.equal(list(x.shape), [5, 5]))  # BREAK
+                return x * 2
+        """,
+    },
     "a library of the host, in its own files": {
         "scipy/tools.py": """
             import numpy as np
