@@ -179,7 +179,7 @@ class ParameterInForward(Rule):
 
 
 def _makes_layer(node: ast.Call, scope: Scope) -> bool:
-    """Whether a layer with parameters is made for this call: one that an attribute keeps may be made just once."""
+    """Whether a layer with parameters is made for this call: one that is kept may be made just once."""
     name = scope.callee(node) or ""
     if not name.startswith("torch.nn.") or scope.function.module.qualified(node.func) != name:
         return False  # the call of a layer has its name, too
@@ -190,11 +190,20 @@ def _makes_layer(node: ast.Call, scope: Scope) -> bool:
             return False
     elif made not in _LAYERS:
         return False
-    holder = next((n for n in scope.ancestors(node) if isinstance(n, ast.stmt)), None)
-    kept = isinstance(holder, ast.Assign | ast.AnnAssign) and any(
-        isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store) for part in ast.walk(holder)
-    )
-    return not kept
+    return _is_called(node, scope)
+
+
+def _is_called(node: ast.Call, scope: Scope) -> bool:
+    """Whether the function calls the layer that it makes, also through a name or as what was moved to a device."""
+    made: ast.AST = node
+    method = scope.parents.get(node)
+    while isinstance(method, ast.Attribute) and isinstance(moved := scope.parents.get(method), ast.Call):
+        made, method = moved, scope.parents.get(moved)
+    user = scope.parents.get(made)
+    if isinstance(user, ast.Assign) and isinstance(user.targets[0], ast.Name):
+        name = user.targets[0].id
+        return any(isinstance(call.func, ast.Name) and call.func.id == name for call in scope.of(ast.Call))
+    return isinstance(user, ast.Call) and user.func is made
 
 
 def _data(node: ast.Call) -> ast.expr | None:
