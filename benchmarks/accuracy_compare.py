@@ -389,6 +389,8 @@ _TITLES = {
     "after-fifteenth": "Models of three packages that were run after the work on the fifteenth group",
     "sixteenth": "Models of eleven packages that were chosen after all of the fifteenth group",
     "after-sixteenth": "Models of five packages that were run after the work on the sixteenth group",
+    "seventeenth": "Models of twelve packages that were chosen after all of the sixteenth group",
+    "after-seventeenth": "Models of five packages that were run after the work on the seventeenth group",
 }
 
 

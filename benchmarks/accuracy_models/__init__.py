@@ -36,6 +36,8 @@ _LATER_MODULES = {
     "after-fifteenth": ("fifteenth_after",),
     "sixteenth": ("sixteenth_models", "sixteenth_functions"),
     "after-sixteenth": ("sixteenth_after",),
+    "seventeenth": ("seventeenth_models", "seventeenth_functions"),
+    "after-seventeenth": ("seventeenth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
