@@ -200,7 +200,7 @@ class Attributes:
         return found
 
     def _moved(self, found: Value, methods: Collection[str]) -> Value | None:
-        """What becomes of an attribute that takes the result of its own methods: `self.x = self.x.to(device)`.
+        """What becomes of an attribute that takes what its own methods give: `self.x = self.x.to(device)`, `x[1:]`.
 
         Of a tensor another tensor is made, and a module gives itself. Asking for the attribute would say nothing: it is
         just being looked for. None where the methods may give something else.
@@ -269,6 +269,7 @@ def _registered_names(init: Function | None) -> frozenset[str]:
 _GIVES_TENSOR = frozenset(
     {"to", "cuda", "cpu", "clone", "detach", "contiguous", "float", "double", "half", "bfloat16", "long", "int", "bool"}
     | {"reshape", "view", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "expand", "repeat", "clamp", "t"}
+    | {"__getitem__"}
 )
 """Methods of tensors that give a tensor, whatever they are called with."""
 _GIVES_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "to_empty"})
@@ -284,8 +285,11 @@ def _made_of_itself(method: Function, name: str) -> frozenset[str]:
         if len(statement.targets) > 1 or not (isinstance(target, ast.Attribute) and target.attr == name):
             continue
         called = value.func if isinstance(value, ast.Call) else None
-        if isinstance(called, ast.Attribute) and ast.unparse(called.value) == ast.unparse(target):
+        own = ast.unparse(target)
+        if isinstance(called, ast.Attribute) and ast.unparse(called.value) == own:
             found.append(called.attr)
+        elif isinstance(value, ast.Subscript) and ast.unparse(value.value) == own:
+            found.append("__getitem__")
     return frozenset(found) if len(found) == stores and not _registers(method) else frozenset()
 
 
