@@ -118,4 +118,5 @@ class Finding:
     def fingerprint(self) -> str:
         """A key that survives edits elsewhere in the file: rule, path, function and the text of the line."""
         key = "\0".join((self.code, self.path, self.function, self.source_line.strip()))
-        return hashlib.sha256(key.encode()).hexdigest()[:16]
+        # A path whose bytes are no text in the locale's encoding holds lone surrogates.
+        return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:16]

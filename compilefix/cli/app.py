@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -28,6 +29,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "server": ("compilefix.cli.server", "Serve editors: diagnostics, quick fixes, the rules' pages."),
 }
 """Command -> the module that holds it, in a function of the command's name, and its line in the help."""
+
+_OUTPUT_ENDED = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says when it takes no more output: the pipe is closed, the disk full or broken."""
 
 
 class Commands(PlainGroup):
@@ -89,8 +93,16 @@ def compilefix(
     """Find what makes torch.compile slow, rewrite it, and prove the rewrite."""
 
 
+def _open_closed_streams() -> None:
+    """Let nothing be written where the shell has closed the output (`>&-`)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0, 1 and 2 as each command says, 130 when interrupted."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -102,12 +114,14 @@ def main() -> None:
             app(prog_name="compilefix")
         finally:
             sys.stdout.flush()  # here, and not when Python ends, a closed pipe can be handled
-    except BrokenPipeError:
-        # Whoever read the output has enough. Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(2)
-    except Exception:
-        # Exit code 1 means findings, so that a bug must not end with it.
+    except Exception as error:
+        # Exit code 1 means findings, so that nothing else must end with it.
+        if isinstance(error, OSError) and error.errno in _OUTPUT_ENDED:
+            if error.errno != errno.EPIPE:  # whoever reads a pipe and closes it has enough
+                print(f"compilefix: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+            # Python would complain once more when it closes the stream.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(2)
         traceback.print_exc()
         print("compilefix: this is a bug; please report it with the lines above", file=sys.stderr)
         sys.exit(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +17,7 @@ from compilefix.cli.documents import needs_helper
 from compilefix.cli.inputs import Inputs, Request, gather, print_errors
 from compilefix.codemods import registry
 from compilefix.codemods.finding import Finding
+from compilefix.fixing.engine import Outcome
 from compilefix.fixing.patchset import PatchSet
 from compilefix.reporting.summary import count, summarize
 from compilefix.source.errors import InputError
@@ -106,7 +107,7 @@ def apply(
         errors += print_diff(outcome.patchset, inputs)
         print_errors(errors)
         if not quiet:
-            _say_what_is_left(outcome.findings, inputs.allowed, "not in this diff")
+            _say_what_is_left(outcome, inputs.allowed, "not in this diff")
         raise typer.Exit(2 if errors else 1 if outcome.patchset else 0)
     if inputs.stdin is not None:
         print_errors(errors)
@@ -117,7 +118,7 @@ def apply(
     errors += _write(outcome.patchset, inputs, quiet)
     print_errors(errors)
     if not quiet:
-        _say_what_is_left(outcome.findings, inputs.allowed, "not fixed")
+        _say_what_is_left(outcome, inputs.allowed, "not fixed")
     if errors:
         raise typer.Exit(2)
 
@@ -185,8 +186,11 @@ def _met(trace: Path, inputs: Inputs, usual: Callable[[Finding], bool]) -> Calla
     return lambda finding: finding.fingerprint in met and usual(finding)
 
 
-def _say_what_is_left(findings: Sequence[Finding], allowed: frozenset[str] | None, where: str) -> None:
-    summary = summarize(findings, allowed)
+def _say_what_is_left(outcome: Outcome, allowed: frozenset[str] | None, where: str) -> None:
+    for finding in outcome.taken_back:  # `check` has promised these
+        place = f"{display_path(finding.path)}:{finding.span.line}:{finding.span.column + 1}"
+        print(f"{place}: {finding.code} {where}: {finding.declined}", file=sys.stderr)
+    summary = summarize(outcome.findings, allowed)
     parts = []
     if summary.declined:
         parts.append(f"{count(summary.declined, 'finding')} without a fix")

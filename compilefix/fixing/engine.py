@@ -30,6 +30,7 @@ from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12
 _NOT_MADE = "the new code cannot be put there, which is a fault of compilefix: please report it"
+_UNREADABLE = "LibCST, with which files are rewritten, cannot read this one"
 _MAX_RETRIES = 3
 _FoundAgain = Callable[[Mapping[Path, SourceFile], Sequence[type[Rule]], frozenset[Path] | None], list[Finding]]
 _Rewritten = Callable[[SourceFile, tuple[Finding, ...]], SourceFile | None]
@@ -38,11 +39,15 @@ _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found: the findings of the files as they are, the changes, and what could not be looked at."""
+    """What a run found: the findings of the files as they are, the changes, and what could not be looked at.
+
+    `taken_back` are the findings whose fix turned out to be none when it was made; they say why.
+    """
 
     findings: tuple[Finding, ...]
     patchset: PatchSet
     errors: tuple[SourceError, ...]
+    taken_back: tuple[Finding, ...] = ()
 
 
 def run(
@@ -87,9 +92,12 @@ def run(
             break
         moved |= new
     current, applied = made.files, made.applied
-    reasons = {**dict.fromkeys(made.refused, _NOT_MADE), **moved}
-    findings = tuple(replace(f, fix=None, declined=reasons[_key(f)]) if _key(f) in reasons else f for f in findings)
     originals = {file.path: file for file in files}
+    refused = {f.path for f in findings if _key(f) in made.refused}
+    unreadable = {path for path in refused if rewritten(originals[Path(path)], (), config) is None}
+    not_made = {_key(f): _UNREADABLE if f.path in unreadable else _NOT_MADE for f in findings}
+    reasons = {key: why for key, why in not_made.items() if key in made.refused} | moved
+    findings = tuple(replace(f, fix=None, declined=reasons[_key(f)]) if _key(f) in reasons else f for f in findings)
     created: tuple[FileChange, ...] = ()
     helper: str | None = None
     users = [path for path, fixes in applied.items() if any(f.fix is not None and f.fix.boundary for f in fixes)]
@@ -107,7 +115,8 @@ def run(
         for path, file in sorted(current.items())
         if file.text != originals[path].text
     )
-    return Outcome(findings, PatchSet((*changes, *created), helper), errors)
+    taken_back = tuple(f for f in findings if _key(f) in reasons)
+    return Outcome(findings, PatchSet((*changes, *created), helper), errors, taken_back)
 
 
 @dataclass(frozen=True)
@@ -305,8 +314,8 @@ def rewritten(file: SourceFile, group: Sequence[Finding], config: Config) -> Sou
             ast.parse(text)
             if _new_names(file.text, text):
                 return None
-    except (EditError, SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, RecursionError):
-        return None
+    except (EditError, SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, RecursionError, ValueError):
+        return None  # a form feed where the first block begins is a ValueError
     return replace(file, text=text)
 
 

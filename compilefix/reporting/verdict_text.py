@@ -36,8 +36,9 @@ def show(verdict: Verdict, console: Console) -> None:
         console.print()
     for told in _variation(verdict):
         console.print(told, markup=False, highlight=False, soft_wrap=True)
-    if verdict.coverage:
-        console.print(_coverage(verdict, plain))
+    coverage = _coverage(verdict, plain)
+    if coverage.row_count:
+        console.print(coverage)
         console.print()
     elif verdict.coverage_note.startswith("not measured"):
         console.print(f"Branches: {verdict.coverage_note}", markup=False)

@@ -180,7 +180,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 def _truth(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError
+        raise _Wrong("")
     return value
 
 

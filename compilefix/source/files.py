@@ -200,7 +200,8 @@ def _not_utf8(data: bytes, shown: str) -> SourceError | None:
 
 
 def _undecodable(error: UnicodeDecodeError, data: bytes, shown: str) -> SourceError:
-    return SourceError(shown, f"is not valid {error.encoding}: {error.reason}", _line_of(data, error.start))
+    hint = "; the first line may name another encoding: # coding: latin-1" if error.encoding == "utf-8" else ""
+    return SourceError(shown, f"is not valid {error.encoding}: {error.reason}{hint}", _line_of(data, error.start))
 
 
 def _line_of(data: bytes, offset: int) -> int:

@@ -115,3 +115,31 @@ def test_a_program_in_the_working_directory_is_not_run(tmp_path: Path) -> None:
     (tmp_path / "rich.py").write_text("raise SystemExit(7)\n")
     (tmp_path / "typer.py").write_text("raise SystemExit(7)\n")
     assert run("check", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("command", [["check"], ["apply", "--diff", "--unsafe-fixes"]])
+def test_output_that_cannot_be_written_ends_in_one_line(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "model.py").write_text(
+        "import torch\n\n\n@torch.compile\ndef f(x: torch.Tensor):\n    print(x.shape)\n    return x\n"
+    )
+    line = [sys.executable, "-m", "compilefix", *command, "model.py"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(line, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "compilefix: the output: No space left on device"
+    assert "Traceback" not in done.stderr
+    shell = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert shell.returncode == 1
+    assert "Traceback" not in shell.stderr
+
+
+def test_a_path_that_is_no_text_in_the_locale_is_no_reason_to_stop(tmp_path: Path) -> None:
+    code = "import torch\n\n\n@torch.compile\ndef f(x):\n    print(x.shape)\n    return x\n"
+    (tmp_path / "modél.py").write_text(code)
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run("apply", "--diff", "--unsafe-fixes", ".", cwd=tmp_path, **plain)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from compilefix.fixing import engine
+
 if TYPE_CHECKING:
     from conftest import Cli
 
@@ -29,6 +31,25 @@ def test_assumptions_allow_more(cli: Cli, option: list[str]) -> None:
     path = cli.write("model.py", MODEL)
     assert cli("apply", *option).out == "2 fixes applied in 1 file.\n"
     assert path.read_bytes() == MODEL.replace(b"slow", b"fast").replace(b"risky", b"sure")
+
+
+def test_a_fix_that_cannot_be_made_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check`, which does not read files with LibCST, has promised it."""
+    monkeypatch.setattr(engine, "rewritten", lambda file, group, config: None)
+    path = cli.write("model.py", MODEL)
+    before = path.read_bytes()
+    result = cli("apply")
+    assert result.out == "0 fixes applied in 0 files.\n"
+    place = "model.py:6:9: CF901 not fixed"
+    assert result.err.splitlines()[0] == f"{place}: LibCST, with which files are rewritten, cannot read this one"
+    assert path.read_bytes() == before
+
+
+def test_a_form_feed_where_the_first_block_begins(cli: Cli) -> None:
+    path = cli.write("model.py", MODEL.replace(b"\n    x = slow", b"\n\f    x = slow"))
+    before = path.read_bytes()
+    assert "model.py:6:10: CF901 not fixed: " in cli("apply").err
+    assert path.read_bytes() == before
 
 
 def test_nothing_to_do(cli: Cli) -> None:

@@ -95,6 +95,7 @@ def test_without_a_table_the_project_folder_is_the_root(project: Path) -> None:
         ("workloads = ['bench.py']", ["'workloads' must be a table of names", "or a list of workloads"]),
         ("workloads = { a = 1 }", ["'workloads' must be a table of names"]),
         ("line-length = true", ["'line-length' must be a positive number"]),
+        ("reached = 'yes'", ["'reached' must be true or false, not \"yes\""]),
         ("select = }", ["is not valid TOML", "line 2"]),
     ],
 )
