@@ -20,6 +20,7 @@ from libcst.codemod.visitors import AddImportsVisitor
 from libcst.metadata import MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 
 from compilefix.codemods.finding import Edit, Span
+from compilefix.fixing.import_order import in_its_group, is_import
 from compilefix.fixing.wrapping import Wrapping
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
@@ -390,8 +391,10 @@ class _Comments(cst.CSTVisitor):
 
 def _with_import(module: cst.Module, statement: str) -> cst.Module:
     # LibCST puts it behind the first block of imports, but walks the whole module, twice.
-    is_import = [_is_import(line) for line in module.body]
-    end = next((place for place, found in enumerate(is_import) if place > 0 and not found), len(is_import)) + 1
+    end = (
+        next((place for place, line in enumerate(module.body) if place > 0 and not is_import(line)), len(module.body))
+        + 1
+    )
     context = CodemodContext()
     if statement.startswith("from "):
         source, _, name = statement.removeprefix("from ").partition(" import ")
@@ -399,9 +402,10 @@ def _with_import(module: cst.Module, statement: str) -> cst.Module:
     else:
         name, _, alias = statement.partition(" as ")
         AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
-    top = AddImportsVisitor(context).transform_module(module.with_changes(body=module.body[:end]))
-    return top.with_changes(body=[*top.body, *module.body[end:]])
-
-
-def _is_import(statement: cst.BaseStatement | cst.SimpleStatementLine) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Import | cst.ImportFrom)
+    before = module.body[:end]
+    top = list(AddImportsVisitor(context).transform_module(module.with_changes(body=before)).body)
+    if len(top) == len(before) + 1:
+        same = [line.deep_equals(there) for line, there in zip(top, before, strict=False)]
+        new = same.index(False) if False in same else len(before)
+        top = in_its_group([*top[:new], *top[new + 1 :]], top[new]) or top
+    return module.with_changes(body=[*top, *module.body[end:]])
