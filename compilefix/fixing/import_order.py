@@ -42,8 +42,8 @@ def in_its_group(lines: Sequence[_Line], new: _Line) -> list[_Line] | None:
 
 def _put(lines: Sequence[_Line], new: _Line, group: Sequence[int]) -> list[_Line]:
     """The lines with the new one among those of the group, if these are sorted, else behind them."""
-    keys = [_module(lines[at]) for at in group]
-    behind = [at for at, key in zip(group, keys, strict=True) if key > _module(new)] if keys == sorted(keys) else []
+    keys = [_module(lines[at])[1:] for at in group]
+    behind = [at for at, key in zip(group, keys, strict=True) if key > _module(new)[1:]] if keys == sorted(keys) else []
     place = behind[0] if behind else group[-1] + 1
     if not behind or not _leading(lines[place]):
         return [*lines[:place], new, *lines[place:]]

@@ -391,14 +391,15 @@ class _Comments(cst.CSTVisitor):
 
 def _with_import(module: cst.Module, statement: str) -> cst.Module:
     # LibCST puts it behind the first block of imports, but walks the whole module, twice.
-    end = (
-        next((place for place, line in enumerate(module.body) if place > 0 and not is_import(line)), len(module.body))
-        + 1
-    )
+    if statement.startswith("from .") and re.search(rf"^{re.escape(statement)}\b", module.code, re.MULTILINE):
+        return module  # LibCST takes no relative import for one that is there
+    places = [place for place, line in enumerate(module.body) if place > 0 and not is_import(line)]
+    end = (places[0] if places else len(module.body)) + 1
     context = CodemodContext()
     if statement.startswith("from "):
         source, _, name = statement.removeprefix("from ").partition(" import ")
-        AddImportsVisitor.add_needed_import(context, source, name)
+        module_name = source.lstrip(".")
+        AddImportsVisitor.add_needed_import(context, module_name, name, relative=len(source) - len(module_name))
     else:
         name, _, alias = statement.partition(" as ")
         AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
@@ -407,5 +408,6 @@ def _with_import(module: cst.Module, statement: str) -> cst.Module:
     if len(top) == len(before) + 1:
         same = [line.deep_equals(there) for line, there in zip(top, before, strict=False)]
         new = same.index(False) if False in same else len(before)
-        top = in_its_group([*top[:new], *top[new + 1 :]], top[new]) or top
+        if new > 0:  # at the head of the file there is no block that it could belong to
+            top = in_its_group([*top[:new], *top[new + 1 :]], top[new]) or top
     return module.with_changes(body=[*top, *module.body[end:]])
