@@ -113,7 +113,8 @@ def main() -> None:
         try:
             app(prog_name="compilefix")
         finally:
-            sys.stdout.flush()  # here, and not when Python ends, a closed pipe can be handled
+            if not sys.stdout.closed:  # as the server leaves it
+                sys.stdout.flush()  # here, and not when Python ends, a closed pipe can be handled
     except Exception as error:
         # Exit code 1 means findings, so that nothing else must end with it.
         if isinstance(error, OSError) and error.errno in _OUTPUT_ENDED:

@@ -40,7 +40,10 @@ class Server(LanguageServer):
         path = uris.to_fs_path(uri)
         if path is None:
             return None
-        text = self.workspace.get_text_document(uri).source
+        try:
+            text = self.workspace.get_text_document(uri).source
+        except (OSError, UnicodeDecodeError):  # asked for what is not open, and not on disk either
+            return None
         known = self._known.get(uri)
         if known is not None and known[0] == text:
             return known[1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -217,3 +219,27 @@ def test_a_wrong_configuration_is_said_and_a_broken_file_is_quiet(session: Calla
         assert by_name == {"broken.py": [], "model.py": ["CF102"]}
 
     session(script)
+
+
+def test_a_document_that_is_not_there_has_no_actions(session: Callable[..., None]) -> None:
+    async def script(editor: Editor) -> None:
+        assert await editor.actions(types.Range(types.Position(0, 0), types.Position(1, 0))) == []
+
+    session(script)
+
+
+def test_the_server_ends_without_a_word(tmp_path: Path) -> None:
+    """Its output is closed by then."""
+    messages = (
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    )
+    said = b""
+    for message in messages:
+        text = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        said += b"Content-Length: %d\r\n\r\n%s" % (len(text), text)
+    command = [sys.executable, "-m", "compilefix", "server"]
+    done = subprocess.run(command, input=said, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
