@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -38,7 +39,7 @@ class Wrapping:
         if isinstance(value, cst.Call):
             return statement.with_changes(body=[small.with_changes(value=self._called(value, depth, 0))])
         if isinstance(value, cst.BinaryOperation) and not value.lpar:
-            return statement.with_changes(body=[small.with_changes(value=self._sum(value, depth))])
+            return statement.with_changes(body=[small.with_changes(value=self._sum(value, depth, 0))])
         if isinstance(value, cst.Tuple) and value.elements and len(value.lpar) <= 1:
             return statement.with_changes(body=[small.with_changes(value=self._tuple(value, depth))])
         return statement
@@ -69,11 +70,11 @@ class Wrapping:
         opened = [cst.LeftParen(whitespace_after=inner)]
         return value.with_changes(elements=elements, lpar=opened, rpar=[cst.RightParen()])
 
-    def _sum(self, value: cst.BinaryOperation, depth: int) -> cst.BinaryOperation:
+    def _sum(self, value: cst.BinaryOperation, depth: int, level: int) -> cst.BinaryOperation:
         """An operation in parentheses, with an operand on each line."""
-        operands = self._operands(value, type(value.operator), depth, 1)
-        opened = [cst.LeftParen(whitespace_after=self._line(1))]
-        return operands.with_changes(lpar=opened, rpar=[cst.RightParen(whitespace_before=self._line(0))])
+        operands = self._operands(value, type(value.operator), depth, level + 1)
+        opened = [cst.LeftParen(whitespace_after=self._line(level + 1))]
+        return operands.with_changes(lpar=opened, rpar=[cst.RightParen(whitespace_before=self._line(level))])
 
     def _called(self, call: cst.Call, depth: int, level: int) -> cst.Call:
         """A call, or a chain of calls of which the first that is too long stands on several lines."""
@@ -83,6 +84,8 @@ class Wrapping:
             long = len(_code(func)) > self._room(depth, level)
             if long or not call.args:
                 return call.with_changes(func=func.with_changes(value=self._called(made, depth, level)))
+        if isinstance(func, cst.Attribute) and _in_parentheses(made) and len(_code(func)) > self._room(depth, level):
+            return call.with_changes(func=func.with_changes(value=self._sum(made, depth, level)))
         if isinstance(func, cst.Attribute) and isinstance(made, cst.ConcatenatedString) and level:
             return self._formatted(call, func, made, depth, level)
         return self._call(call, depth, level) if call.args else call
@@ -164,7 +167,7 @@ class Wrapping:
         if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, kind) and not left.lpar:
             left = self._operands(left, kind, depth, level)
         elif len(_code(left)) > self._room(depth, level):
-            left = self._expression(left, depth, level)
+            left = self._sum(left, depth, level) if _in_parentheses(left) else self._expression(left, depth, level)
         if len(_code(right)) + 2 > self._room(depth, level):
             right = self._expression(right, depth, level)
         operator = node.operator.with_changes(whitespace_before=self._line(level))
@@ -179,3 +182,7 @@ class Wrapping:
 
 def _code(node: cst.CSTNode) -> str:
     return cst.Module(body=[]).code_for_node(node)
+
+
+def _in_parentheses(node: cst.BaseExpression | None) -> TypeGuard[cst.BinaryOperation]:
+    return isinstance(node, cst.BinaryOperation) and len(node.lpar) == 1 and "\n" not in _code(node)

@@ -56,6 +56,18 @@ DIVIDED = """share = (
     / selected.expand_as(prediction).sum()
 )
 """
+SQUARED = """error = torch.where(
+    correct,
+    (
+        (
+            torch.where(correct[..., None], first_flow, 1)
+            - torch.where(correct[..., None], second_flow, 1)
+        )
+        ** 2
+    ).sum(-1),
+    0,
+)
+"""
 FORMATTED = """emit(
     lambda first, second: ValueError(
         "the first element of the row is not that of the column: "
@@ -83,7 +95,7 @@ def on_one_line(code: str) -> str:
     return ast.unparse(ast.parse(code.replace('"\n        f"', '" f"'))) + "\n"
 
 
-@pytest.mark.parametrize("code", [WARNED, RETURNED, TESTED, CHAINED, DIVIDED])
+@pytest.mark.parametrize("code", [WARNED, RETURNED, TESTED, CHAINED, DIVIDED, SQUARED])
 def test_long_statements_are_broken_as_formatters_do(code: str) -> None:
     flat = on_one_line(code).replace("'", '"')
     assert wrapped(flat) == code
@@ -96,7 +108,7 @@ def test_strings_that_stand_side_by_side_get_a_line_each(code: str) -> None:
     assert wrapped(flat.replace(",)", ")")) == code
 
 
-@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED, CHAINED, DIVIDED, FORMATTED])
+@pytest.mark.parametrize("code", [WARNED, RAISED, RETURNED, TESTED, CHAINED, DIVIDED, SQUARED, FORMATTED])
 @pytest.mark.parametrize("line_length", [1, 20, 50, 79, 100, 400])
 def test_the_meaning_stays(code: str, line_length: int) -> None:
     flat = on_one_line(code)
