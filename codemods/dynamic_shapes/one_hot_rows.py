@@ -56,7 +56,9 @@ def rows_code(found: OneHotRows, template: Template, scope: Scope) -> str:
     dims = found.dims if isinstance(found.index, ast.Name) else f"({found.dims})"
     aligned = f"{template.use(found.index, operand=True)}[(...,) + (None,) * ({tensor}.dim() - {dims})]"
     rows = f"{torch_name(scope)}.take_along_dim({tensor}, {aligned}, dim={found.dims})"
-    return f"{rows}.flatten(0, {found.dims})"
+    follows = scope.parents.get(found.node)
+    reshaped = isinstance(follows, ast.Attribute) and follows.attr == "reshape"
+    return rows if reshaped else f"{rows}.flatten(0, {found.dims})"
 
 
 def _classes(mask: ast.expr, scope: Scope) -> ast.expr | None:

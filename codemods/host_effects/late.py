@@ -113,7 +113,16 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
     if checked:
         check(node, scope.value(node), plan, raw=raw)
     text = whole(node, plan)
-    return text if isinstance(node, ATOMS) else f"({text})"
+    return text if isinstance(node, ATOMS) or _stands_alone(node, scope) else f"({text})"
+
+
+def _stands_alone(node: ast.expr, scope: Scope) -> bool:
+    """Whether a sum or the like needs no parentheses: it is an argument, or shown by an f-string."""
+    parent = scope.parents.get(node)
+    alone = isinstance(parent, ast.FormattedValue | ast.keyword) or (
+        isinstance(parent, ast.Call) and node in parent.args
+    )
+    return alone and isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp)
 
 
 def _has_unknown_size(node: ast.expr, scope: Scope) -> bool:

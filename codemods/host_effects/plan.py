@@ -189,17 +189,16 @@ def _parameter(node: ast.expr, plan: Plan) -> str:
     return name
 
 
-_BUILTINS = [[name] for name in dir(builtins)]
-
-
 def _words(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):
         return [*_words(node.value), node.attr]
     if isinstance(node, ast.Call):
-        words = _words(node.func)
-        return [*words, *_words(node.args[0])] if words in _BUILTINS and len(node.args) == 1 else words
+        function = _words(node.func)
+        if len(function) != 1 or function[0] not in dir(builtins) or len(node.args) != 1:
+            return function
+        return [*_words(node.args[0]), *(function if function[0] not in ("tuple", "list") else ())]
     if isinstance(node, ast.Subscript):
         index = [str(node.slice.value)] if isinstance(node.slice, ast.Constant) else []
         return [*_words(node.value), *index]

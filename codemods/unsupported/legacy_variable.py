@@ -1,7 +1,8 @@
 """CF711: `torch.autograd.Variable` in compiled code.
 
 ## What it does
-Finds `Variable(t)` of PyTorch before 0.4, and writes `t.detach()`.
+Finds `Variable(t)` of PyTorch before 0.4, and writes `t.detach()`, or `t` where that makes a tensor which requires no
+gradient.
 
 ## Why is this bad
 Tensors and variables are one since then, and the old class is not traced: the graph breaks (GB0007).
@@ -13,7 +14,7 @@ eye = Variable(torch.eye(3), requires_grad=False).to(x.device)
 
 ## Use instead
 ```python
-eye = torch.eye(3).detach().to(x.device)
+eye = torch.eye(3).to(x.device)
 ```
 
 ## Fix safety
@@ -56,7 +57,8 @@ class LegacyVariable(Rule):
                 yield self.declined(scope, node, message, reason)
                 continue
             template = Template()
-            code = f"{template.use(node.args[0], operand=True)}.detach()"
+            new = _is_new(node.args[0], scope)
+            code = template.use(node.args[0]) if new else f"{template.use(node.args[0], operand=True)}.detach()"
             yield self.fixed(scope, node, message, Fix((scope.edit(node, code, **template.parts),)))
 
 
@@ -70,3 +72,13 @@ def _refused(node: ast.Call, scope: Scope) -> str | None:
     if not value.is_tensor or not value.certain:
         return f"`{snippet(node.args[0])}` is not proved to be a tensor; of one, use `.detach()`"
     return None
+
+
+def _is_new(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression makes a tensor of its own, which requires no gradient: nothing is there to detach from."""
+    value = scope.value(node)
+    made = isinstance(node, ast.Call) and (scope.callee(node) or "").startswith(("torch.", "Tensor."))
+    if not made or not value.storage or value.leaves:
+        return False
+    inside = [part for part in ast.walk(node) if isinstance(part, ast.expr) and part is not node]
+    return not any(scope.value(part).storage & value.storage for part in inside)
