@@ -50,7 +50,8 @@ rank = counts.cumsum(0)[inverse]
 rows = keep
 x[rows] = 0
 places = choice[(...,) + (None,) * (candidates.dim() - choice.dim())]
-best = torch.take_along_dim(candidates, places, dim=choice.dim()).flatten(0, choice.dim())
+places = places.expand_as(candidates.narrow(choice.dim(), 0, 1))
+best = candidates.gather(choice.dim(), places).flatten(0, choice.dim())
 kinds = (attributes == 1).int().argmax(dim=1)
 shifted = similarity.flatten(0, 1)[1:].unflatten(0, (n - 1, n + 1))
 others = shifted[:, :-1].clone().view(n, -1)
@@ -209,11 +210,8 @@ class KnownSize(Rule):
     def _rows(self, found: OneHotRows, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
         template = Template()
-        code = rows_code(found, template, scope)
-        fix = Fix(
-            (scope.edit(found.node, code, **template.parts),), imports(scope), template.assumptions, template.reasons
-        )
-        return self.fixed(scope, found.node, message, fix)
+        edit = scope.edit(found.node, rows_code(found, template, scope), **template.parts)
+        return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
     def _diagonal(self, found: Diagonal, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, torch_name
+from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
 _TESTS: dict[type[ast.cmpop], frozenset[float]] = {
@@ -55,7 +55,8 @@ def rows_code(found: OneHotRows, template: Template, scope: Scope) -> str:
     template.refuse([Obstacle(reason, "same-shape-dtype")])
     dims = found.dims if isinstance(found.index, ast.Name) else f"({found.dims})"
     aligned = f"{template.use(found.index, operand=True)}[(...,) + (None,) * ({tensor}.dim() - {dims})]"
-    rows = f"{torch_name(scope)}.take_along_dim({tensor}, {aligned}, dim={found.dims})"
+    # Dynamo compiles `take_along_dim` again for each new size of the other dimensions.
+    rows = f"{tensor}.gather({found.dims}, {aligned}.expand_as({tensor}.narrow({found.dims}, 0, 1)))"
     follows = scope.parents.get(found.node)
     reshaped = isinstance(follows, ast.Attribute) and follows.attr == "reshape"
     return rows if reshaped else f"{rows}.flatten(0, {found.dims})"

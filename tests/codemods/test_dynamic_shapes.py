@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounter
 
 from compilefix.codemods import registry
 from compilefix.fixing.engine import run
@@ -13,6 +15,7 @@ from compilefix.measuring.breaks import BreakCollector
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
 
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "rules"
 _LINES = [
     "return x[x > 0] * 2",
     "return x[:, (x > 0).all(0)]",
@@ -78,3 +81,15 @@ def test_names_that_are_given_each_other_end() -> None:
     path = Path("/nowhere/program.py")
     outcome = run([SourceFile(path, "program", text)], Config(root=path.parent), rules=list(registry.load().values()))
     assert outcome.errors == ()
+
+
+def test_rows_of_a_one_hot_mask_are_taken_in_one_graph_for_all_sizes() -> None:
+    """Dynamo compiles `take_along_dim` again for each size."""
+    scope: dict[str, Any] = {}
+    exec((FIXTURES / "CF505/one_hot_rows.after.py").read_text(encoding="utf-8"), scope)
+    counter = CompileCounter()
+    compiled = torch.compile(scope["best"], backend=counter)
+    for size in range(3, 8):
+        rows, choice = torch.randn(size, 5, 4, 3), torch.randint(0, 4, (size, 5))
+        assert all(map(torch.equal, compiled(rows, choice), scope["best"](rows, choice)))
+    assert counter.frame_count == 2
