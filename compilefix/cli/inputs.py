@@ -152,11 +152,12 @@ def gather(request: Request) -> Inputs:
             errors.append(result)
         else:
             files.append(result)
-    _check_roots(config, files)
+    whole = not from_stdin and request.since is None and all(path.is_dir() for path in paths)
+    root = config.root.absolute()
+    _check_roots(config, files, whole and any(root.is_relative_to(path.absolute()) for path in paths))
     silent = {code for code, rule in rules.items() if not covers(rule.torch, config.target_torch)}
     selection = replace(selection, codes=selection.codes - silent)
     chosen = tuple(rule for code, rule in rules.items() if code in selection)
-    whole = not from_stdin and request.since is None and all(path.is_dir() for path in paths)
     jobs = request.jobs or available_processors()
     large = sum(len(file.text) for file in files) >= SMALLEST_PROJECT
     cache = config.root / FOLDER if request.cache and large and not from_stdin else None
@@ -176,15 +177,25 @@ def _discover(
     return [path for path in discovery.files if Path(os.path.realpath(path)) in changed]
 
 
-def _check_roots(config: Config, files: Sequence[SourceFile]) -> None:
-    """Refuse a root that its module does not have: it would be looked for in vain, without a word."""
+def _check_roots(config: Config, files: Sequence[SourceFile], everything: bool) -> None:
+    """Refuse a root that its module does not have: it would be looked for in vain, without a word.
+
+    Where `everything` is looked at, a module that is not there is named.
+    """
     for root in config.roots:
         module, _, qualname = root.partition(":")
-        name = qualname.partition(".")[0]
-        for file in files if name else ():
-            if file.module == module and not re.search(rf"\b{re.escape(name)}\b", file.text):
-                where = display_path(file.path)
-                raise InputError(f"{config.place('roots')}: 'roots': {where} has no {name}")
+        name, ending = qualname.partition(".")[0], "/" + module.replace(".", "/")
+        there = [file for file in files if _import_path(file).endswith(ending)]
+        sure = everything or any(file.module == module for file in there)
+        if there and sure and name and not any(re.search(rf"\b{re.escape(name)}\b", file.text) for file in there):
+            raise InputError(f"{config.place('roots')}: 'roots': {display_path(there[0].path)} has no {name}")
+        if everything and not there:
+            print(f"{config.place('roots')}: 'roots': there is no module {module}", file=sys.stderr)
+
+
+def _import_path(file: SourceFile) -> str:
+    path = file.path.absolute()
+    return (path.parent if path.name == "__init__.py" else path.with_suffix("")).as_posix()
 
 
 def print_errors(errors: Sequence[SourceError]) -> None:

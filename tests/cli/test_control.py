@@ -87,6 +87,15 @@ def test_a_configured_root_is_compiled_and_one_that_is_not_there_refused(cli: Cl
     assert (result.code, result.err) == (2, "compilefix: pyproject.toml:3: 'roots': pkg/model.py has no Modle\n")
 
 
+def test_a_root_whose_module_is_not_there_is_named(cli: Cli) -> None:
+    cli.write("pyproject.toml", "[tool.compilefix]\nroots = ['nets.model:f', 'nets.models:f']\n")
+    cli.write("nets/model.py", "def f(x):\n    return x\n")
+    assert cli("check").err == "pyproject.toml:2: 'roots': there is no module nets.models\n"
+    assert cli("check", "nets").err == ""
+    cli.write("nets/models.py", "def g(x):\n    return x\n")
+    assert cli("check").err == "compilefix: pyproject.toml:2: 'roots': nets/models.py has no f\n"
+
+
 def test_a_file_that_is_not_python_may_have_comments(cli: Cli) -> None:
     cli.write("broken.py", "def f(:  # compilefix: ignore\n'''\n")
     result = cli("check", ".")
