@@ -762,7 +762,7 @@ def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
         whole = f"{torch}.stack({render.template.use(item.value)})" if picked.listed else base
         at = f"{render(node)}.reshape(1)"
         codes = [
-            at if i == picked.dim else _slice(p, render) if isinstance(p, ast.Slice) else render.template.use(p)
+            at if i == picked.dim else _slice(p, render, scope) if isinstance(p, ast.Slice) else render.template.use(p)
             for i, p in enumerate(parts)
         ]
         return f"{whole}[{', '.join(codes)}].squeeze({dim})"
@@ -782,7 +782,7 @@ def _put_at(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     def build(render: Renderer) -> str:
         at = f"{render(node)}.reshape(1)"
         codes = [
-            at if p is node else _slice(p, render) if isinstance(p, ast.Slice) else render.template.use(p)
+            at if p is node else _slice(p, render, scope) if isinstance(p, ast.Slice) else render.template.use(p)
             for p in parts
         ]
         return f"{render.template.use(item.value, operand=True)}[{', '.join(codes)}]"
@@ -913,9 +913,11 @@ def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:
         )
 
 
-def _slice(part: ast.Slice, render: Renderer) -> str:
+def _slice(part: ast.Slice, render: Renderer, scope: Scope) -> str:
+    """The slice, with spaces round its colons where it has some."""
     bounds = [part.lower, part.upper] + ([part.step] if part.step is not None else [])
-    return ":".join("" if bound is None else render.template.use(bound) for bound in bounds)
+    colon = " : " if " :" in scope.file.segment(part) else ":"
+    return colon.join("" if bound is None else render.template.use(bound) for bound in bounds).strip()
 
 
 def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
