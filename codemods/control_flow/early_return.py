@@ -14,8 +14,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import may_share
+from compilefix.analysis.written_memory import PLAIN
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, exit_of
@@ -264,7 +267,17 @@ def _selections(
         twice = next((name for name in side if side.count(name) > 1), None)
         if twice is not None:
             template.refuse([Obstacle(f"`{twice}` is returned twice: the selected tensors are two", "no-aliasing")])
+        several = [sides[index] for sides in elements if not _are_one(sides)]
+        for one, other in combinations(several, 2):
+            if _share(one, other, scope):
+                reason = f"`{snippet(one)}` and `{snippet(other)}` may share memory: the selected tensors are two"
+                template.refuse([Obstacle(reason, "no-aliasing")])
     return selections
+
+
+def _share(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
+    values = (scope.value(one), scope.value(other))
+    return not any(v.is_(*PLAIN) for v in values) and may_share(values[0].storage, values[1].storage)
 
 
 def _early_values(
