@@ -88,8 +88,10 @@ def skipped_turn(node: ast.If, scope: Scope) -> Turn | None:
 def always_run(turn: Turn, scope: Scope, template: Template) -> tuple[Edit, ...]:
     """The edits after which the turn always runs; none, with the obstacle noted, where that cannot be."""
     turn = _collecting(turn, scope)
-    names = _results(turn, scope, template)
+    names = _results(turn, scope)
     template.refuse(_obstacles(turn, names, scope))
+    if not names:
+        template.refuse([Obstacle("nothing that the rest of the turn assigns is read later")])
     own = turn.flag if not turn.collects and not turn.kept else None
     flag = own or free_name("skip", scope)
     code = condition([turn.test], scope, template)
@@ -361,7 +363,7 @@ def _is_kept(test: ast.expr, collects: Sequence[ast.If]) -> bool:
     return bool(texts) and texts <= asked
 
 
-def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
+def _results(turn: Turn, scope: Scope) -> list[str]:
     """The names that the turn gives values which are read outside it, or in a later turn."""
     own = set(turn.selected())
     apart = _names(turn.instead)
@@ -374,8 +376,6 @@ def _results(turn: Turn, scope: Scope, template: Template) -> list[str]:
             continue
         if reads_first(part.id, turn.skipped) or live_after(part.id, last, scope):
             found.append(part.id)
-    if not found:
-        template.refuse([Obstacle("nothing that the rest of the turn assigns is read later")])
     return found
 
 
