@@ -82,7 +82,7 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
         helpers[place] = helpers.get(place) or _helper_at(place, files)
         files[path] = _with_import(files[path], f"from {helpers[place].source} import emit")
     found = {path: helper for path in files if (helper := helpers.get(places.get(path.absolute(), _NOWHERE)))}
-    for (path, helper), insertions in _unwrapped(files, found, list(helpers.values())).items():
+    for path, (helper, insertions) in _unwrapped(files, found, list(helpers.values())).items():
         taken = _local_name(files[path]) != "boundary"
         statement = f"{helper.module} as {_OTHER_NAME}" if taken else f"from {helper.source} import boundary"
         files[path] = _with_import(_inserted(files[path], insertions), statement)
@@ -113,10 +113,11 @@ def _helper_at(place: Place, files: Mapping[Path, SourceFile]) -> Helper:
 
 def _unwrapped(
     files: Mapping[Path, SourceFile], found: Mapping[Path, Helper], helpers: Sequence[Helper]
-) -> dict[tuple[Path, Helper], list[_Insertion]]:
-    """Where `boundary` has to be put in, by file and by the helper that the code behind the compile call uses.
+) -> dict[Path, tuple[Helper, list[_Insertion]]]:
+    """Where `boundary` has to be put in, by file, and of which helper: that of the code behind the compile calls.
 
-    `found` tells the helper of each file that has one.
+    `found` tells the helper of each file that has one. Where the calls of a file lead to code of several, it is the
+    one of the most.
     """
     project = Project(list(files.values()))
     inference = Inference(project)
@@ -124,7 +125,7 @@ def _unwrapped(
     for module in project.modules.values():
         if (helper := _imports_from(module, found, helpers)) is not None:
             emitting |= {f: helper for f in module.all_functions if _emits(f)}
-    places: dict[tuple[Path, Helper], list[_Insertion]] = {}
+    places: dict[Path, dict[Helper, list[_Insertion]]] = {}
     for module in project.modules.values():
         if "compile" not in module.file.text:
             continue
@@ -137,8 +138,8 @@ def _unwrapped(
             if helper is None or not _can_import(module.file, helper):
                 continue
             if insertions := _insertions(site, module):
-                places.setdefault((module.file.path, helper), []).extend(insertions)
-    return places
+                places.setdefault(module.file.path, {}).setdefault(helper, []).extend(insertions)
+    return {path: max(of_helper.items(), key=lambda item: len(item[1])) for path, of_helper in places.items()}
 
 
 def _imports_from(module: Module, found: Mapping[Path, Helper], helpers: Sequence[Helper]) -> Helper | None:

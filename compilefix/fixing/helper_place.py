@@ -59,7 +59,19 @@ def helper_places(
             if candidates:
                 shared = (None if alone else _earlier(candidates, root, layout)) or _best(candidates, root, layout)
                 places |= {path: shared for path, top in beside.items() if top in group}
-    return places
+    return places | _of_imported(own, places, layout)
+
+
+def _of_imported(own: Mapping[Path, Place], places: Mapping[Path, Place], layout: _Layout) -> dict[Path, Place]:
+    """The places for scripts in a folder of their own: the helper of a package that they import."""
+    packages = {place.module.partition(".")[0]: place for place in places.values() if "." in place.module}
+    found: dict[Path, Place] = {}
+    for path, place in own.items():
+        if "." not in place.module and not place.beside and places.get(path, place) == place:
+            named = sorted(packages.keys() & {name.split(".")[0] for name in layout.imports[path]})
+            if named:
+                found[path] = packages[named[0]]
+    return found
 
 
 class _Layout:

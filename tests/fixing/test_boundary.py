@@ -706,10 +706,23 @@ def test_a_package_that_names_a_folder_beside_its_source_folder(tmp_path: Path) 
     assert "src/pkg/_compile_boundary.py" in changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
 
 
-def test_projects_that_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
-    texts = {"one/__init__.py": "", "one/layer.py": LAYER, "two/__init__.py": "", "two/layer.py": LAYER}
+def test_a_script_in_a_folder_of_its_own_uses_the_helper_of_its_package(tmp_path: Path) -> None:
+    step = "from pkg.layer import layer\n" + LAYER.replace("def layer", "def step").replace("x * 2", "layer(x)")
+    script = step + "\n\nif __name__ == '__main__':\n    torch.compile(step)(torch.ones(2))\n"
+    texts = {"pkg/__init__.py": "", "pkg/layer.py": LAYER, "scripts/train.py": script}
     new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
-    assert sorted(new) == sorted(f"{n}/{m}.py" for n in ("one", "two") for m in ("_compile_boundary", "layer"))
+    assert sorted(new) == ["pkg/_compile_boundary.py", "pkg/layer.py", "scripts/train.py"]
+    assert "from pkg._compile_boundary import boundary, emit\n" in new["scripts/train.py"]
+
+
+def test_one_file_compiles_code_of_two_helpers(tmp_path: Path) -> None:
+    """The call that the other helper is for stays as it is: a name cannot be of both."""
+    script = "import torch\nfrom one.layer import layer\nfrom layer import layer as other\n\n"
+    script += "first = torch.compile(layer)\nsecond = torch.compile(other)\nthird = torch.compile(layer)\n"
+    texts = {"src/one/__init__.py": "", "src/one/layer.py": LAYER, "tools/layer.py": LAYER, "tools/play.py": script}
+    after = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)["tools/play.py"]
+    assert "from one._compile_boundary import boundary\n" in after
+    assert "first = boundary(torch.compile(layer))\nsecond = torch.compile(other)\n" in after
 
 
 def test_the_helper_of_an_earlier_run_serves_the_packages_beside_it(tmp_path: Path) -> None:
