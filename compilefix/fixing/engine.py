@@ -19,7 +19,7 @@ from compilefix.codemods.rule import Rule
 from compilefix.fixing.always_run import break_inside
 from compilefix.fixing.boundary import add_boundary
 from compilefix.fixing.cache import Cache
-from compilefix.fixing.moved import Kept, kept_tensors, moved_breaks, reason
+from compilefix.fixing.moved import Kept, given_names, kept_tensors, moved_breaks, reason
 from compilefix.fixing.patchset import FileChange, PatchSet
 from compilefix.fixing.search import Search, merged, order
 from compilefix.fixing.workers import look_at
@@ -34,7 +34,6 @@ _UNREADABLE = "LibCST, with which files are rewritten, cannot read this one"
 _MAX_RETRIES = 3
 _FoundAgain = Callable[[Mapping[Path, SourceFile], Sequence[type[Rule]], frozenset[Path] | None], list[Finding]]
 _Rewritten = Callable[[SourceFile, tuple[Finding, ...]], SourceFile | None]
-_ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,7 @@ def _share_a_name(one: Finding, other: Finding, file: SourceFile) -> bool:
     assert other.fix is not None
     if one.function != other.function or len(one.fix.edits) == len(other.fix.edits) == 1:
         return False
-    shared = _assigned(one) & _assigned(other)
+    shared = given_names(one) & given_names(other)
     # Not as words of the lines: a comment or a text may hold the same word.
     there = [n for n in ast.walk(file.tree) if isinstance(n, ast.Name) and n.id in shared] if shared else []
     for name in shared:
@@ -256,12 +255,6 @@ def _share_a_name(one: Finding, other: Finding, file: SourceFile) -> bool:
         if spans[0] is not None and spans[1] is not None and spans[0].overlaps(spans[1]):
             return True
     return False
-
-
-def _assigned(finding: Finding) -> set[str]:
-    """The names that the code of a fix gives a value."""
-    edits = finding.fix.edits if finding.fix is not None else ()
-    return {name for edit in edits for made in _ASSIGNED.findall(edit.template) for name in made.split(", ")}
 
 
 def _span_of_new_name(name: str, edits: Iterable[Edit], there: Iterable[ast.Name]) -> Span | None:

@@ -17,7 +17,7 @@ from compilefix.codemods.finding import Edit, Finding
 from compilefix.source.files import SourceFile
 
 _READS, _PLACES, _TRUTHS, _COUNTS = "CF2", "CF505", "CF105", "CF508"
-_ASSIGNED = re.compile(r"^[ ]*(\w+) = ", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
 _SELECTIONS = frozenset({"CF501", "CF502"})
 
@@ -41,13 +41,14 @@ def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
         around = (n for n in assigned if n.lineno <= finding.span.line <= (n.end_lineno or n.lineno))
         targets = [t for n in around for t in (n.targets if isinstance(n, ast.Assign) else [n.target])]
         names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-        found.append(Kept(finding, frozenset(names), _given(finding) - names))
+        found.append(Kept(finding, frozenset(names), given_names(finding) - names))
     return found
 
 
-def _given(finding: Finding) -> frozenset[str]:
+def given_names(finding: Finding) -> frozenset[str]:
     """The names that the code of a fix gives a value."""
-    return frozenset(name for edit in _edits(finding) for name in _ASSIGNED.findall(edit.template))
+    found = (made for edit in _edits(finding) for made in _ASSIGNED.findall(edit.template))
+    return frozenset(name for made in found for name in made.split(", "))
 
 
 def _edits(finding: Finding) -> tuple[Edit, ...]:
