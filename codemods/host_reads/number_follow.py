@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,24 +13,40 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.summaries import is_super
 from compilefix.analysis.summaries import passed as arguments_of
-from compilefix.analysis.values import Kind, Value, may_share
+from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.callers import callers, callers_elsewhere
 from compilefix.codemods.conditions import is_tensor_test
-from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.default_numbers import is_number_by_default
-from compilefix.codemods.host_reads.copies import becomes_copy
 from compilefix.codemods.host_reads.never_nan import never_nan
-from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, has_other_dtype, met, same_dtype
+from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met
+from compilefix.codemods.host_reads.number_names import (
+    added_up,
+    block_that_stores,
+    breaks,
+    chain_around,
+    stored_name,
+    stored_together,
+    uses_of,
+)
+from compilefix.codemods.host_reads.number_places import (
+    changed_in_place,
+    clamp_by,
+    clamp_of,
+    compare_with,
+    fill,
+    move_window,
+    pick,
+    put_into,
+    reduce,
+    roll,
+    scale,
+    subtracted,
+)
 from compilefix.codemods.host_reads.number_sinks import (
-    Fill,
-    Picked,
-    Rolled,
-    Scaled,
     compared_with,
     fill_of,
     in_log,
     index_of,
-    is_ellipsis,
     kept_in,
     rolled_by,
     scaled_by,
@@ -41,20 +56,18 @@ from compilefix.codemods.host_reads.number_sinks import (
 )
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.picked_functions import picked_functions
-from compilefix.codemods.host_reads.reduced_slices import ReducedSlice, reduced_slice
-from compilefix.codemods.host_reads.windows import Window, window_of
+from compilefix.codemods.host_reads.reduced_slices import reduced_slice
+from compilefix.codemods.host_reads.windows import window_of
 from compilefix.codemods.kept_branches import kept_in as kept_in_branch
 from compilefix.codemods.number_comparison import COMPARISONS, fits_all
-from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides, exact, read_of, torch_name
+from compilefix.codemods.selection import decides, exact, torch_name
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
 _MATH = {name: name for name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan")}
 _MATH |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asin": "asin", "acos": "acos", "atan": "atan"}
 _MATH |= {"erf": "erf", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "fabs": "abs"}
@@ -66,19 +79,19 @@ _MAX_CALLS = 24
 def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     """Follow a number from where it is read or computed to every place where it meets a tensor."""
     parent = scope.parents.get(node)
-    if (together := _stored_together(node, scope)) is not None:
+    if (together := stored_together(node, scope)) is not None:
         flow.listed = flow.apart = True
         follow_name(together[0].id, scope, flow, stored=together[1])
         return
     if isinstance(parent, ast.Assign | ast.AnnAssign) and parent.value is node:
-        target = _stored_name(parent)
+        target = stored_name(parent)
         if target is not None:
             follow_name(target.id, scope, flow, stored=parent)
             if isinstance(parent, ast.AnnAssign):
                 flow.rewrites.append((parent.annotation, lambda _: f"{torch_name(scope)}.Tensor"))
             return
     if (window := window_of(node, scope)) is not None:
-        _move_window(node, window, scope, flow)
+        move_window(node, window, scope, flow)
     elif decides(node, scope):
         computed = flow.operations > 0 and not flow.following  # `if t.sum().item() / n > 0.5`, in this one test
         flow.meets = flow.meets or computed
@@ -93,61 +106,33 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         if flow.boolean or flow.read.dtype in (None, "int", "bool"):
             flow.compute(whole=True, negates=True)  # `-t` wraps round for unsigned integers
         follow(parent, scope, flow)
-    elif isinstance(parent, ast.AugAssign) and parent.value is node and (uses := _added_up(parent, scope)) is not None:
+    elif isinstance(parent, ast.AugAssign) and parent.value is node and (uses := added_up(parent, scope)) is not None:
         _sum_of(parent, uses, scope, flow)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
-        _subtracted(node, parent.op, scope, flow)
-        _changed_in_place(parent.target, scope, flow)
+        subtracted(node, parent.op, scope, flow)
+        changed_in_place(parent.target, scope, flow)
         met(parent.target, scope, flow)
     elif (filled := fill_of(node, scope)) is not None:
-        _fill(filled, scope, flow)
+        fill(filled, scope, flow)
     elif (picked := index_of(node, scope)) is not None:
-        _pick(node, picked, scope, flow)
+        pick(node, picked, scope, flow)
     elif (rolled := rolled_by(node, scope)) is not None:
-        _roll(node, rolled, scope, flow)
+        roll(node, rolled, scope, flow)
     elif (scaled := scaled_by(node, scope)) is not None:
-        met(scaled.tensor, scope, flow)
-        if scaled.part is scaled.call and any(
-            scope.value(a).dtype in ("int", "bool") for a in _tensors_of(scaled, scope)
-        ):
-            flow.refuse(f"`{snippet(scaled.call)}` scales integers: the result's dtype would follow the number")
-        unproved = [a for a in scaled.call.args if a is not node and scope.value(a).dtype not in ("float", "complex")]
-        if scaled.part is scaled.call and unproved:
-            # Integers are scaled in the dtype of the sum: `x.add(pixels, alpha=t)` would overflow before it.
-            shown = snippet(unproved[0])
-            flow.refuse(f"`{shown}`, which the number scales, is not proved to be floating", "same-shape-dtype")
-        if flow.boolean or flow.read.dtype in ("bool", "complex"):
-            kind = "complex number" if flow.read.dtype == "complex" else "bool"
-            flow.refuse(f"`{snippet(scaled.call)}` may refuse a {kind}")
-        elif flow.read.dtype is None:
-            reason = f"`{snippet(scaled.call)}` raises for a number that is a bool or complex"
-            flow.refuse(reason, "same-shape-dtype")
-        reason = f"`{snippet(scaled.call)}` rounds the number, or what it scales, to the tensor's precision"
-        flow.refuse(reason, "float32-rounding")
-        flow.rewrites.append((scaled.part, scaled.build))
-        if scaled.part is scaled.call:
-            flow.plain.add(scaled.part)  # `x.add_(y * n)`
+        scale(node, scaled, scope, flow)
     elif (made := tensor_of_items(node, scope)) is not None:
-        flow.beside = True
-        flow.refuse(
-            f"`{snippet(made)}` raises for a number that the dtype does not hold, and for a tensor it does not",
-            "math-errors",
-        )
-        _put_into(node, made, scope, flow)
-        if scope.callee(made) == "torch.as_tensor":
-            # Dynamo fails on one of a list that holds a tensor, and takes `torch.tensor` of it.
-            flow.rewrites.append((made.func, lambda _: f"{torch_name(scope)}.tensor"))
+        put_into(node, made, scope, flow)
     elif (compared := compared_with(node, scope)) is not None:
-        _compare_with(compared, scope, flow)
+        compare_with(compared, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
-        _subtracted(node, ast.Sub(), scope, flow)
+        subtracted(node, ast.Sub(), scope, flow)
         if isinstance(parent, ast.Call) and (scope.callee(parent) or "").endswith("_"):
-            _changed_in_place(beside, scope, flow)
+            changed_in_place(beside, scope, flow)
         met(beside, scope, flow)
     elif isinstance(parent, ast.Call) and node in parent.args and _function(node, parent, scope, flow):
         pass
-    elif (clamp := _clamp(node, scope)) is not None:
-        _bound(*clamp, scope, flow)
+    elif (clamp := clamp_of(node, scope)) is not None:
+        clamp_by(*clamp, scope, flow)
     elif isinstance(parent, ast.Call | ast.keyword) and _passed(node, scope, flow):
         pass
     elif isinstance(node, ast.Name) and _in_exception(node, scope, flow):
@@ -156,7 +141,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif in_log(node, scope):
         flow.refuse("the number is only printed or logged: see the finding for that line")
     elif (reduced := reduced_slice(node, scope)) is not None:
-        _reduce(node, reduced, scope, flow)
+        reduce(node, reduced, scope, flow)
     elif isinstance(parent, ast.Return) and _handed_back(node, scope, flow):
         pass
     elif (place := kept_in(node, scope)) is not None:
@@ -164,39 +149,6 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(*place)
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
-
-
-def _added_up(statement: ast.AugAssign, scope: Scope) -> list[ast.Name] | None:
-    """The uses of a name that begins as a fixed number, to which only numbers are added, all before it is read.
-
-    A tensor is changed in place by what is added later, and who has read it would see that.
-    """
-    target = statement.target
-    if not isinstance(target, ast.Name):
-        return None
-    stores, loads = scope.names(target.id, stores=True), scope.names(target.id)
-    begun: list[ast.expr] = []
-    adding: list[ast.stmt] = []
-    for store in stores:
-        stored = scope.parents.get(store)
-        if isinstance(stored, ast.AugAssign) and isinstance(stored.op, ast.Add):
-            adding += [stored, *(a for a in scope.ancestors(stored) if isinstance(a, ast.For | ast.While))]
-            added = scope.value(stored.value)
-            if not added.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) or added.dtype in ("bool", "complex"):
-                return None
-        elif isinstance(stored, ast.Assign) and stored.targets == [store]:
-            begun.append(stored.value)
-        else:
-            return None
-    first = scope.value(begun[0]).const if len(begun) == 1 else None
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
-    given = any(parameter.arg == target.id for parameter in scope.function.parameters)
-    if first is None or type(first.value) not in (int, float) or given or len(everywhere) != len(loads) + len(stores):
-        return None
-    end = max(scope.span(each).end_line for each in adding)
-    if not loads or any(load.lineno <= end or decides(load, scope) for load in loads):
-        return None
-    return list(loads)
 
 
 def _sum_of(statement: ast.AugAssign, loads: Sequence[ast.Name], scope: Scope, flow: Flow) -> None:
@@ -208,43 +160,6 @@ def _sum_of(statement: ast.AugAssign, loads: Sequence[ast.Name], scope: Scope, f
         follow(load, scope, flow)
     if any(node not in flow.plain for node, _ in flow.rewrites[before:]):
         flow.refuse(f"`{snippet(statement.target)}` may stay a Python number, and its use would have to change")
-
-
-def _changed_in_place(tensor: ast.expr, scope: Scope, flow: Flow) -> None:
-    """Integers take a Python integer in place, and no tensor of floats, as which an integer is computed with."""
-    if flow.operations and flow.read.dtype is None and scope.value(tensor).dtype is None:
-        flow.refuse(f"`{snippet(tensor)}` may hold integers, which no double can be put into")
-
-
-def _tensors_of(scaled: Scaled, scope: Scope) -> list[ast.expr]:
-    return [argument for argument in scaled.call.args if scope.value(argument).is_tensor]
-
-
-def _put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
-    """Note what `torch.tensor([n], dtype=...)` asks of the number: a floating tensor goes into no dtype of integers."""
-    goal, number = scope.value(made).dtype, scope.value(node).dtype
-    told = next((k.value for k in made.keywords if k.arg == "dtype"), made.func)
-    if goal is None and isinstance(told, ast.Attribute):
-        goal = scope.value(told.value).dtype  # of x: dtype=x.dtype, and x.new_tensor([n])
-    if goal in ("float", "complex"):
-        return
-    if goal == "int" or number in ("int", "bool"):
-
-        def whole(render: Renderer) -> str:
-            plain = flow.read.dtype in ("int", "bool") and not flow.operations
-            return render(node) if plain else f"{render(node)}.long()"
-
-        flow.rewrites.append((node, whole))
-    elif goal == "bool":
-        flow.refuse(f"`{snippet(made)}` takes no floating tensor for a bool")
-    else:
-        flow.refuse(f"`{snippet(made)}` takes no floating tensor where its dtype is not floating", "number-to-tensor")
-
-
-def _stored_name(statement: ast.Assign | ast.AnnAssign) -> ast.Name | None:
-    """The one name that a statement gives a value."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.Name) else None
 
 
 def _beside_number(node: ast.expr, parent: ast.IfExp, scope: Scope) -> bool:
@@ -272,21 +187,6 @@ def _chosen(chosen: ast.IfExp, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"`{snippet(chosen)}` is a Python number on one side, and its use would have to change")
 
 
-def _stored_together(node: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Assign] | None:
-    """The name that a number gets beside others: `low, high = x.min().item(), x.max().item()`."""
-    values = scope.parents.get(node)
-    statement = scope.parents.get(values) if isinstance(values, ast.Tuple) else None
-    if not isinstance(statement, ast.Assign) or statement.value is not values or len(statement.targets) != 1:
-        return None
-    names = statement.targets[0]
-    if not isinstance(names, ast.Tuple | ast.List) or not isinstance(values, ast.Tuple):
-        return None
-    if len(names.elts) != len(values.elts) or any(isinstance(e, ast.Starred) for e in (*names.elts, *values.elts)):
-        return None
-    name = names.elts[values.elts.index(node)]
-    return (name, statement) if isinstance(name, ast.Name) else None
-
-
 def follow_name(
     name: str, scope: Scope, flow: Flow, *, parameter: bool = False, stored: ast.Assign | ast.AnnAssign | None = None
 ) -> None:
@@ -301,9 +201,9 @@ def follow_name(
     given = not parameter and any(p.arg == name for p in scope.function.parameters)
     either = False
     if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
-        block = _block_that_stores(name, stored, scope) if stored is not None else None
+        block = block_that_stores(name, stored, scope) if stored is not None else None
         end = ((stored.end_lineno or 0, stored.end_col_offset or 0)) if stored is not None else (0, 0)
-        reached = [] if stored is None or block is None else _reached(name, stored, block, loads, scope)
+        reached = [] if stored is None or block is None else uses_of(name, stored, block, loads, scope)
         around = {node for statement in block or () for node in ast.walk(statement)}
         alone = block is not None and (not given or block is scope.function.node.body or around.issuperset(reached))
         owned = only_reads(name, stored, scope) if stored is not None and not alone else None
@@ -337,8 +237,8 @@ def follow_name(
             kind = scope.value(load).dtype
             flow.rewrites += [(place, partial(_read_again, place, kind, flow)) for place in places]
     # Where tests compare what is computed of it each would break the graph, where the number was read once.
-    chains = {_chain_around(load, scope) for load in loads}
-    alone = flow.operations > 0 and len(chains) == 1 and not any(_breaks(chain, scope) for chain in chains)
+    chains = {chain_around(load, scope) for load in loads}
+    alone = flow.operations > 0 and len(chains) == 1 and not any(breaks(chain, scope) for chain in chains)
     used = any(not (decides(load, scope) or _in_exception(load, scope, flow)) for load in loads)
     flow.meets = bool(shown) or alone or used
     for load in loads:
@@ -347,27 +247,6 @@ def follow_name(
     flow.following.discard(followed)
     if either and any(node not in flow.plain for node, _ in flow.rewrites[before:]):
         flow.refuse(f"`{name}` is a Python number on another way, and its use would have to change")
-
-
-def _chain_around(load: ast.expr, scope: Scope) -> ast.AST:
-    """The `if` with its `elif`s, or the conditional expression, that a name is compared in."""
-    found: ast.AST = next((a for a in scope.ancestors(load) if isinstance(a, ast.stmt | ast.IfExp)), load)
-    while isinstance(around := scope.parents.get(found), ast.If) and around.orelse == [found]:
-        found = around
-    return found
-
-
-def _breaks(chain: ast.AST, scope: Scope) -> bool:
-    """Whether what stands behind a test reads tensors or draws numbers: the `if` would stay, and break the graph."""
-    bodies = (*chain.body, *chain.orelse) if isinstance(chain, ast.If) else ()
-    inside = {part for statement in bodies for part in ast.walk(statement)}
-    names = ((scope.callee(n) or "").rpartition(".")[2] for n in inside if isinstance(n, ast.Call))
-    reads = any(read_of(n, scope) is not None for n in inside) or any(name in _LISTS for name in names)
-    return reads or any(scope.legality.effects.of(s, scope.facts).random is not None for s in bodies)
-
-
-_LISTS = frozenset({"nonzero", "argwhere", "unique", "tolist", "numpy", "bincount"})
-"""What gives as many elements as values say, or reads them all."""
 
 
 def _read_again(place: ast.Name, kind: str | None, flow: Flow, _: Renderer) -> str:
@@ -389,7 +268,7 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
     """
     statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
-    if (kept := kept_in_branch(_chain_around(node, scope), scope)) is not None:
+    if (kept := kept_in_branch(chain_around(node, scope), scope)) is not None:
         # The graph would break there, where it broke at the read: nothing is won, and more where several tests ask.
         line = getattr(node, "lineno", 0)
         flow.refuse(f"line {line}: the number decides `{snippet(parent)}`, which stays a branch: `{snippet(kept)}`")
@@ -431,32 +310,6 @@ def _compared(parent: ast.Compare, other: ast.expr, scope: Scope, flow: Flow) ->
     return True
 
 
-def _block_that_stores(name: str, stored: ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt] | None:
-    """The block that runs once and holds all assignments of a name, this statement among them."""
-    parent = scope.parents.get(stored)
-    blocks = [getattr(parent, part, ()) for part in ("body", "orelse", "finalbody")]
-    block = next((block for block in blocks if isinstance(block, list) and stored in block), None)
-    statements = [scope.statement(store) for store in scope.names(name, stores=True)]
-    if block is None or not all(isinstance(s, ast.Assign | ast.AnnAssign) and s in block for s in statements):
-        return None
-    again = (ast.For, ast.AsyncFor, ast.While, ast.Try)
-    if any(isinstance(around, again) for around in scope.ancestors(stored)):
-        return None
-    return block
-
-
-def _reached(
-    name: str, stored: ast.Assign | ast.AnnAssign, block: list[ast.stmt], loads: list[ast.Name], scope: Scope
-) -> list[ast.Name]:
-    """The uses of a name that see what a statement of the block stores in it: those up to the next one that stores."""
-    stores = (scope.statement(n) for n in scope.names(name, stores=True))
-    after = sorted(block.index(s) for s in stores if block.index(s) > block.index(stored))
-    end = (stored.end_lineno or 0, stored.end_col_offset or 0)
-    last = block[after[0]] if after else None
-    until = (last.end_lineno or 0, last.end_col_offset or 0) if last is not None else (math.inf, 0)
-    return [load for load in loads if end <= (load.lineno, load.col_offset) < until]
-
-
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
     if len(parent.ops) != 1 or isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
         none = isinstance(parent.comparators[0], ast.Constant) and parent.comparators[0].value is None
@@ -479,17 +332,7 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
             return
         flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
         return
-    _compare_with(other, scope, flow)
-
-
-def _compare_with(other: ast.expr, scope: Scope, flow: Flow) -> None:
-    # A comparison takes place in the dtype of the tensor that has dimensions.
-    same = scope.value(other).dtype_id is not None and scope.value(other).dtype_id == flow.read.dtype_id
-    unknown = scope.value(other).dtype is None and flow.read.dtype is None
-    if same or unknown:
-        same_dtype(other, scope, flow)
-    else:
-        met(other, scope, flow)
+    compare_with(other, scope, flow)
 
 
 def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None:
@@ -540,7 +383,7 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
     met(other, scope, flow)
-    _subtracted(node, parent.op, scope, flow)
+    subtracted(node, parent.op, scope, flow)
     if isinstance(parent.op, ast.Add | ast.Mult) and parent.left is node:
         # `number * x` keeps the number's precision beside a half tensor, as `x * tensor` does and `tensor * x` does
         # not.
@@ -576,16 +419,6 @@ def _reads_number(node: ast.expr, scope: Scope) -> bool:
         return all(side in known or _reads_number(side, scope) for side in sides)
     method = node.func if isinstance(node, ast.Call) and not node.args and not node.keywords else None
     return isinstance(method, ast.Attribute) and method.attr == "item" and scope.value(node).is_unknown
-
-
-def _subtracted(node: ast.expr, op: ast.operator, scope: Scope, flow: Flow) -> None:
-    if isinstance(op, ast.Sub) and scope.value(node).dtype == "bool":
-        flow.refuse(f"torch raises where a bool is subtracted, as in `{snippet(scope.parents[node])}`")
-    elif isinstance(op, ast.Sub) and flow.read.dtype is None and scope.value(node).dtype == "float":
-        flow.refuse(
-            f"`float()` of a bool can be subtracted, as in `{snippet(scope.parents[node])}`, and a bool tensor cannot",
-            "number-to-tensor",
-        )
 
 
 def _nonzero(node: ast.expr, scope: Scope) -> bool:
@@ -707,254 +540,6 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
         flow.compute(whole=value.dtype == "int")
     follow(call, scope, flow)
     return True
-
-
-def _fill(filled: Fill, scope: Scope, flow: Flow) -> None:
-    """A value that a tensor is filled with takes that tensor's dtype."""
-    value = scope.value(filled.target)
-    same = value.dtype_id is not None and value.dtype_id == flow.read.dtype_id
-    if not value.is_tensor or not value.certain:
-        flow.refuse(f"`{snippet(filled.target)}` is not proved to be a tensor")
-    if flow.read.dtype == "complex" or value.dtype == "complex":
-        flow.refuse(f"`{snippet(filled.call)}` fills with a complex number")
-    if not same:
-        flow.beside = flow.beside or (value.dtype is not None and flow.read.dtype is not None)
-        flow.refuse(
-            f"a number that `{snippet(filled.target)}`'s dtype does not hold may raise, and as a tensor it does not",
-            "math-errors",
-        )
-    elif flow.operations or value.dtype != "float":
-        flow.refuse(
-            f"`{snippet(filled.call)}` raises for a number that the dtype does not hold, and as a tensor it does not",
-            "math-errors",
-        )
-    if filled.build is not None and isinstance(filled.call, ast.expr):
-        build = filled.build
-        flow.rewrites.append((filled.call, lambda render: build(render.template.use, render, same)))
-
-
-def _pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
-    """An index becomes an index tensor of one element, and what it picks a copy; a write goes to that place."""
-    item = picked.item
-    _as_index(node, item, scope, flow)
-    if picked.put is not None:
-        _put_at(node, picked, scope, flow)
-    flow.refuse(
-        f"an index out of range raises IndexError in `{snippet(item)}`, and on a GPU the kernel fails",
-        "number-to-tensor",
-    )
-    if picked.listed:
-        _pick_listed(item, scope, flow)
-    elif scope.value(node).is_tensor and scope.value(node).rank != 0 and not _put_number(picked, scope):
-        reason = f"`{snippet(node)}` is not proved to be without dimensions: with one, `{snippet(item)}` keeps that"
-        flow.refuse(reason, "enough-dimensions")
-    if picked.put is not None:
-        return
-    torch = torch_name(scope)
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-    first, behind = parts[: picked.dim], parts[picked.dim + 1 :]
-    dim = sum(isinstance(part, ast.Slice) for part in first)  # an integer takes its dimension away
-    if any(map(is_ellipsis, first)):
-        dim = -1 - sum(isinstance(part, ast.Slice) for part in behind)
-
-    def build(render: Renderer) -> str:
-        base = render.template.use(item.value, operand=True)
-        whole = f"{torch}.stack({render.template.use(item.value)})" if picked.listed else base
-        at = f"{render(node)}.reshape(1)"
-        codes = [
-            at if i == picked.dim else _slice(p, render, scope) if isinstance(p, ast.Slice) else render.template.use(p)
-            for i, p in enumerate(parts)
-        ]
-        return f"{whole}[{', '.join(codes)}].squeeze({dim})"
-
-    if any(isinstance(part, ast.Slice) and ast.unparse(part) != ":" for part in first):
-        flow.refuse(f"`{snippet(item)}` slices another dimension first")
-    flow.rewrites.append((item, build))
-
-
-def _put_at(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
-    """Write at an index tensor, and note what that asks of what is written: an item of the whole takes a tensor of
-    another dtype, and one that is a part of the whole."""
-    item, put = picked.item, picked.put
-    assert put is not None
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-
-    def build(render: Renderer) -> str:
-        at = f"{render(node)}.reshape(1)"
-        codes = [
-            at if p is node else _slice(p, render, scope) if isinstance(p, ast.Slice) else render.template.use(p)
-            for p in parts
-        ]
-        return f"{render.template.use(item.value, operand=True)}[{', '.join(codes)}]"
-
-    flow.rewrites.append((item, build))
-    value, whole = scope.value(put), scope.value(item.value)
-    if overlaps(item.value, scope):
-        flow.refuse(
-            f"elements of `{snippet(item.value)}` may share memory, and are not written at an index tensor then"
-        )
-    if _put_number(picked, scope):
-        return
-    if any(isinstance(part, ast.Slice) for part in parts[: picked.dim]):
-        flow.refuse(f"`{snippet(put)}` has no dimension for the index tensor behind the others")
-    added = isinstance(scope.parents.get(item), ast.AugAssign)
-    if may_share(value.storage, whole.storage) and not added:
-        reason = f"`{snippet(put)}` may share memory with `{snippet(item.value)}`"
-        known = value.is_tensor and not value.storage.isdisjoint(whole.storage)
-        flow.refuse(f"{reason}: it is not written at an index tensor then", None if known else "no-aliasing")
-    if not added and has_other_dtype(value, whole):
-        flow.refuse(f"`{snippet(put)}` has another dtype than `{snippet(item.value)}`, which an index tensor refuses")
-    flow.refuse(
-        f"`{snippet(put)}` is written at an index tensor, which takes no other dtype, and what does not fit raises "
-        "another text",
-        "same-shape-dtype",
-    )
-
-
-def _put_number(picked: Picked, scope: Scope) -> bool:
-    """Whether a number of Python is written: it fits one place, whatever the dimensions of the index."""
-    value = None if picked.put is None else scope.value(picked.put)
-    return value is not None and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("bool", "int", "float")
-
-
-def _move_window(node: ast.expr, window: Window, scope: Scope, flow: Flow) -> None:
-    """A slice of fixed length becomes an index of that many places, and what it picks a copy."""
-    flow.picks = True
-    if node in ast.walk(window.first):
-        if scope.value(node).dtype not in ("int", None) or (flow.operations and not flow.whole):
-            flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-        elif scope.value(node).dtype is None:
-            flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another raises", "index-in-range")
-    for obstacle in window.obstacles(scope):
-        flow.refuse(obstacle.reason, obstacle.assumption)
-    if any(changed is window.item for changed, _ in flow.rewrites):
-        return  # the other bound
-    flow.rewrites.append((window.item, lambda render: window.code(render(window.first), render.template, scope)))
-
-
-def _roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
-    """What is rolled becomes an index of all places, each the shift before its own: the same copy."""
-    flow.picks = True
-    if scope.value(node).dtype != "int" or (flow.operations and not flow.whole):
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-    _computed_again(rolled.tensor, scope, flow)
-    if not scope.value(rolled.tensor).certain:
-        flow.refuse(f"`{snippet(rolled.tensor)}` is not proved to be a tensor", "branches-total")
-    rank, dim = scope.value(rolled.tensor).rank, scope.value(rolled.dim).const
-    number = dim.value if dim is not None and isinstance(dim.value, int) else None
-    if number not in (0, -1) and (rank is None or number is None or not -rank <= number < rank):
-        # Of a tensor without elements `roll` does not ask whether the dimension is there.
-        reason = f"`{snippet(rolled.tensor)}` may have no such dimension, which `roll` accepts where it has no elements"
-        flow.refuse(reason, "enough-dimensions")
-
-    def build(render: Renderer) -> str:
-        base, dim = render.template.use(rolled.tensor), render.template.use(rolled.dim)
-        # Of a tensor with elements a dimension that is not there raises the same in `size` as in `roll`.
-        places = f"{torch_name(scope)}.arange({base}.size({dim}), device={base}.device)"
-        return f"{base}.index_select({dim}, ({places} - {render(node)}) % {base}.size({dim}))"
-
-    flow.rewrites.append((rolled.call, build))
-
-
-def _computed_again(node: ast.expr, scope: Scope, flow: Flow) -> None:
-    """Note what stands against reading a tensor several times: an attribute may be a property that draws."""
-    for obstacle in scope.legality.computed_again(node, scope.facts):
-        flow.refuse(obstacle.reason, obstacle.assumption)
-
-
-def _as_index(node: ast.expr, item: ast.Subscript, scope: Scope, flow: Flow) -> None:
-    """Note that the number is an index, and what stands against what it picks being a copy."""
-    flow.picks = True
-    value = scope.value(node)
-    drawn = value.is_unknown and flow.read.dtype == "int" and flow.whole  # of which Python's own functions say nothing
-    if value.dtype is None and not drawn and not flow.operations and isinstance(item.ctx, ast.Load):
-        reason = f"`{snippet(node)}` is not proved to be an integer: another raises, and a bool adds a dimension"
-        flow.refuse(reason, "index-in-range")
-    elif (value.dtype != "int" and not drawn) or (flow.operations and not flow.integral):
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-    if isinstance(item.ctx, ast.Load):
-        for obstacle in becomes_copy(item, scope):
-            flow.refuse(obstacle.reason, obstacle.assumption)
-
-
-def _reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:
-    """The bound of a slice becomes one of the positions that take part in its reduction."""
-    flow.picks = True
-    unknown = scope.value(node).dtype is None and not flow.operations
-    if unknown:
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another number raises", "number-to-tensor")
-    elif scope.value(node).dtype != "int" or (flow.operations and not flow.whole):
-        flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
-    elif flow.read.dtype not in ("int", "bool"):
-        flow.refuse(f"`{snippet(node)}` of NaN or infinity raises, and as a tensor it does not", "math-errors")
-    for obstacle in found.obstacles(scope):
-        flow.refuse(obstacle.reason, obstacle.assumption)
-    for bound in (node, *([found.other] if found.other is not None else ())):
-        if not Sizes(scope).never_negative(bound):
-            flow.refuse(
-                f"`{snippet(bound)}` is not proved to be at least zero, and else counts from the end", "not-negative"
-            )
-    flow.rewrites.append((found.call, lambda render: found.code(render(node), render.template, scope)))
-    if found.named:
-        # A view too, as the slice is one: what gives the tensor another shape or memory leaves it as it is.
-        flow.rewrites.append((found.part, lambda render: f"{render.template.use(found.part.value)}[:]"))
-
-
-def _pick_listed(item: ast.Subscript, scope: Scope, flow: Flow) -> None:
-    items = scope.value(item.value).elements or ()
-    for other in items[1:]:
-        for obstacle in scope.legality.same_type(items[0], other):
-            flow.refuse(obstacle.reason, obstacle.assumption)
-    if any(i.leaves for i in items):
-        text = f"the items of `{snippet(item.value)}` that are not picked"
-        flow.refuse(f"{text} would get a gradient of zeros instead of None", "gradient-zeros")
-        flow.refuse(
-            f"{text} would pass a gradient of zero back, which their derivative may turn to NaN", "finite-derivative"
-        )
-
-
-def _slice(part: ast.Slice, render: Renderer, scope: Scope) -> str:
-    """The slice, with spaces round its colons where it has some."""
-    bounds = [part.lower, part.upper] + ([part.step] if part.step is not None else [])
-    colon = " : " if " :" in scope.file.segment(part) else ":"
-    return colon.join("" if bound is None else render.template.use(bound) for bound in bounds).strip()
-
-
-def _clamp(node: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
-    """The clamp call that a number is a bound of, and the tensor that is clamped."""
-    parent = scope.parents.get(node)
-    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call):
-        return None
-    name = scope.callee(call) or ""
-    bare = name.removeprefix("Tensor.").removeprefix("torch.")
-    function = name.startswith("torch.")
-    if bare not in _CLAMPS or (
-        not isinstance(parent, ast.keyword) and (len(call.args) > (2 if function else 1) or call.keywords)
-    ):
-        return None
-    if function:
-        return (call, call.args[0]) if call.args and call.args[0] is not node else None
-    return (call, call.func.value) if isinstance(call.func, ast.Attribute) else None
-
-
-def _bound(call: ast.Call, tensor: ast.expr, scope: Scope, flow: Flow) -> None:
-    bounds = [k for k in call.keywords if k.arg in ("min", "max")]
-    if len(bounds) > 1 and call not in [node for node, _ in flow.rewrites]:
-        method = "clamp_" if isinstance(call.func, ast.Attribute) and call.func.attr == "clamp_" else "clamp"
-        ordered = sorted(bounds, key=lambda k: k.arg != "min")
-
-        def build(render: Renderer) -> str:
-            chained = "".join(f".{method}({k.arg}={render(k.value)})" for k in ordered)
-            return render.template.use(tensor, operand=True) + chained
-
-        flow.rewrites.append((call, build))
-    if scope.value(tensor).dtype_id is None or scope.value(tensor).dtype_id != flow.read.dtype_id:
-        flow.refuse(
-            f"a bound that does not fit the dtype of `{snippet(tensor)}` raises as a number and not as a tensor",
-            "number-to-tensor",
-        )
-    met(tensor, scope, flow)
 
 
 def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
