@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
 
-from compilefix.analysis.regions import CompileSite, is_library_root, reached_from
+from compilefix.analysis.compile_sites import CompileSite
+from compilefix.analysis.library_roots import is_library_root
+from compilefix.analysis.regions import reached_from
 from compilefix.codemods.capture_flags import switched_on
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope

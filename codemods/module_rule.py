@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from compilefix.analysis.regions import mentions_compile
+from compilefix.analysis.compile_sites import mentions_compile
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.files import SourceFile

@@ -11,7 +11,9 @@ from typing import ClassVar, TypeVar
 from compilefix.analysis.failures import failure_handlers
 from compilefix.analysis.infer import FunctionFacts
 from compilefix.analysis.legality import Legality, Obstacle
-from compilefix.analysis.regions import NEVER_COMPILED, CompiledFunction, effects_at_the_boundary, live_nodes
+from compilefix.analysis.library_roots import NEVER_COMPILED
+from compilefix.analysis.live_code import effects_at_the_boundary, live_nodes
+from compilefix.analysis.regions import CompiledFunction
 from compilefix.analysis.values import Value
 from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span

@@ -13,7 +13,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from compilefix.analysis import regions
+from compilefix.analysis import live_code
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
 from compilefix.codemods.host_effects.calls import kind_of
@@ -45,7 +45,7 @@ def shows(call: ast.Call, scope: Scope) -> bool:
 
 def is_noted(call: ast.Call, scope: Scope) -> bool:
     """Whether a call notes an effect for the boundary: `emit(lambda x: print(x), x)`."""
-    return regions.is_noted(call, scope.facts) and [k.arg for k in call.keywords] in ([], ["raise_if"])
+    return live_code.is_noted(call, scope.facts) and [k.arg for k in call.keywords] in ([], ["raise_if"])
 
 
 def _is_wrapper(call: ast.Call, scope: Scope) -> bool:

@@ -41,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.regions import CompileSite
+from compilefix.analysis.compile_sites import CompileSite
 from compilefix.codemods.capture_flags import SHAPES
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compilefix.analysis import torch_api
 from compilefix.analysis.in_place import OUTSIDE
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.live_code import live_nodes
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late

@@ -48,7 +48,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from compilefix.analysis.regions import CompileSite
+from compilefix.analysis.compile_sites import CompileSite
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
 from compilefix.codemods.capture_flags import SCALARS

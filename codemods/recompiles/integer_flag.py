@@ -49,7 +49,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from compilefix.analysis.regions import CompileSite
+from compilefix.analysis.compile_sites import CompileSite
 from compilefix.codemods.capture_flags import INTEGERS
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.recompiles.counter_attribute import held_counters

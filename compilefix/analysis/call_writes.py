@@ -18,9 +18,9 @@ from compilefix.analysis.known_calls import (
     method_only_reads,
     only_reads,
 )
+from compilefix.analysis.live_code import is_noted
 from compilefix.analysis.module_calls import makes_module, makes_new, may_be_switched, switching_in_place
 from compilefix.analysis.operators import stored_callable
-from compilefix.analysis.regions import is_noted
 from compilefix.analysis.summaries import given_to, is_super, memory_of
 from compilefix.analysis.values import ANY_MEMORY, LEAKED, OWN, Kind, Value, of_other, replace
 from compilefix.analysis.written_memory import (

@@ -12,8 +12,8 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
+from compilefix.analysis.live_code import is_noted, live_nodes
 from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
-from compilefix.analysis.regions import is_noted, live_nodes
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function

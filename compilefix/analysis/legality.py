@@ -14,21 +14,14 @@ from functools import cached_property
 from itertools import combinations
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.compile_sites import Checkpoints, CompileSite, checkpoints, compile_sites, modules_with_compile
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.leaves import are_same, leaf_of, settled
+from compilefix.analysis.live_code import leaves, live_nodes
 from compilefix.analysis.presence import absences
 from compilefix.analysis.recomputed import Calls, Recomputed, atoms
-from compilefix.analysis.regions import (
-    Checkpoints,
-    CompileSite,
-    called_compiled,
-    checkpoints,
-    compile_sites,
-    leaves,
-    live_nodes,
-    modules_with_compile,
-)
+from compilefix.analysis.regions import called_compiled
 from compilefix.analysis.run_by_python import run_by_python
 from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind
 from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet

@@ -13,7 +13,7 @@ from compilefix.analysis.call_writes import CallWrites
 from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.infer import Inference
-from compilefix.analysis.regions import live_nodes
+from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import ANY_MEMORY, LEAKED, Kind, Value, may_share
 from compilefix.analysis.written_memory import (

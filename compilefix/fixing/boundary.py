@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from compilefix.analysis.compile_sites import CompileSite, compile_sites
 from compilefix.analysis.infer import Inference
-from compilefix.analysis.regions import CompileSite, compile_sites, reached_from
+from compilefix.analysis.regions import reached_from
 from compilefix.fixing.helper_place import Place, helper_places, helper_version, text_of
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config

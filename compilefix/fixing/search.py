@@ -14,13 +14,13 @@ from pathlib import Path
 from compilefix.analysis.array_namespaces import works_without_torch
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
+from compilefix.analysis.library_roots import is_library_root
 from compilefix.analysis.regions import (
     CompiledFunction,
     FunctionKey,
     compiled_from,
     entry_points,
     function_key,
-    is_library_root,
     leads_from_a_forward,
     library_functions,
 )
