@@ -1,20 +1,26 @@
-"""Layers that torch fails to compile for tensors of unknown size, and whether such a tensor gets to one.
+"""What torch fails to compile for tensors of unknown size, or gets wrong, and whether such a tensor gets there.
 
 Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shape_ops` and `capture_scalar_outputs`: a
 convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first. In
 one and three dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers.
+
+A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
+(`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
+a size that a selection has, and with 2.11, the result is right.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from compilefix.analysis.values import Value
+from compilefix.analysis.values import Kind, Value
+from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
 _LAYERS = ("Conv2d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
+_VIEWS = frozenset({"Tensor.view", "Tensor.reshape", "torch.reshape"})
 _FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forward"})
 
 
@@ -23,19 +29,36 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
 
     region: all that is compiled together with `scope`, and itself.
     """
+    layer = _behind(node, scope, region, _fails)
+    kind = "a convolution in two dimensions or multi-head attention"
+    return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
+
+
+def miscounted_view(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """Why a tensor with a number as a size comes out wrong of a view behind it; None where it gets to no such view."""
+    if scope.value(node).dtype == "float" or not _is_size(node, scope):
+        return None
+    view = _behind(node, scope, region, _may_cut)
+    return None if view is None else f"{_place(view)} may cut a dimension, which inductor of torch 2.13 gets wrong then"
+
+
+def _behind(
+    node: ast.expr, scope: Scope, region: Sequence[Scope], fails: Callable[[ast.Call, Scope], bool]
+) -> ast.Call | None:
+    """A call that a result, or what is made of it, may get to, of those of a kind."""
     others = [inner for inner in region if inner.function is not scope.function]
-    holders = _holders(node, scope)
-    elsewhere = next((layer for inner in others if (layer := _first_layer(inner)) is not None), None)
-    for use in (node, *holders):
+    found = (call for inner in others for call in inner.of(ast.Call) if fails(call, inner))
+    elsewhere = next(found, None)
+    for use in (node, *_holders(node, scope)):
         for parent in scope.ancestors(use):
             if isinstance(parent, ast.Call):
-                if _fails(parent, scope):
-                    return _reason(parent)
+                if fails(parent, scope):
+                    return parent
                 if elsewhere is not None and scope.facts.calls.get(parent) is not None:
-                    return _reason(elsewhere)
+                    return elsewhere
             elif isinstance(parent, ast.stmt):
                 if elsewhere is not None and _leaves(parent, scope, others):
-                    return _reason(elsewhere)
+                    return elsewhere
                 break
     return None
 
@@ -84,10 +107,6 @@ def _leaves(statement: ast.stmt, scope: Scope, others: Sequence[Scope]) -> bool:
     return any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
 
 
-def _first_layer(scope: Scope) -> ast.Call | None:
-    return next((call for call in scope.of(ast.Call) if _fails(call, scope)), None)
-
-
 def _fails(call: ast.Call, scope: Scope) -> bool:
     ref = scope.callee(call) or ""
     if ref.startswith("torch.") and ref.rpartition(".")[2] in _FUNCTIONS:
@@ -103,6 +122,52 @@ def _holds_layer(value: Value) -> bool:
     return ref.endswith(".Sequential") and any(map(_holds_layer, parts))
 
 
-def _reason(layer: ast.Call) -> str:
-    kind = "a convolution in two dimensions or multi-head attention"
-    return f"line {layer.lineno}: `{snippet(layer)}` is {kind}, which fails to compile where a size is a symbol"
+def _place(call: ast.Call) -> str:
+    return f"line {call.lineno}: `{snippet(call)}`"
+
+
+def _is_size(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number, or what is made of it, is a size somewhere, as far as this function shows."""
+    for use in (node, *_holders(node, scope)):
+        for part in (use, *scope.ancestors(use)):
+            if isinstance(part, ast.stmt):
+                break
+            if isinstance(part, ast.Call) and (part in scope.facts.calls or scope.callee(part) is None):
+                return True
+            if isinstance(part, ast.expr) and integer_place(part, scope) is not None:
+                return True
+    return False
+
+
+def _may_cut(call: ast.Call, scope: Scope) -> bool:
+    """Whether a view may count pieces of its last dimension together with others: `x.view(-1, 4)` of rows of eight.
+
+    The last size is taken for all of that dimension where it is one of a tensor; two fixed ones behind the dimension
+    that is counted are heads and what each of these has.
+    """
+    name = scope.callee(call) or ""
+    if name not in _VIEWS:
+        return False
+    given = [*call.args, *(k.value for k in call.keywords)][name.startswith("torch.") :]
+    sizes = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
+    if any(isinstance(size, ast.Starred) for size in sizes):
+        return True
+    if len(sizes) == 1:
+        return scope.value(sizes[0]).is_(Kind.CONTAINER)
+    counted = [index for index, size in enumerate(sizes) if not _is_fixed(size, scope)]
+    return bool(counted) and counted[-1] == len(sizes) - 2 and not _are_parts(sizes[-2], sizes[-1])
+
+
+def _are_parts(count: ast.expr, size: ast.expr) -> bool:
+    """Whether two sizes are those of one dimension that is cut: `w // 2, 2`."""
+    return (
+        isinstance(count, ast.BinOp) and isinstance(count.op, ast.FloorDiv) and ast.dump(count.right) == ast.dump(size)
+    )
+
+
+def _is_fixed(size: ast.expr, scope: Scope) -> bool:
+    """Whether a size is the same in every call: a constant, or an attribute of a module."""
+    const = scope.value(size).const
+    if const is not None:
+        return const.value != -1
+    return isinstance(size, ast.Attribute) and not scope.value(size).is_(Kind.SIZE)

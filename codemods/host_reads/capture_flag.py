@@ -32,7 +32,9 @@ compiled code has one of these, or asks a number for its truth; the finding name
 dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
 code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and
 `reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of
-such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). In a file where nothing is compiled that
+such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). A view that may cut the last dimension
+in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of
+torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that
 is all its code, with what it calls and where it returns the number to. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it.
 
@@ -59,7 +61,7 @@ from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, r
 from compilefix.codemods.host_reads.number_helpers import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
-from compilefix.codemods.unknown_rows import failing_layer
+from compilefix.codemods.unknown_rows import failing_layer, miscounted_view
 from compilefix.source.snippets import snippet
 
 
@@ -105,8 +107,10 @@ def _refused(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | Non
 
 
 def _fails_behind(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
-    """Why a tensor with this number as a size fails in a layer; a float is no size."""
-    return None if scope.value(node).dtype == "float" else failing_layer(node, scope, region)
+    """Why a tensor with this number as a size fails in a layer, or comes out wrong of a view; a float is no size."""
+    if scope.value(node).dtype == "float":
+        return None
+    return failing_layer(node, scope, region) or miscounted_view(node, scope, region)
 
 
 def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:

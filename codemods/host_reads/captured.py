@@ -21,6 +21,7 @@ from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
+from compilefix.codemods.unknown_rows import miscounted_view
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
@@ -58,8 +59,11 @@ def is_list(node: ast.AST, scope: Scope) -> bool:
 
 def not_captured(node: ast.expr, scope: Scope) -> str | None:
     """Why the number, the tensor in the place of one, or the list cannot stay in the graph; None where it can."""
-    if not is_list(node, scope):
-        return _not_captured(node, scope, 0, set())
+    reason = _list_not_captured(node, scope) if is_list(node, scope) else _not_captured(node, scope, 0, set())
+    return reason or miscounted_view(node, scope, [scope])
+
+
+def _list_not_captured(node: ast.expr, scope: Scope) -> str | None:
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Attribute)
     rank = scope.value(node.func.value).rank
