@@ -123,11 +123,15 @@ ASSUMPTIONS: Mapping[str, str] = {
         "is true in no more than one: with several an error was raised."
     ),
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
-    "not-negative": "A number that bounds a slice is not below zero: it does not count from the end.",
+    "not-negative": (
+        "A number that bounds a slice is not below zero: it does not count from the end. Where it is checked, "
+        "RuntimeError is raised for one that does."
+    ),
     "index-in-range": (
         "An index is one that the function takes, and lies below the number of classes that is given, or within the "
         "positions that there are; for others no error is raised as before, and a bool counts as a number. A slice of "
-        "fixed length begins at zero or behind it, or ends before the last place: else it was empty, and goes round."
+        "fixed length begins at zero or behind it, or ends before the last place: else it was empty, and goes round. "
+        "One whose bounds are checked lies within the tensor: RuntimeError is raised where it was cut off or empty."
     ),
     "enough-dimensions": (
         "A tensor has as many dimensions as the code counts on; with fewer, no error is raised as before, or the "

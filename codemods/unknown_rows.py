@@ -2,7 +2,9 @@
 
 Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shape_ops` and `capture_scalar_outputs`: a
 convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first. In
-one and three dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers.
+one and three dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers. Over a slice up
+to a number, all convolutions and attention fail (and work with 2.11), `unfold`, what is computed of a product of it
+with itself, and the derivatives of `prod` and running sums; 85 more operations work, forward and backward.
 
 A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
 (`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
@@ -20,8 +22,15 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
 _LAYERS = ("Conv2d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
-_VIEWS = frozenset({"Tensor.view", "Tensor.reshape", "torch.reshape"})
 _FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forward"})
+_LAYERS_WHERE_CUT = ("Conv", "Softmax", *_LAYERS)
+_WHERE_CUT = (
+    _FUNCTIONS
+    | {"conv1d", "conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold", "prod"}
+    | {"cumsum", "cumprod", "logcumsumexp", "quantile", "sort", "argsort", "msort"}
+)
+_PRODUCTS = frozenset({"matmul", "bmm", "mm", "baddbmm", "einsum"})
+_VIEWS = frozenset({"Tensor.view", "Tensor.reshape", "torch.reshape"})
 
 
 def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
@@ -32,6 +41,14 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     layer = _behind(node, scope, region, _fails)
     kind = "a convolution in two dimensions or multi-head attention"
     return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
+
+
+def fails_where_cut(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """Why a slice with a bound that is a symbol fails in what is done with it, though other unknown sizes may not."""
+    found = _behind(node, scope, region, _fails_cut)
+    return (
+        None if found is None else f"{_place(found)} fails to compile, or in the backward pass, over a slice up to it"
+    )
 
 
 def miscounted_view(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
@@ -104,7 +121,14 @@ def _leaves(statement: ast.stmt, scope: Scope, others: Sequence[Scope]) -> bool:
     if isinstance(statement, ast.Return):
         return any(scope.function in inner.facts.calls.values() for inner in others)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
+    return any(isinstance(target, ast.Attribute | ast.Subscript) and not _is_own(target, scope) for target in targets)
+
+
+def _is_own(target: ast.expr, scope: Scope) -> bool:
+    """Whether what is written into is a tensor that only this function has: `out[i] = x`, and `out` is made here."""
+    held = target.value if isinstance(target, ast.Subscript) else None
+    given = {parameter.arg for parameter in scope.function.parameters}
+    return isinstance(held, ast.Name) and held.id not in given and bool(scope.names(held.id, stores=True))
 
 
 def _fails(call: ast.Call, scope: Scope) -> bool:
@@ -114,15 +138,22 @@ def _fails(call: ast.Call, scope: Scope) -> bool:
     return _holds_layer(scope.value(call.func)) and not ref.startswith("torch.nn.functional.")
 
 
-def _holds_layer(value: Value) -> bool:
+def _fails_cut(call: ast.Call, scope: Scope) -> bool:
+    ref = scope.callee(call) or ""
+    if ref.startswith(("torch.", "Tensor.")) and ref.rpartition(".")[2] in _WHERE_CUT:
+        return True
+    return _holds_layer(scope.value(call.func), _LAYERS_WHERE_CUT) and not ref.startswith("torch.nn.functional.")
+
+
+def _holds_layer(value: Value, layers: tuple[str, ...] = _LAYERS) -> bool:
     ref = value.ref or ""
-    if ref.startswith("torch.nn.") and any(part in ref.rpartition(".")[2] for part in _LAYERS):
+    if ref.startswith("torch.nn.") and any(part in ref.rpartition(".")[2] for part in layers):
         return True
     parts = (*(value.elements or ()), *((value.element,) if value.element is not None else ()))
-    return ref.endswith(".Sequential") and any(map(_holds_layer, parts))
+    return ref.endswith(".Sequential") and any(_holds_layer(part, layers) for part in parts)
 
 
-def _place(call: ast.Call) -> str:
+def _place(call: ast.expr) -> str:
     return f"line {call.lineno}: `{snippet(call)}`"
 
 
@@ -148,7 +179,10 @@ def _may_cut(call: ast.Call, scope: Scope) -> bool:
     name = scope.callee(call) or ""
     if name not in _VIEWS:
         return False
-    given = [*call.args, *(k.value for k in call.keywords)][name.startswith("torch.") :]
+    given = [*call.args, *(k.value for k in call.keywords)]
+    tensor = call.func.value if isinstance(call.func, ast.Attribute) and name.startswith("Tensor.") else given.pop(0)
+    if scope.value(tensor).rank == 1:
+        return False
     sizes = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
     if any(isinstance(size, ast.Starred) for size in sizes):
         return True

@@ -2,26 +2,28 @@
 
 Measured on torch 2.13 with inductor, forward and backward: sizes of new tensors, `expand`, `view` and `reshape`,
 arithmetic and results work, and so do the items of a list of integers (`t.tolist()`), also all of them as the sizes in
-`x.split(sizes)`. A number that bounds a slice or picks an item of a list makes the compilation fail, one that is asked
-for its truth breaks again.
+`x.split(sizes)`. A number that picks an item of a list makes the compilation fail, and so does one that bounds a slice
+of which torch is not told where it lies; one that is asked for its truth breaks again.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import is_read_of
 from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, use_not_captured
+from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured as cut_not_captured
+from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, place_of
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
-from compilefix.codemods.unknown_rows import miscounted_view
+from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
 
@@ -57,13 +59,48 @@ def is_list(node: ast.AST, scope: Scope) -> bool:
     return isinstance(node, ast.Call) and scope.callee(node) == "Tensor.tolist" and not node.args
 
 
+@dataclass
+class Way:
+    """What is met on the way of a number, `read` at one place: names and functions that it was followed through.
+
+    cut: slices that it bounds. unchecked: those of them that torch compiles once it is told where they lie.
+    """
+
+    read: ast.expr | None = None
+    names: set[tuple[Function, str]] = field(default_factory=set)
+    cut: list[ast.Subscript] = field(default_factory=list)
+    unchecked: list[ast.Subscript] = field(default_factory=list)
+
+
 def not_captured(node: ast.expr, scope: Scope) -> str | None:
     """Why the number, the tensor in the place of one, or the list cannot stay in the graph; None where it can."""
-    reason = _list_not_captured(node, scope) if is_list(node, scope) else _not_captured(node, scope, 0, set())
-    return reason or miscounted_view(node, scope, [scope])
+    way = Way(node)
+    reason = _judge(node, scope, way)
+    if reason is None and way.unchecked:
+        cut = snippet(way.unchecked[0])
+        reason = f"in `{cut}` it bounds a slice, which inductor compiles only with `torch._check` on both ends"
+    return reason
 
 
-def _list_not_captured(node: ast.expr, scope: Scope) -> str | None:
+def unchecked_slices(node: ast.expr, scope: Scope) -> list[ast.Subscript]:
+    """The slices of this function that alone keep a number from staying in the graph, until bounds are checked."""
+    way = Way(node)
+    found = list(dict.fromkeys(way.unchecked)) if _judge(node, scope, way) is None else []
+    return found if all(item in scope.parents for item in found) else []
+
+
+def bounds_slices(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number that can stay in the graph bounds a slice."""
+    way = Way(node)
+    return _judge(node, scope, way) is None and bool(way.cut)
+
+
+def _judge(node: ast.expr, scope: Scope, way: Way) -> str | None:
+    found = _list_not_captured(node, scope, way) if is_list(node, scope) else _not_captured(node, scope, 0, way)
+    return found or miscounted_view(node, scope, [scope])
+
+
+def _list_not_captured(node: ast.expr, scope: Scope, way: Way) -> str | None:
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Attribute)
     rank = scope.value(node.func.value).rank
@@ -73,9 +110,9 @@ def _list_not_captured(node: ast.expr, scope: Scope) -> str | None:
         return f"line {node.lineno}: `{snippet(node.func.value)}` has not one dimension, and an item is a list"
     if uses is None:
         given = _unpacked(node, scope)
-        reasons = (_not_captured(load, scope, 0, set()) for load in given)
+        reasons = (_not_captured(load, scope, 0, way) for load in given)
         return next((r for r in reasons if r is not None), None) if given else _used(node, scope.parents.get(node))
-    return next((r for use in uses if (r := _item_not_captured(use, scope, 0, set())) is not None), None)
+    return next((r for use in uses if (r := _item_not_captured(use, scope, 0, way)) is not None), None)
 
 
 def holds_integers(node: ast.expr, scope: Scope) -> bool:
@@ -109,26 +146,30 @@ def _names_in_turn(node: ast.expr, scope: Scope) -> list[ast.Name]:
     return names if len(names) == len(parts) else []
 
 
-def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | None:
     """As `not_captured`. Names that were `seen` are followed once: `n = min(n, 4)` gives a name what it had."""
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         for target in targets:
             if isinstance(target, ast.Name):
-                reason = _name(target.id, scope, depth, seen, _behind(target, parent, scope))
+                reason = _name(target.id, scope, depth, way, _behind(target, parent, scope))
                 if reason is not None:
                     return reason
             elif not isinstance(target, ast.Attribute | ast.Subscript):
                 return f"`{snippet(parent)}` unpacks it"
         return None
+    if isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _OPERATORS):
+        return _added_to(parent, scope, depth, way)
     if isinstance(parent, ast.Compare) and all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops):
+        return None
+    if isinstance(parent, ast.Compare) and _is_told(parent, scope):
         return None
     if decides(node, scope):
         return f"`{snippet(parent)}` decides on it"
     place = integer_place(node, scope)
     if place is not None:
-        return "a dimension is no value of a graph" if place == "a dimension" else _size(node, scope)
+        return "a dimension is no value of a graph" if place == "a dimension" else _size(node, scope, way)
     if in_log(node, scope):
         return "it is printed or logged"
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _OPERATORS):
@@ -138,17 +179,29 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Func
         if other.may_be(Kind.TENSOR):
             return None
         numbers = other.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and other.dtype in ("int", "float", "bool")
-        return _not_captured(parent, scope, depth, seen) if numbers else _used(node, parent)
+        return _not_captured(parent, scope, depth, way) if numbers else _used(node, parent)
     if isinstance(parent, ast.IfExp) and parent.test is not node:
-        return _not_captured(parent, scope, depth, seen)
+        return _not_captured(parent, scope, depth, way)
     if isinstance(parent, ast.Return):
-        return _returned(scope, depth, seen)
+        return _returned(scope, depth, way)
     if isinstance(parent, ast.Tuple | ast.List | ast.Dict) and not isinstance(scope.parents.get(parent), ast.Subscript):
         return None if isinstance(parent, ast.Dict) or _is_result(parent, scope) else _in_size(parent, scope)
     if isinstance(parent, ast.Call | ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
-        return _call(node, call, scope, depth, seen) if isinstance(call, ast.Call) else _used(node, parent)
+        return _call(node, call, scope, depth, way) if isinstance(call, ast.Call) else _used(node, parent)
     return _used(node, parent)
+
+
+def _added_to(statement: ast.AugAssign, scope: Scope, depth: int, way: Way) -> str | None:
+    """As `not_captured`, of what a number is added to: `start += n`, for every use of the sum. A tensor takes it."""
+    target = statement.target
+    if scope.value(target).is_tensor:
+        return None
+    loads = scope.names(target.id) if isinstance(target, ast.Name) else []
+    kinds = {kind for load in loads for kind in scope.value(load).kinds}
+    # What a number from a list is added to may be of unknown kind for that.
+    number = Kind.TENSOR not in kinds and bool(kinds & {Kind.NUMBER, Kind.SIZE, Kind.STATIC})
+    return _name(target.id, scope, depth, way) if number and isinstance(target, ast.Name) else _used(target, statement)
 
 
 def _uses_of_list(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
@@ -185,7 +238,7 @@ def _splits(node: ast.expr, scope: Scope) -> ast.Call | None:
     return call if name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _SPLITS and not first else None
 
 
-def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+def _item_not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | None:
     """As `not_captured`, of one use of a list of integers."""
     parent = scope.parents.get(node)
     if (split := _splits(node, scope)) is not None:
@@ -193,19 +246,19 @@ def _item_not_captured(node: ast.expr, scope: Scope, depth: int, seen: set[tuple
             return attended
         return next((r for part in _parts(split, scope) if (r := use_not_captured(part, scope)) is not None), None)
     if isinstance(parent, ast.Subscript) and parent.value is node and is_position(parent, scope):
-        return _not_captured(parent, scope, depth, seen)
+        return _not_captured(parent, scope, depth, way)
     if isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords:
         called = scope.callee(parent)
         if called == "len":
             return None
         if called == "sum":
-            return _sum_not_captured(node, parent, scope, depth, seen)
+            return _sum_not_captured(node, parent, scope, depth, way)
     names = _names_in_turn(node, scope)
     for name in names:
         loads = _reads_of_item(name, scope)
         if loads is None:
             return f"`{name.id}` is assigned in several places"
-        reason = next((r for load in loads if (r := _not_captured(load, scope, depth, seen)) is not None), None)
+        reason = next((r for load in loads if (r := _not_captured(load, scope, depth, way)) is not None), None)
         if reason is not None:
             return reason
     if names:
@@ -254,9 +307,7 @@ def _parts(split: ast.Call, scope: Scope) -> Iterator[ast.expr]:
                     yield from later
 
 
-def _sum_not_captured(
-    node: ast.expr, total: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]
-) -> str | None:
+def _sum_not_captured(node: ast.expr, total: ast.Call, scope: Scope, depth: int, way: Way) -> str | None:
     """As `not_captured`, of the sum of the list. It may end the slice that is split into parts of these sizes."""
     bound = scope.parents.get(total)
     part = scope.parents.get(bound) if isinstance(bound, ast.Slice) else None
@@ -267,7 +318,7 @@ def _sum_not_captured(
         same = [g for g in given if ast.dump(g) == ast.dump(node) and _splits(g, scope) is call]
         if same and isinstance(node, ast.Name):
             return None
-    return _not_captured(total, scope, depth, seen)
+    return _not_captured(total, scope, depth, way)
 
 
 def _is_text(node: ast.expr, scope: Scope) -> bool:
@@ -279,12 +330,12 @@ def _used(node: ast.expr, parent: ast.AST | None) -> str:
     return f"line {node.lineno}: it is used in `{snippet(parent)}`"
 
 
-def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+def _returned(scope: Scope, depth: int, way: Way) -> str | None:
     """As `not_captured`, of the calls in this file that a number is returned to, or what reads the property."""
     function = scope.compiled.function
-    if (function, "return") in seen or depth >= _MAX_DEPTH:
-        return None if (function, "return") in seen else f"`{function.qualname}` returns it"
-    seen.add((function, "return"))
+    if (function, "return") in way.names or depth >= _MAX_DEPTH:
+        return None if (function, "return") in way.names else f"`{function.qualname}` returns it"
+    way.names.add((function, "return"))
     for caller in function.module.all_functions:
         facts = scope.legality.inference.facts(caller)
         inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
@@ -292,7 +343,7 @@ def _returned(scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str 
         if function.is_property:
             asking += [node for node in inner.of(ast.Attribute) if is_read_of(node, function)]
         for node in asking:
-            reason = _not_captured(node, inner, depth + 1, seen)
+            reason = _not_captured(node, inner, depth + 1, way)
             if reason is not None:
                 return reason
     return None
@@ -337,30 +388,48 @@ def _behind(stored: ast.Name, statement: ast.stmt, scope: Scope) -> list[ast.Nam
     return [load for load in loads if (load.lineno, load.col_offset) >= end]
 
 
-def _name(
-    name: str, scope: Scope, depth: int, seen: set[tuple[Function, str]], loads: list[ast.Name] | None = None
-) -> str | None:
+def _name(name: str, scope: Scope, depth: int, way: Way, loads: list[ast.Name] | None = None) -> str | None:
     function = scope.compiled.function
     followed = (function, name if loads is None else f"{name}, behind a store")
-    if followed in seen or (function, name) in seen:
+    if followed in way.names or (function, name) in way.names:
         return None
-    seen.add(followed)
+    way.names.add(followed)
     for load in scope.names(name) if loads is None else loads:
-        reason = _not_captured(load, scope, depth, seen)
+        reason = _not_captured(load, scope, depth, way)
         if reason is not None:
             return reason
     return None
 
 
-def _size(node: ast.expr, scope: Scope) -> str | None:
+def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.Slice):
-            return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
+            return _bounds(node, parent, scope, way)
         if isinstance(parent, ast.Call):
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             known = known or _takes_symbol(parent, node, scope)
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
+
+
+def _bounds(node: ast.expr, part: ast.Slice, scope: Scope, way: Way) -> str | None:
+    """As `not_captured`, of a bound of a slice: torch must be told that this lies within the tensor."""
+    item = next(a for a in scope.ancestors(part) if isinstance(a, ast.Subscript))
+    conditions = conditions_of(item, scope, way.read)
+    if conditions is None or place_of(item, scope) is None:
+        return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
+    if (reason := cut_not_captured(item, scope) or fails_where_cut(item, scope, [scope])) is not None:
+        return reason
+    way.cut.append(item)
+    if not checked_before(item, scope).issuperset(conditions):
+        way.unchecked.append(item)
+    return None
+
+
+def _is_told(compared: ast.Compare, scope: Scope) -> bool:
+    """Whether a comparison is what `torch._check` asks."""
+    call = scope.parents.get(compared)
+    return isinstance(call, ast.Call) and scope.callee(call) == "torch._check" and call.args[:1] == [compared]
 
 
 def _takes_symbol(call: ast.Call, node: ast.expr, scope: Scope) -> bool:
@@ -371,10 +440,10 @@ def _takes_symbol(call: ast.Call, node: ast.expr, scope: Scope) -> bool:
     return name == "Tensor" and (method in ("view", "reshape") or repeats)
 
 
-def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tuple[Function, str]]) -> str | None:
+def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) -> str | None:
     called = scope.callee(call) or ""
     if called in _FUNCTIONS:
-        return _not_captured(call, scope, depth, seen)
+        return _not_captured(call, scope, depth, way)
     if called == "dict" and any(k.value is node for k in call.keywords):
         return None
     if called == "isinstance" and call.args[:1] == [node] and scope.value(node).dtype == "int":
@@ -390,4 +459,4 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, seen: set[tu
         return _used(node, call)
     facts = scope.legality.inference.facts(callee)
     inner = Scope(replace(scope.compiled, function=callee, facts=facts), scope.legality, scope.path)
-    return _name(name, inner, depth + 1, seen)
+    return _name(name, inner, depth + 1, way)

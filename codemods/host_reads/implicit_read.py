@@ -39,8 +39,9 @@ by side (`x[..., i : i + h, j : j + w]`). A length of which nothing is known is 
 (`static-shape-values`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n`
 is on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of
 all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist).
-Sizes, other slice bounds and `range` have no such form: where the number is known without its tensor see CF203, else
-CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list with one name of which items are read)
+Another slice bound is read as a number and checked before the slice, and so are the numbers of a list, which can then
+stay in the graph with a flag (`capture-scalars`, `index-in-range`, `not-negative`: see CF201). Sizes and `range` have
+no such form: where the number is known without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list with one name of which items are read)
 becomes `t.unbind()` where CF201 would follow each of its numbers, with what CF201 says of them, for a tensor of one
 dimension (`enough-dimensions` where that is not proved). A list of the places that `torch.where` or `nonzero` has just
 found, which only indexes tensors, becomes the tensor of these places (`number-to-tensor`: a list is on no device).
@@ -58,6 +59,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
+from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_tensor_fix
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
@@ -114,6 +116,7 @@ class ImplicitRead(Rule):
         "log-late",
         "exception-late",
         "static-shape-values",
+        "capture-scalars",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -192,6 +195,8 @@ class ImplicitRead(Rule):
             whole = scope.value(whole_of)
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
             outcome = indexing_fix(node, whole_of, scope) or list_fix(node, whole_of, scope)
+            if isinstance(outcome, str) and holds_integers(node, scope):
+                outcome = checked_fix(node, scope) or outcome
             if isinstance(outcome, str):
                 if holds_integers(node, scope) and not_captured(node, scope) is None:
                     if switched_on(SCALARS, scope):
@@ -244,6 +249,9 @@ class ImplicitRead(Rule):
             yield self._number(node, "a shift", ("GB0033",), scope)
         elif (place := integer_place(node, scope)) is not None:
             if made_for_item(node, scope) is not None:
+                return
+            if place == "a slice bound" and (fix := checked_tensor_fix(node, scope)) is not None:
+                yield self.fixed(scope, node, _message(node, place), fix, gb=_ids(place))
                 return
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):

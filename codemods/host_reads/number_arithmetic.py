@@ -61,6 +61,11 @@ raised (`enough-dimensions`). A slice of fixed length is cut off at the end, and
 (`index-in-range`); it is a copy (`no-aliasing`), and a length of which nothing is known is taken for a Python integer
 (`static-shape-values`). The rest of an integer (`n % size`) is the same for tensors; a divisor of zero raises another
 error (`math-errors`).
+A number that only bounds slices and gives sizes stays a number, as it can stay in the graph with
+`capture_scalar_outputs` (`capture-scalars`: CF205 switches it on, or you do): `torch._check` says before each slice
+where it begins and ends, without which inductor does not compile it. So RuntimeError is raised where the slice was cut
+off at the end (`index-in-range`) or counted from it (`not-negative`). It is not offered where attention, a convolution,
+a sort or a running sum is computed of the slice, or a product of it with itself.
 
 Graph breaks: GB0124. torch: all supported versions.
 """
@@ -77,6 +82,7 @@ from compilefix.codemods.conditions import reads_of_truths
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
+from compilefix.codemods.host_reads.checked_bounds import checked_fix
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
 from compilefix.codemods.host_reads.number_helpers import fix_in_callers, hands_on, only_reads
 from compilefix.codemods.host_reads.number_rewrite import number_fix
@@ -115,6 +121,7 @@ class NumberArithmetic(Rule):
         "no-aliasing",
         "exception-late",
         "static-shape-values",
+        "capture-scalars",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -123,6 +130,9 @@ class NumberArithmetic(Rule):
         for node, source in reads(scope):
             finding = self.judge(node, source, scope)
             if finding.fix is None and made_in_init(node, scope) is not None:
+                continue
+            if finding.fix is None and (checked := checked_fix(node, scope)) is not None:
+                yield self.fixed(scope, node, finding.message, checked)
                 continue
             if finding.fix is None and not_captured(node, scope) is None:
                 if switched_on(SCALARS, scope):
