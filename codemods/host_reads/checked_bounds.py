@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -15,33 +15,76 @@ from compilefix.codemods.host_reads.captured import unchecked_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import Template, imports, torch_name
+from compilefix.codemods.selection import Template, imports, read_of, torch_name
 from compilefix.source.snippets import snippet
 
 
-def checked_fix(node: ast.expr, scope: Scope) -> Fix | None:
-    """The checks that let a number, or the list of numbers, stay in the graph with the flag; None where none do."""
+def checked_fix(node: ast.expr, others: Iterable[ast.expr], scope: Scope) -> Fix | None:
+    """The checks that let a number, or the list of numbers, stay in the graph with the flag; None where none do.
+
+    others: the numbers that are read behind it. A slice that one of them bounds too is left to that one.
+    """
     items = unchecked_slices(node, scope)
-    return _fix(node, items, Template(), scope) if items else None
+    if not items or any(_tensors(item, scope) for item in items):
+        return None
+    shared = (item for other in others for item in unchecked_slices(other, scope))
+    if any(item in items for item in shared):
+        return None
+    return _inside(node, items, "", Template(), scope) or _fix([], items, Template(), scope)
 
 
 def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
     """The same for a tensor that bounds a slice, `x[:, : lengths.max()]`: it is read as a number before it does."""
-    names = [n for n in ast.walk(bound) if isinstance(n, ast.Name) and scope.value(n).is_tensor]
-    read: ast.expr | None = bound
-    if isinstance(bound, ast.Name | ast.BinOp):
-        read = _given(names[0], scope) if len(names) == 1 else None
-    items = unchecked_slices(read, scope) if read is not None else []
-    if read is None or not items:
-        return None
     template = Template()
+    if not isinstance(bound, ast.Name | ast.BinOp):
+        items = unchecked_slices(bound, scope)
+        _refuse_reading(bound, scope, template)
+        return _inside(bound, items, ".item()", template, scope) if items else None
+    pending = {name.id: name for name in _names(bound, scope)}
+    reads: dict[str, ast.expr] = {}
+    items = []
+    while pending:
+        name = pending.popitem()[1]
+        read = _given(name, scope)
+        found = unchecked_slices(read, scope) if read is not None else []
+        if read is None or not found:
+            return None
+        reads[name.id] = read
+        items += [item for item in found if item not in items]
+        others = (other for item in found for other in _tensors(item, scope))
+        pending |= {other.id: other for other in others if other.id not in reads}
+    for read in reads.values():
+        _refuse_reading(read, scope, template)
+    return _fix([_as_number(read, scope) for read in reads.values()], items, template, scope)
+
+
+def _tensors(item: ast.Subscript, scope: Scope) -> list[ast.Name]:
+    """The names of tensors in the bounds of slices."""
+    bounds = [bound for part in _slices(item) for bound in (part.lower, part.upper) if bound is not None]
+    return [name for bound in bounds for name in _names(bound, scope)]
+
+
+def _names(bound: ast.expr, scope: Scope) -> list[ast.Name]:
+    """The names of tensors that a bound is computed of, not those of which it takes a size."""
+    if isinstance(bound, ast.BinOp):
+        return _names(bound.left, scope) + _names(bound.right, scope)
+    if isinstance(bound, ast.Call) and isinstance(bound.func, ast.Name) and read_of(bound, scope) is None:
+        return [name for argument in bound.args for name in _names(argument, scope)]
+    return [bound] if isinstance(bound, ast.Name) and scope.value(bound).is_tensor else []
+
+
+def _refuse_reading(read: ast.expr, scope: Scope, template: Template) -> None:
     if scope.value(read).rank != 0:
         reason = f"`{snippet(read)}` is not proved to have one element, and with more another error is raised"
         template.refuse([Obstacle(reason, "condition-one-element")])
     if scope.value(read).dtype != "int":
         reason = f"`{snippet(read)}` is not proved to be an integer, and for another another error is raised"
         template.refuse([Obstacle(reason, "index-in-range")])
-    return _fix(read, items, template, scope, ".item()")
+
+
+def _as_number(read: ast.expr, scope: Scope) -> Edit:
+    template = Template()
+    return scope.edit(read, f"{template.use(read, operand=True)}.item()", **template.parts)
 
 
 def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
@@ -67,35 +110,56 @@ def _is_integer(node: ast.expr, scope: Scope) -> bool:
     return integer_place(node, scope) is not None
 
 
-def _fix(
-    read: ast.expr, items: Sequence[ast.Subscript], template: Template, scope: Scope, call: str = ""
-) -> Fix | None:
-    inside = [item for item in items if read in ast.walk(item.slice)]
-    if inside and len(items) > 1:
+def _inside(read: ast.expr, items: Sequence[ast.Subscript], call: str, template: Template, scope: Scope) -> Fix | None:
+    """The fix for a number that is read in the bound itself, which gets a name; one of several in a statement."""
+    part = next((s for item in items for s in _slices(item) if read in ast.walk(s)), None)
+    if part is None or len(items) > 1 or part is not _first_computed(scope.statement(part), scope):
         return None
+    name = free_name("end" if part.upper is not None and read in ast.walk(part.upper) else "start", scope)
     code = template.use(read, operand=bool(call)) + call
-    begins = any(s.lower is not None and read in ast.walk(s.lower) for i in inside for s in _slices(i))
-    name = free_name("start" if begins else "end", scope) if inside else None
-    edits = _checks(items, read, name, scope, template, f"{name} = {code}\n" if inside else "")
-    if inside:
-        edits.append(scope.edit(read, str(name)))
-    elif call:
-        edits.append(scope.edit(read, code, **template.parts))
-    if template.broken:
-        return None
+    edits = _checks(items, scope, template, (read, name), f"{name} = {code}\n")
+    item = items[0]
+    if item.slice is part and (part.lower is None or part.upper is None) and read in (part.lower, part.upper):
+        base = Template()
+        bounds = f"{name}:" if part.lower is read else f":{name}"
+        edits.append(scope.edit(item, f"{base.use(item.value)}[{bounds}]", **base.parts))
+    else:
+        edits.append(scope.edit(read, name))
+    return _made(edits, template, scope)
+
+
+def _first_computed(statement: ast.stmt, scope: Scope) -> ast.Slice | None:
+    """The first slice of a statement with a bound that calls something: each would be given the same name."""
+    slices = [s for s in scope.of(ast.Slice) if scope.statement(s) is statement]
+    computed = (s for s in slices if any(isinstance(n, ast.Call) for n in ast.walk(s)))
+    return min(computed, key=lambda s: (s.lineno, s.col_offset), default=None)
+
+
+def _fix(given: Sequence[Edit], items: Sequence[ast.Subscript], template: Template, scope: Scope) -> Fix | None:
+    if any(isinstance(n, ast.Call) and read_of(n, scope) is not None for item in items for n in ast.walk(item.slice)):
+        return None  # one that is read in the bound comes first
+    return _made([*given, *_checks(items, scope, template)], template, scope)
+
+
+def _made(edits: Sequence[Edit], template: Template, scope: Scope) -> Fix | None:
     # Where another rule needs no number at all, that is better.
-    return Fix(tuple(edits), imports(scope), template.assumptions, template.reasons, last=True)
+    broken = template.broken is not None
+    return None if broken else Fix(tuple(edits), imports(scope), template.assumptions, template.reasons, last=True)
 
 
 def _checks(
-    items: Sequence[ast.Subscript], read: ast.expr, name: str | None, scope: Scope, template: Template, first: str
+    items: Sequence[ast.Subscript],
+    scope: Scope,
+    template: Template,
+    named: tuple[ast.expr | None, str] = (None, ""),
+    first: str = "",
 ) -> list[Edit]:
     """The checks before each statement with slices, as far as none on the way to it asks the same."""
     edits: list[Edit] = []
     written: dict[ast.stmt, list[str]] = {}
     for item in items:
         statement = place_of(item, scope)
-        conditions = conditions_of(item, scope, read, name or "") or ()
+        conditions = conditions_of(item, scope, *named) or ()
         assert statement is not None
         asked = checked_before(item, scope)
         for before, lines in written.items():
@@ -104,8 +168,7 @@ def _checks(
         _refuse(item, scope, template)
     for statement, lines in written.items():
         text = "\n".join(f"{torch_name(scope)}._check({line})" for line in lines)
-        parts = template.parts if first else {}
-        edits += [scope.before(statement, first + text, **parts)] if lines else []
+        edits += [scope.before(statement, first + text, **(template.parts if first else {}))] if lines else []
     return edits
 
 

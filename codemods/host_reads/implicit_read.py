@@ -197,7 +197,7 @@ class ImplicitRead(Rule):
             gb = ("GB0109",) if whole.dtype == "float" else ("GB0033",)
             outcome = indexing_fix(node, whole_of, scope) or list_fix(node, whole_of, scope)
             if isinstance(outcome, str) and holds_integers(node, scope):
-                outcome = checked_fix(node, scope) or outcome
+                outcome = checked_fix(node, (), scope) or outcome
             if isinstance(outcome, str):
                 if holds_integers(node, scope) and not_captured(node, scope) is None:
                     if switched_on(SCALARS, scope):

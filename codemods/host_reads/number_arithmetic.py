@@ -127,13 +127,16 @@ class NumberArithmetic(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""
         yield from self._unproved(scope)
-        for node, source in reads(scope):
+        found = list(reads(scope))
+        for index, (node, source) in enumerate(found):
             finding = self.judge(node, source, scope)
             if finding.fix is None and made_in_init(node, scope) is not None:
                 continue
-            if finding.fix is None and (checked := checked_fix(node, scope)) is not None:
-                yield self.fixed(scope, node, finding.message, checked)
-                continue
+            if finding.fix is None:
+                checked = checked_fix(node, [other for other, _ in found[index + 1 :]], scope)
+                if checked is not None:
+                    yield self.fixed(scope, node, finding.message, checked)
+                    continue
             if finding.fix is None and not_captured(node, scope) is None:
                 if switched_on(SCALARS, scope):
                     continue
