@@ -26,9 +26,11 @@ _FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forw
 _LAYERS_WHERE_CUT = ("Conv", "Softmax", *_LAYERS)
 _WHERE_CUT = (
     _FUNCTIONS
-    | {"conv1d", "conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold", "prod"}
-    | {"cumsum", "cumprod", "logcumsumexp", "quantile", "sort", "argsort", "msort"}
+    | {"conv1d", "conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold"}
+    | {"quantile", "sort", "argsort", "msort"}
 )
+_DERIVED = frozenset({"prod", "cumsum", "cumprod", "logcumsumexp"})
+"""They fail in the backward pass."""
 _PRODUCTS = frozenset({"matmul", "bmm", "mm", "baddbmm", "einsum"})
 _VIEWS = frozenset({"Tensor.view", "Tensor.reshape", "torch.reshape"})
 
@@ -140,7 +142,8 @@ def _fails(call: ast.Call, scope: Scope) -> bool:
 
 def _fails_cut(call: ast.Call, scope: Scope) -> bool:
     ref = scope.callee(call) or ""
-    if ref.startswith(("torch.", "Tensor.")) and ref.rpartition(".")[2] in _WHERE_CUT:
+    short = ref.rpartition(".")[2] if ref.startswith(("torch.", "Tensor.")) else ""
+    if short in _WHERE_CUT or (short in _DERIVED and scope.value(call).dtype not in ("int", "bool")):
         return True
     return _holds_layer(scope.value(call.func), _LAYERS_WHERE_CUT) and not ref.startswith("torch.nn.functional.")
 

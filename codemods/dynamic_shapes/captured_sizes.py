@@ -152,12 +152,12 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.Attribute):
             sized = sized or parent.attr in _SIZES
-            if parent.attr in _FAILING | _LISTING:
+            if parent.attr in _FAILING | _LISTING and not _has_no_derivative(scope.parents.get(parent), scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
         elif isinstance(parent, ast.Call):
             short = (scope.callee(parent) or "").rpartition(".")[2]
             sized = sized or short == "len"
-            if short in _FAILING | _LISTING:
+            if short in _FAILING | _LISTING and not _has_no_derivative(parent, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
             if not sized and parent.func is not asked and not isinstance(asked, ast.Attribute):
                 return None  # another operation, whose result is another tensor
@@ -173,6 +173,12 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             return None
         asked = parent
     return None
+
+
+def _has_no_derivative(call: ast.AST | None, scope: Scope) -> bool:
+    """Whether a call gives integers, as `lengths.cumsum(0, dtype=torch.int32)` does: no backward pass leads there."""
+    short = (scope.callee(call) or "").rpartition(".")[2] if isinstance(call, ast.Call) else ""
+    return short in _FAILING - {"quantile"} and call is not None and scope.value(call).dtype in ("int", "bool")
 
 
 def _cuts(node: ast.Subscript) -> bool:

@@ -63,10 +63,12 @@ def is_list(node: ast.AST, scope: Scope) -> bool:
 class Way:
     """What is met on the way of a number, `read` at one place: names and functions that it was followed through.
 
-    cut: slices that it bounds. unchecked: those of them that torch compiles once it is told where they lie.
+    as_number: what is followed is a tensor, and becomes a number. cut: slices that it bounds. unchecked: those of them
+    that torch compiles once it is told where they lie.
     """
 
     read: ast.expr | None = None
+    as_number: bool = False
     names: set[tuple[Function, str]] = field(default_factory=set)
     cut: list[ast.Subscript] = field(default_factory=list)
     unchecked: list[ast.Subscript] = field(default_factory=list)
@@ -87,6 +89,12 @@ def unchecked_slices(node: ast.expr, scope: Scope) -> list[ast.Subscript]:
     way = Way(node)
     found = list(dict.fromkeys(way.unchecked)) if _judge(node, scope, way) is None else []
     return found if all(item in scope.parents for item in found) else []
+
+
+def rows_not_captured(rows: ast.expr, scope: Scope) -> str | None:
+    """Why the numbers of what a loop goes through could not stay in the graph as a list; None where they can."""
+    way = Way(rows, as_number=True)
+    return _item_not_captured(rows, scope, 0, way) or miscounted_view(rows, scope, [scope])
 
 
 def bounds_slices(node: ast.expr, scope: Scope) -> bool:
@@ -407,7 +415,7 @@ def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
             return _bounds(node, parent, scope, way)
         if isinstance(parent, ast.Call):
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
-            known = known or _takes_symbol(parent, node, scope)
+            known = known or _takes_symbol(parent, node, scope, way)
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
     return _used(node, scope.parents.get(node))
 
@@ -432,11 +440,12 @@ def _is_told(compared: ast.Compare, scope: Scope) -> bool:
     return isinstance(call, ast.Call) and scope.callee(call) == "torch._check" and call.args[:1] == [compared]
 
 
-def _takes_symbol(call: ast.Call, node: ast.expr, scope: Scope) -> bool:
+def _takes_symbol(call: ast.Call, node: ast.expr, scope: Scope, way: Way) -> bool:
     """Whether it takes a number read from a tensor: `view` and `reshape` do, `repeat` where no gradient goes back."""
     name, _, method = (scope.callee(call) or "").partition(".")
     plain = isinstance(call.func, ast.Attribute) and not scope.value(call.func.value).leaves
-    repeats = method == "repeat" and plain and not scope.value(node).is_tensor
+    # What is made of tensors that become numbers is only known once they are.
+    repeats = method == "repeat" and (way.as_number or (plain and not scope.value(node).is_tensor))
     return name == "Tensor" and (method in ("view", "reshape") or repeats)
 
 

@@ -40,12 +40,14 @@ by side (`x[..., i : i + h, j : j + w]`). A length of which nothing is known is 
 is on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of
 all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist).
 Another slice bound is read as a number and checked before the slice, and so are the numbers of a list, which can then
-stay in the graph with a flag (`capture-scalars`, `index-in-range`, `not-negative`: see CF201). Sizes and `range` have
-no such form: where the number is known without its tensor see CF203, else CF205. A list of numbers (`low, high =
-t.tolist()`, `for w in t.tolist()`, a list with one name of which items are read) becomes `t.unbind()` where CF201 would
-follow each of its numbers, with what CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that
-is not proved). A list of the places that `torch.where` or `nonzero` has just found, which only indexes tensors, becomes
-the tensor of these places (`number-to-tensor`: a list is on no device).
+stay in the graph with a flag (`capture-scalars`, `index-in-range`, `not-negative`: see CF201). A tensor whose numbers a
+loop only uses as sizes (`for t, h, w in grid:`) is read as a list for the same reason (`capture-scalars`, and
+`enough-dimensions` where its dimensions are not proved). Other sizes and `range` have no such form: where the number is
+known without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a
+list with one name of which items are read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what
+CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved). A list of the places
+that `torch.where` or `nonzero` has just found, which only indexes tensors, becomes the tensor of these places
+(`number-to-tensor`: a list is on no device).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """
@@ -64,6 +66,7 @@ from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_t
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
+from compilefix.codemods.host_reads.listed_rows import listed_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
@@ -171,6 +174,8 @@ class ImplicitRead(Rule):
                             continue
                         reason = f"{reason}; {CAPTURE}"
                     yield self.declined(scope, node, _message_of_some(node, place), reason, gb=("GB0033",))
+                elif value.is_tensor and (listed_rows := listed_fix(node, scope)) is not None:
+                    yield self._listed(node, place, listed_rows, scope)
                 elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
                     reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
                     yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
@@ -254,11 +259,23 @@ class ImplicitRead(Rule):
             if place == "a slice bound" and (fix := checked_tensor_fix(node, scope)) is not None:
                 yield self.fixed(scope, node, _message(node, place), fix, gb=_ids(place))
                 return
+            if (listed_rows := listed_fix(node, scope)) is not None:
+                yield self._listed(node, place, listed_rows, scope)
+                return
             works = not_captured(node, scope)
             if works is None and switched_on(SCALARS, scope):
                 return
             reason = CAPTURE if works is None else _OUTSIDE
             yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
+
+    def _listed(self, node: ast.expr, place: str, found: tuple[ast.Name, Fix], scope: Scope) -> Finding:
+        """A number of a tensor that a loop goes through, which is read as a list for all of them."""
+        first, fix = found
+        message = _message(node, place) if scope.value(node).certain else _likely_message(node, place)
+        if first not in ast.walk(node):
+            reason = f"goes with the fix of `{first.id}` in line {first.lineno}"
+            return self.declined(scope, node, message, reason, gb=_ids(place))
+        return self.fixed(scope, node, message, fix, gb=_ids(place))
 
     def _window(self, node: ast.expr, window: Window, scope: Scope) -> Finding:
         """What looks like a tensor begins a slice of fixed length: the index of its places takes a number, too."""
