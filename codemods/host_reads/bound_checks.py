@@ -55,6 +55,19 @@ def place_of(item: ast.Subscript, scope: Scope) -> ast.stmt | None:
     return None if around is not statement or again or chained else statement
 
 
+def narrowed(item: ast.Subscript, scope: Scope) -> tuple[int, ast.expr] | None:
+    """The dimension and the bound of a subscript that only cuts off the end, `x[:, :n]`: `x.narrow(1, 0, n)` does it.
+
+    `narrow` needs no check, and fails where one would: it can stand where no statement can.
+    """
+    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    slices = [part for part in parts if isinstance(part, ast.Slice) and part.lower is None and part.step is None]
+    bounded = [(dim, part.upper) for dim, part in enumerate(slices) if part.upper is not None]
+    if len(bounded) != 1 or slices != parts or not isinstance(item.ctx, ast.Load) or not conditions_of(item, scope):
+        return None
+    return bounded[0]
+
+
 def _checks_before(statement: ast.stmt, scope: Scope) -> Iterator[ast.Call]:
     node: ast.AST | None = statement
     while isinstance(node, ast.stmt) and node in scope.parents:

@@ -16,7 +16,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import is_read_of
 from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, use_not_captured
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured as cut_not_captured
-from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, place_of
+from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, narrowed, place_of
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
@@ -70,7 +70,7 @@ class Way:
     read: ast.expr | None = None
     as_number: bool = False
     names: set[tuple[Function, str]] = field(default_factory=set)
-    cut: list[ast.Subscript] = field(default_factory=list)
+    cut: list[ast.expr] = field(default_factory=list)
     unchecked: list[ast.Subscript] = field(default_factory=list)
 
 
@@ -414,6 +414,8 @@ def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
         if isinstance(parent, ast.Slice):
             return _bounds(node, parent, scope, way)
         if isinstance(parent, ast.Call):
+            if scope.callee(parent) in ("Tensor.narrow", "torch.narrow"):
+                return _part_not_captured(parent, scope, way)
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             known = known or _takes_symbol(parent, node, scope, way)
             return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
@@ -424,14 +426,19 @@ def _bounds(node: ast.expr, part: ast.Slice, scope: Scope, way: Way) -> str | No
     """As `not_captured`, of a bound of a slice: torch must be told that this lies within the tensor."""
     item = next(a for a in scope.ancestors(part) if isinstance(a, ast.Subscript))
     conditions = conditions_of(item, scope, way.read)
-    if conditions is None or place_of(item, scope) is None:
+    if conditions is None or (place_of(item, scope) is None and narrowed(item, scope) is None):
         return f"`{snippet(node)}` bounds a slice, which inductor compiles only with `torch._check` on both ends"
-    if (reason := cut_not_captured(item, scope) or fails_where_cut(item, scope, [scope])) is not None:
+    if (reason := _part_not_captured(item, scope, way)) is not None:
         return reason
-    way.cut.append(item)
     if not checked_before(item, scope).issuperset(conditions):
         way.unchecked.append(item)
     return None
+
+
+def _part_not_captured(part: ast.expr, scope: Scope, way: Way) -> str | None:
+    """As `not_captured`, of what is cut off at a number: why it cannot stay in the graph."""
+    way.cut.append(part)
+    return cut_not_captured(part, scope) or fails_where_cut(part, scope, [scope])
 
 
 def _is_told(compared: ast.Compare, scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Fix
-from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, place_of
+from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, narrowed, place_of
 from compilefix.codemods.host_reads.captured import unchecked_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.names import free_name
@@ -159,17 +159,28 @@ def _checks(
     written: dict[ast.stmt, list[str]] = {}
     for item in items:
         statement = place_of(item, scope)
+        _refuse(item, scope, template)
+        if statement is None:
+            edits.append(_narrow(item, scope))
+            continue
         conditions = conditions_of(item, scope, *named) or ()
-        assert statement is not None
         asked = checked_before(item, scope)
         for before, lines in written.items():
             asked |= set(lines) if before is statement or _leads_to(before, statement, scope) else set()
         written.setdefault(statement, []).extend(c for c in conditions if c not in asked)
-        _refuse(item, scope, template)
     for statement, lines in written.items():
         text = "\n".join(f"{torch_name(scope)}._check({line})" for line in lines)
         edits += [scope.before(statement, first + text, **(template.parts if first else {}))] if lines else []
     return edits
+
+
+def _narrow(item: ast.Subscript, scope: Scope) -> Edit:
+    """`x.narrow(1, 0, n)` for `x[:, :n]`, in a comprehension or lambda."""
+    found = narrowed(item, scope)
+    assert found is not None
+    template = Template()
+    base, bound = template.use(item.value), template.use(found[1])
+    return scope.edit(item, f"{base}.narrow({found[0]}, 0, {bound})", **template.parts)
 
 
 def _leads_to(before: ast.stmt, statement: ast.stmt, scope: Scope) -> bool:
