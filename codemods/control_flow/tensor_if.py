@@ -83,7 +83,7 @@ from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_wher
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.set_once import ONLY_UNTIL_SET, seen_set, waits_for_flag
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
-from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
+from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception
@@ -214,7 +214,7 @@ class TensorIf(Rule):
         template = Template()
         edits = always_run(turn, scope, template)
         if not edits or template.broken is not None:
-            reason = _goes_with(node, scope) or template.broken
+            reason = goes_with_loop(node, node.test, scope) or template.broken
             return self.declined(scope, node, message, reason or "the turn cannot always run")
         fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
@@ -246,19 +246,6 @@ def _left_out(node: ast.If, links: Sequence[Link], scope: Scope, template: Templ
     if any(condition([test], scope, template) is None for test in tests):
         return ()
     return (scope.edit(node, "" if len(scope.block(node)) > 1 else "pass"),)
-
-
-def _goes_with(node: ast.If, scope: Scope) -> str | None:
-    """In words, the fix that makes the number of an expert, on which a turn is skipped, a Python number."""
-    loop = next((a for a in scope.ancestors(node) if isinstance(a, ast.For)), None)
-    numbers = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)} if loop is not None else set()
-    if loop is None or any(
-        n.id not in numbers for n in ast.walk(node.test) if isinstance(n, ast.Name) and n.id != "self"
-    ):
-        return None
-    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
-    fixes = (f for f in scope.found(ExpertLoop()) if f.fix is not None and f.span.line in lines)
-    return next((f"goes with the fix of {f.code} on line {f.span.line}" for f in fixes), None)
 
 
 def _goes_on(node: ast.If) -> bool:

@@ -60,6 +60,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
+from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_tensor_fix
@@ -351,6 +352,7 @@ class ImplicitRead(Rule):
         refuses = what in ("a fill value", "`alpha=`", "`value=`")
         outcome = number_fix(node, node, "implicit" if refuses else "item", scope)
         if isinstance(outcome, str):
+            outcome = goes_with_loop(node, node, scope) or outcome
             return self.declined(scope, node, _message(node, what), outcome, gb=gb)
         return self.fixed(scope, node, _message(node, what), outcome, gb=gb)
 

@@ -295,3 +295,12 @@ def test_many_experts_keep_their_selection(tmp_path: Path) -> None:
     outcome = execution.rewritten(tmp_path / "program.py", text, None)
     assert execution.after(outcome, text) == text
     assert any("capture_dynamic_output_shape_ops" in (f.declined or "") for f in outcome.findings if f.code == "CF504")
+
+
+def test_an_index_that_the_dense_form_makes_a_number_goes_with_it(tmp_path: Path) -> None:
+    # What the layer between does is not known: by itself the index has no fix.
+    text = (_HEAD + _PROGRAMS["stacked"]).replace("nn.SiLU()", "ACTIVATIONS['silu']")
+    outcome = execution.rewritten(tmp_path / "program.py", f"from activations import ACTIVATIONS\n{text}", frozenset())
+    said = {f.declined for f in outcome.findings if f.code == "CF202" and f.fix is None}
+    (loop,) = (f for f in outcome.findings if f.code == "CF504")
+    assert said == {f"goes with the fix of CF504 on line {loop.span.line}"}
