@@ -218,11 +218,25 @@ def is_global(node: ast.expr, scope: Scope) -> bool:
         if name in owner.bound:
             return False
         owner = owner.parent
-    if name in module.top_level_imports.values() or name in module.functions or name in module.classes:
+    if name in module.functions or name in module.classes:
         return True
+    if name in module.top_level_names:
+        return _stays(module.imported(name) or name, scope)
     if name in module.assigns:
         return bool(scope.value(root).ref == "logging.Logger")
     return module.imported(name) is None and hasattr(builtins, name)
+
+
+def _stays(imported: str, scope: Scope) -> bool:
+    """Whether what is imported is a function, a class or a module, and not a list, say, that code goes on to change."""
+    project = scope.legality.inference.project
+    found = project.resolve(imported)
+    head, _, last = found.rpartition(".") if isinstance(found, str) else ("", "", "")
+    owner = project.modules.get(head)
+    if owner is None or last not in owner.assigns:
+        return True
+    value = scope.legality.inference.module_global(owner, last)
+    return value is not None and value.ref == "logging.Logger"
 
 
 def may_change(node: ast.expr, scope: Scope) -> bool:

@@ -440,6 +440,12 @@ class Module:
         return _bound(self.tree.body)
 
     @cached_property
+    def top_level_names(self) -> frozenset[str]:
+        """The local names that imports at the top level of the file bind, relative ones among them."""
+        imports = (node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+        return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
+
+    @cached_property
     def guarded_imports(self) -> dict[str, str]:
         """The same for imports in an `if` or `try`: who runs code on tensors has torch, where the file asks for it."""
         pending, inside = [*self.tree.body], list[ast.stmt]()

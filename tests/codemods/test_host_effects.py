@@ -446,3 +446,27 @@ def test_the_models_lose_their_host_effect_breaks_and_no_text(path: Path, projec
         found, _ = shown(boundary(torch.compile(model, backend="eager")), inputs)
     assert found == expected
     assert not {site.gb for site in collector.break_sites} & {"GB0059", "GB0291", "GB4841", "GB7000"}
+
+
+@pytest.mark.parametrize("source", [".words", "pkg.words"])
+def test_what_another_module_gives(source: str, tmp_path: Path) -> None:
+    """Classes and loggers are named in the lambda, by a relative import too; a list goes on to change."""
+    texts = {
+        "pkg.words": "import logging\n\nclass Odd(UserWarning):\n    pass\n\n"
+        "SEEN = []\nlogger = logging.getLogger('pkg')\n",
+        "pkg.model": f"import warnings\n\nimport torch\nfrom torch import nn\n\n"
+        f"from {source} import Odd, SEEN, logger\n\n\nclass Model(nn.Module):\n"
+        "    def forward(self, x: torch.Tensor):\n"
+        "        warnings.warn('odd', Odd)\n        logger.info('seen')\n        print(SEEN)\n"
+        "        SEEN.append(1)\n        return x\n",
+    }
+    (tmp_path / "pkg").mkdir()
+    files = [SourceFile(tmp_path.joinpath(*name.split(".")).with_suffix(".py"), name, t) for name, t in texts.items()]
+    outcome = run(files, Config(root=tmp_path), rules=RULES, allowed=frozenset({"log-late"}))
+    after = next(change.after for change in outcome.patchset if str(change.path).endswith("model.py"))
+    assert "emit(lambda: warnings.warn('odd', Odd))" in after
+    assert "emit(lambda: logger.info('seen'))" in after
+    assert "emit(lambda SEEN: print(SEEN), SEEN)" in after
+    (printed,) = (f for f in outcome.findings if f.code == "CF301")
+    assert printed.fix is not None
+    assert "could change until" in " ".join(printed.fix.reasons)
