@@ -15,6 +15,10 @@ else:                                                else:
 padding_mask = None                                  padding_mask = None
 if tokens.eq(pad).any():                             padding_mask = tokens.eq(pad)
     padding_mask = tokens.eq(pad)
+
+bias = None                                          bias = None
+if mask is not None and not mask.all():              if mask is not None:
+    bias = torch.where(mask, 0.0, lowest)                bias = torch.where(mask, 0.0, lowest)
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -39,7 +44,11 @@ _ZERO = ((0, ast.Eq), (1, ast.NotEq), (1, ast.Lt))
 
 def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit, ...] | None:
     """The edits without the question; None where an `if` is no such shortcut."""
-    if not is_tensor_test(node.test, scope) or len(node.body) != 1:
+    if not is_tensor_test(node.test, scope):
+        return None
+    if (made := _made_of_what_hides(node, scope, template)) is not None:
+        return made
+    if len(node.body) != 1:
         return None
     body, block = node.body[0], scope.block(node)
     if isinstance(body, ast.Assign) and not node.orelse and (kept := _made_where_needed(node.test, body, scope)):
@@ -88,13 +97,76 @@ def _apart(test: ast.expr, scope: Scope) -> tuple[list[ast.expr], ast.expr]:
     return [], test
 
 
-def _only_fixed(node: ast.If, fixed: Sequence[ast.expr], scope: Scope) -> Edit:
+def _only_fixed(node: ast.If, fixed: Sequence[ast.expr], scope: Scope, *, joined: str = " or ") -> Edit:
     """The condition without what it asks the mask."""
     parts = {f"part_{index}": part for index, part in enumerate(fixed)}
-    code = " or ".join(
+    code = joined.join(
         f"({{{name}}})" if isinstance(p, ast.BoolOp | ast.IfExp) else f"{{{name}}}" for name, p in parts.items()
     )
     return scope.edit(node.test, code, **parts)
+
+
+def _made_of_what_hides(node: ast.If, scope: Scope, template: Template) -> tuple[Edit, ...] | None:
+    """The edits by which a mask is made of another one also where that hides nothing, and it would stay None."""
+    first, *more = node.body
+    name = first.targets[0] if isinstance(first, ast.Assign) else None
+    before = scope.facts.env_before.get(first, {}).get(name.id) if isinstance(name, ast.Name) else None
+    if node.orelse or not isinstance(first, ast.Assign) or len(first.targets) != 1 or not isinstance(name, ast.Name):
+        return None
+    if before is None or not before.is_(Kind.NONE) or not scope.value(first.value).is_tensor:
+        return None
+    *fixed, asked = node.test.values if _is_and(node.test) else [node.test]
+    if any(is_tensor_test(part, scope) for part in fixed) or not is_tensor_test(asked, scope):
+        return None
+    mask = _whole(asked, scope, full=False)
+    filled = [given for statement in more for given in _filled(statement, name) or [None]]
+    if mask is not None:
+        whole = [first.value, *(part for part in filled if part is not None)]
+        made = any(ast.dump(n) == ast.dump(mask) for part in whole for n in ast.walk(part))
+        made = made and None not in filled and _NAMED.search(name.id.lower()) is not None
+        made = made and (not more or _callee(first.value, scope).rpartition(".")[2] in _MAKERS)
+    else:
+        mask = _inverted(first.value, scope)
+        flagged = _reduced(asked, "any", scope)
+        made = not more and mask is not None and flagged is not None and ast.dump(flagged) == ast.dump(mask)
+        made = made and _SHOWS.search(name.id.lower()) is not None
+    if mask is None or not made or _decides_more(first, scope):
+        return None
+    template.refuse(scope.legality.both_evaluated([first.value, *(p for p in filled if p is not None)], scope.facts))
+    template.refuse([_handed_on(name)])
+    if fixed:
+        return (_only_fixed(node, fixed, scope, joined=" and "),)
+    parts = {f"made_{index}": statement for index, statement in enumerate(node.body)}
+    return (scope.edit(node, "\n".join(f"{{{part}}}" for part in parts), **parts),)
+
+
+def _callee(node: ast.expr, scope: Scope) -> str:
+    return (scope.callee(node) or "") if isinstance(node, ast.Call) else ""
+
+
+def _is_and(test: ast.expr) -> TypeGuard[ast.BoolOp]:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _filled(statement: ast.stmt, name: ast.Name) -> list[ast.expr] | None:
+    """What a call like `name.masked_fill_(mask, value)` is given; None for any other statement."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    owner = call.func.value
+    own = isinstance(owner, ast.Name) and owner.id == name.id and call.func.attr == "masked_fill_"
+    return [*call.args, *(k.value for k in call.keywords)] if own else None
+
+
+def _inverted(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """What is turned round in `~x` or `torch.logical_not(x)`, a boolean tensor where its dtype is known."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        found: ast.expr | None = node.operand
+    elif isinstance(node, ast.Call) and scope.callee(node) == "torch.logical_not" and len(node.args) == 1:
+        found = node.args[0] if not node.keywords else None
+    else:
+        return None
+    return found if found is not None and scope.value(found).dtype in ("bool", None) else None
 
 
 def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | None:
@@ -104,9 +176,16 @@ def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | No
         mask, kept = _shown_all(node.test, scope), node.orelse
     other = node.orelse if kept is node.body else node.body
     guarded = kept is node.body or not isinstance(node.test, ast.BoolOp)
-    if mask is None or not guarded or ast.dump(kept) != ast.dump(mask) or not _is_none(other):
+    if mask is None or not guarded or not _is_none(other):
         return None
     template.refuse([_handed_on(mask)])
+    if ast.dump(kept) == ast.dump(mask):
+        return scope.edit(node, "{kept}", kept=kept)
+    if kept is not node.body or ast.dump(_root(kept)) != ast.dump(mask) or not scope.value(kept).is_tensor:
+        return None
+    template.refuse(scope.legality.both_evaluated([kept], scope.facts))
+    if _is_and(node.test):
+        return scope.edit(node, "{kept} if {given} else None", kept=kept, given=node.test.values[0])
     return scope.edit(node, "{kept}", kept=kept)
 
 
@@ -262,6 +341,8 @@ def _makes_mask(body: ast.stmt, made: ast.stmt, mask: ast.expr) -> bool:
 
 
 _NAMED = re.compile(r"mask|bias")
+_MAKERS = frozenset({f"{kind}{like}" for kind in ("zeros", "ones", "full") for like in ("", "_like")} | {"new_zeros"})
+_SHOWS = re.compile(r"valid|visible|attention_mask|attn_mask")
 
 
 def _decides_more(body: ast.stmt, scope: Scope) -> bool:
@@ -271,6 +352,7 @@ def _decides_more(body: ast.stmt, scope: Scope) -> bool:
         if ast.unparse(node.left) in targets and node.lineno > body.lineno and _is_none(node.comparators[0]):
             asking = scope.parents.get(node)
             applies = isinstance(asking, ast.If) and not asking.orelse and isinstance(node.ops[0], ast.IsNot)
+            applies = applies or (isinstance(asking, ast.IfExp) and (_is_none(asking.body) or _is_none(asking.orelse)))
             if not applies:
                 return True
     return False
