@@ -46,8 +46,8 @@ def mask_shortcut(node: ast.If, scope: Scope, template: Template) -> tuple[Edit,
     """The edits without the question; None where an `if` is no such shortcut."""
     if not is_tensor_test(node.test, scope):
         return None
-    if (made := _made_of_what_hides(node, scope, template)) is not None:
-        return made
+    if (always := _made_of_what_hides(node, scope, template)) is not None:
+        return always
     if len(node.body) != 1:
         return None
     body, block = node.body[0], scope.block(node)
@@ -119,11 +119,11 @@ def _made_of_what_hides(node: ast.If, scope: Scope, template: Template) -> tuple
     if any(is_tensor_test(part, scope) for part in fixed) or not is_tensor_test(asked, scope):
         return None
     mask = _whole(asked, scope, full=False)
-    filled = [given for statement in more for given in _filled(statement, name) or [None]]
+    filled = [_filled(statement, name) for statement in more]
+    computed = [first.value, *(part for given in filled for part in given)]
     if mask is not None:
-        whole = [first.value, *(part for part in filled if part is not None)]
-        made = any(ast.dump(n) == ast.dump(mask) for part in whole for n in ast.walk(part))
-        made = made and None not in filled and _NAMED.search(name.id.lower()) is not None
+        made = any(ast.dump(n) == ast.dump(mask) for part in computed for n in ast.walk(part))
+        made = made and all(filled) and _NAMED.search(name.id.lower()) is not None
         made = made and (not more or _callee(first.value, scope).rpartition(".")[2] in _MAKERS)
     else:
         mask = _inverted(first.value, scope)
@@ -132,7 +132,7 @@ def _made_of_what_hides(node: ast.If, scope: Scope, template: Template) -> tuple
         made = made and _SHOWS.search(name.id.lower()) is not None
     if mask is None or not made or _decides_more(first, scope):
         return None
-    template.refuse(scope.legality.both_evaluated([first.value, *(p for p in filled if p is not None)], scope.facts))
+    template.refuse(scope.legality.both_evaluated(computed, scope.facts))
     template.refuse([_handed_on(name)])
     if fixed:
         return (_only_fixed(node, fixed, scope, joined=" and "),)
@@ -148,14 +148,14 @@ def _is_and(test: ast.expr) -> TypeGuard[ast.BoolOp]:
     return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
 
 
-def _filled(statement: ast.stmt, name: ast.Name) -> list[ast.expr] | None:
-    """What a call like `name.masked_fill_(mask, value)` is given; None for any other statement."""
+def _filled(statement: ast.stmt, name: ast.Name) -> list[ast.expr]:
+    """What a call like `name.masked_fill_(mask, value)` is given; nothing for any other statement."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
+        return []
     owner = call.func.value
     own = isinstance(owner, ast.Name) and owner.id == name.id and call.func.attr == "masked_fill_"
-    return [*call.args, *(k.value for k in call.keywords)] if own else None
+    return [*call.args, *(k.value for k in call.keywords)] if own else []
 
 
 def _inverted(node: ast.expr, scope: Scope) -> ast.expr | None:
