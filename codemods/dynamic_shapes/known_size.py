@@ -30,6 +30,7 @@ best = candidates[F.one_hot(choice, num_classes=4) > 0.5]
 kinds = torch.where(attributes == 1)[1]
 others = similarity[~torch.eye(n, dtype=torch.bool)].view(n, -1)
 centred = nodes - means.repeat_interleave(sizes, dim=0)
+ordered = torch.cat([tokens[mask], tokens[~mask]])
 ```
 
 ## Use instead
@@ -57,6 +58,7 @@ shifted = similarity.flatten(0, 1)[1:].unflatten(0, (n - 1, n + 1))
 others = shifted[:, :-1].clone().view(n, -1)
 rows = nodes.shape[0]
 centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=rows if rows != 1 else None)
+ordered = tokens[torch.argsort(torch.where(mask, 0, 1), stable=True)]
 ```
 
 ## Fix safety
@@ -82,7 +84,9 @@ the mask raise where an index or the number of classes does not fit, and the rew
 as many rows as the tensor beside them has (`rows-match`): other numbers raised there, and on a GPU are not noticed, and
 memory behind the result may be written. With one row, which may be broadcast, the size is read as before. Where the
 numbers of dimensions are not proved, what is repeated must be computed from that tensor. Repeats that are a list of
-sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative.
+sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative. Rows that a mask and its opposite
+only put into another order (`torch.cat([x[mask], x[~mask]])`) are sorted by it: the mask has one dimension
+(`one-dimension`) and one element for each row (`rows-match`), and is boolean (`boolean-mask`), where that is not proved.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -113,6 +117,7 @@ from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
 from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
+from compilefix.codemods.dynamic_shapes.partitions import Partition, partition_code, partition_of
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask, takes_lines
 from compilefix.codemods.dynamic_shapes.repeats import Repeats, repeats_beside, sized_code
@@ -132,7 +137,7 @@ class KnownSize(Rule):
     name = "known-size"
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
-    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave", "eye(")
+    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave", "eye(", ".cat(", ".concat")
     assumptions = (
         "index-in-range",
         "number-to-tensor",
@@ -142,6 +147,8 @@ class KnownSize(Rule):
         "rows-match",
         "nan-order",
         "one-hot-rows",
+        "one-dimension",
+        "boolean-mask",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -172,6 +179,8 @@ class KnownSize(Rule):
                 yield self.fixed(scope, node, message, Fix(tuple(listed_edits(listed, scope))))
             elif (repeats := repeats_beside(node, scope)) is not None:
                 yield self._repeats(repeats, scope)
+            elif (partition := partition_of(node, scope)) is not None:
+                yield self._partition(partition, scope)
             else:
                 first = first_places(node, scope)
                 if first is not None:
@@ -259,6 +268,24 @@ class KnownSize(Rule):
         edit = scope.edit(found.node, sized_code(found, template), **template.parts)
         return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
+    def _partition(self, found: Partition, scope: Scope) -> Finding:
+        first = found.parts[0].mask
+        message = f"`{snippet(found.node)}` takes as many rows at a time as `{snippet(first)}` says: the graph breaks"
+        template = Template()
+        rows, order, length = partition_code(found, template, scope)
+        edits: list[Edit] = []
+        if takes_lines(found.node, scope) and not _changed_on_the_way(found.node, found.node, scope):
+            name, lines = free_name("order", scope), [order, *([f"{{name}}[: {length}]"] if length else [])]
+            code = "\n".join(f"{name} = {line}" for line in lines).replace("{name}", name)
+            edits.append(scope.before(scope.statement(found.node), code, **_used(code, template)))
+            order = name
+        elif length:
+            order = f"{order}[: {length}]"
+        code = f"{rows}[{order}]"
+        edits.append(scope.edit(found.node, code, **_used(code, template)))
+        fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.node, message, fix)
+
     def _places(self, found: FirstPlaces, scope: Scope) -> Finding:
         message = f"`{snippet(found.given)}` is read from a tensor as a number of classes: the graph breaks"
         index = snippet(found.index)
@@ -312,6 +339,11 @@ class KnownSize(Rule):
         edits.extend(scope.edit(use, "{p}", p=node) for use in uses if use not in asked)
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         yield self.fixed(scope, node, message, fix)
+
+
+def _used(code: str, template: Template) -> dict[str, ast.AST]:
+    """The parts of the original that stand in one of several texts."""
+    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
 
 
 def _gone_with(node: ast.Call, scope: Scope) -> Finding | None:
