@@ -119,8 +119,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "fewer, no error is raised as before, or compiled code raises RuntimeError."
     ),
     "one-dimension": (
-        "A mask of which the first or last true place is read, or that puts rows in order, has one dimension, and where "
-        "its only place is read it is true in no more than one: with several an error was raised."
+        "A mask of which the first or last true place is read, or that puts rows in order, has one dimension, and "
+        "where its only place is read it is true in no more than one: with several an error was raised."
     ),
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": (
@@ -141,8 +141,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "Tensors that a loop reads and fills row by row have one row for each turn of the loop; the lengths of the "
         "rows are integers in one dimension. What is added to masked elements or takes their place has one for each; "
         "where it has another number, no error is raised as before, or another. So has a mask that puts rows in order "
-        "one element for each row. What `repeat_interleave` gives has as many rows as the tensor that it is combined with: one that is broadcast raises, and on a GPU a wrong number "
-        "is not noticed, and memory behind the result may be written."
+        "one element for each row. What `repeat_interleave` gives has as many rows as the tensor that it is combined "
+        "with: one that is broadcast raises, and on a GPU a wrong number is not noticed, and memory behind the result "
+        "may be written."
     ),
     "one-hot-rows": (
         "What is compared with one, and of whose true places the columns are listed, is a matrix that has columns and "

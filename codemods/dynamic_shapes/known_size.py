@@ -84,9 +84,10 @@ the mask raise where an index or the number of classes does not fit, and the rew
 as many rows as the tensor beside them has (`rows-match`): other numbers raised there, and on a GPU are not noticed, and
 memory behind the result may be written. With one row, which may be broadcast, the size is read as before. Where the
 numbers of dimensions are not proved, what is repeated must be computed from that tensor. Repeats that are a list of
-sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative. Rows that a mask and its opposite
-only put into another order (`torch.cat([x[mask], x[~mask]])`) are sorted by it: the mask has one dimension
-(`one-dimension`) and one element for each row (`rows-match`), and is boolean (`boolean-mask`), where that is not proved.
+sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative. Rows that a mask and its
+opposite only put into another order (`torch.cat([x[mask], x[~mask]])`) are sorted by it: the mask has one dimension
+(`one-dimension`) and one element for each row (`rows-match`), and is boolean (`boolean-mask`), where that is not
+proved.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
