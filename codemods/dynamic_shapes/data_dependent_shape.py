@@ -48,6 +48,7 @@ from compilefix.codemods.dynamic_shapes.masked_reduction import MaskedReduction
 from compilefix.codemods.dynamic_shapes.masked_write import MaskedWrite
 from compilefix.codemods.dynamic_shapes.masks import is_mask, mask_of, named_mask, seems_mask
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
+from compilefix.codemods.dynamic_shapes.repeats import is_difference
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
@@ -284,14 +285,6 @@ def _lists_places(node: ast.Call, scope: Scope) -> str | None:
     return f"Tensor.{func.attr}" if scope.value(func.value).is_unknown else None
 
 
-def _is_difference(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is the lengths between bounds, `ends[1:] - ends[:-1]`: lists cannot be subtracted."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not scope.value(node).is_unknown:
-        return False
-    sides = (node.left, node.right)
-    return all(isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Slice) for side in sides)
-
-
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:
     """Whether a call has the form in which a function of the table is dynamic."""
     keywords = {k.arg: k.value for k in node.keywords}
@@ -311,7 +304,7 @@ def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bo
         repeats = node.args[position] if len(node.args) > position else keywords.get("repeats")
         if repeats is None:
             return not method
-        return scope.value(repeats).is_tensor or _is_difference(repeats, scope)
+        return scope.value(repeats).is_tensor or is_difference(repeats, scope)
     return False
 
 

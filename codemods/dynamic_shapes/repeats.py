@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
@@ -33,7 +33,8 @@ class Repeats:
 
     tensor, repeats: what is repeated and how often. other: a tensor with as many rows, that exists before the call.
     place: the code of the dimension in which it has them. counted: whether dimensions are counted from the front where
-    the numbers of dimensions are not proved to be the same. exact: whether one row cannot stand for all.
+    the numbers of dimensions are not proved to be the same. exact: whether one row cannot stand for all. deep: whether
+    it is not proved to have a dimension behind the rows, as the result has where it was given one.
     """
 
     node: ast.Call
@@ -41,6 +42,7 @@ class Repeats:
     place: ast.expr | int
     counted: bool
     exact: bool
+    deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,22 @@ class RepeatsCall:
 
 @dataclass(frozen=True)
 class _Partner:
-    """Beside what a result stands; place: the dimension that both share, where that is not counted as in the result."""
+    """Beside what a result stands; place: the dimension that both share, where that is not counted as in the result.
+
+    behind: how many dimensions the result was given behind the repeated one.
+    """
 
     other: ast.expr
     at: ast.AST
     place: int | None = None
     exact: bool = False
+    behind: int = 0
 
 
 def repeats_beside(node: ast.Call, scope: Scope) -> Repeats | None:
     """A call of `repeat_interleave` with a tensor of repeats, whose size the tensor tells that it is combined with."""
     call = repeats_call(node, scope)
-    if call is None or not scope.value(call.repeats).is_tensor:
+    if call is None or not (scope.value(call.repeats).is_tensor or is_difference(call.repeats, scope)):
         return None
     found = next(_told(call, scope), None)
     if found is None:
@@ -75,7 +81,7 @@ def repeats_beside(node: ast.Call, scope: Scope) -> Repeats | None:
             if twin is not None and _same_repeats(twin, call, scope):
                 found = next((r for r in _told(twin, scope) if _there_before(r.other, call.node, scope)), None)
                 if found is not None:
-                    return Repeats(node, found.other, found.place, found.counted, found.exact)
+                    return replace(found, node=node)
     return found
 
 
@@ -86,6 +92,9 @@ def sized_code(found: Repeats, template: Template) -> str:
     if found.counted:
         reason = f"`{snippet(found.other)}` is not proved to have as many dimensions as what is repeated"
         template.refuse([Obstacle(reason, "enough-dimensions")])
+    if found.deep:
+        reason = f"`{snippet(found.other)}` is not proved to have a dimension behind its rows"
+        template.refuse([Obstacle(reason, "enough-dimensions")])
     given = [template.use(a) for a in found.node.args]
     given += [f"{k.arg}={template.use(k.value)}" for k in found.node.keywords]
     place = found.place if isinstance(found.place, int) else template.use(found.place)
@@ -93,6 +102,14 @@ def sized_code(found: Repeats, template: Template) -> str:
     # One row is broadcast to all, and on a GPU nothing checks the number.
     given.append(f"output_size={size}" if found.exact else f"output_size={size} if {size} != 1 else None")
     return f"{template.use(found.node.func)}({', '.join(given)})"
+
+
+def is_difference(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the lengths between bounds, `ends[1:] - ends[:-1]`: lists cannot be subtracted."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not scope.value(node).is_unknown:
+        return False
+    sides = (node.left, node.right)
+    return all(isinstance(side, ast.Subscript) and isinstance(side.slice, ast.Slice) for side in sides)
 
 
 def repeats_call(node: ast.Call, scope: Scope) -> RepeatsCall | None:
@@ -119,14 +136,21 @@ def repeats_call(node: ast.Call, scope: Scope) -> RepeatsCall | None:
 
 def _told(call: RepeatsCall, scope: Scope) -> Iterator[Repeats]:
     for partner in _partners(call, scope):
-        other = _without_conversions(partner.other, scope)
-        if not scope.value(other).is_tensor or not _there_before(other, call.node, scope):
-            continue
-        if not _unchanged(other, call.node, partner.at, scope):
-            continue
-        place, counted = _place(call, partner, scope.value(other), scope)
-        if place is not None and (not counted or _made_of(call.tensor, other, scope)):
-            yield Repeats(call.node, other, place, counted, partner.exact)
+        others = _operands(partner.other, scope) if partner.behind else [_without_conversions(partner.other, scope)]
+        for other in others:
+            value = scope.value(other)
+            if not value.is_tensor or not _there_before(other, call.node, scope):
+                continue
+            if not _unchanged(other, call.node, partner.at, scope):
+                continue
+            if partner.behind:
+                if value.rank is None or value.rank > partner.behind:
+                    place = -1 - partner.behind  # dimensions are broadcast from the last one
+                    yield Repeats(call.node, other, place, False, False, deep=value.rank is None)
+                continue
+            counted_place, counted = _place(call, partner, value, scope)
+            if counted_place is not None and (not counted or _made_of(call.tensor, other, scope)):
+                yield Repeats(call.node, other, counted_place, counted, partner.exact)
 
 
 def _made_of(node: ast.expr, other: ast.expr, scope: Scope) -> bool:
@@ -171,22 +195,67 @@ def _place(call: RepeatsCall, partner: _Partner, other: Value, scope: Scope) -> 
 
 def _partners(call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
     """The tensors that the result is combined with, element by element."""
-    yield from _beside(call.node, call, scope)
+    whole, behind = _widened(call, scope)
+    yield from _all_beside(whole, behind, call, scope)
     statement = scope.statement(call.node)
-    if not isinstance(statement, ast.Assign) or statement.value is not call.node or len(statement.targets) != 1:
+    if not isinstance(statement, ast.Assign) or statement.value is not whole or len(statement.targets) != 1:
         return
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return
     block = scope.block(statement)
     for later in block[block.index(statement) + 1 :]:
-        if isinstance(later, ast.If | ast.For | ast.While | ast.With | ast.Try):
+        if isinstance(later, ast.For | ast.While | ast.With | ast.Try):
             return
+        within = {later}
+        if isinstance(later, ast.If):
+            arms = [later.body, later.orelse]
+            used = [any(_reads(s, target.id) for s in arm) for arm in arms]
+            if not all(used) or any(isinstance(s, ast.If) for arm in arms for s in arm):
+                return
+            within = {*later.body, *later.orelse}
         for use in scope.names(target.id):
-            if scope.statement(use) is later:
-                yield from _beside(use, call, scope)
+            if scope.statement(use) in within:
+                yield from _all_beside(use, behind, call, scope)
+        if isinstance(later, ast.If):
+            return
         if any(isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Store) for n in ast.walk(later)):
             return
+
+
+def _reads(statement: ast.stmt, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(statement))
+
+
+def _widened(call: RepeatsCall, scope: Scope) -> tuple[ast.expr, int]:
+    """The result of a call without a dimension, which has one, with the dimensions that it is given behind that."""
+    node: ast.expr = call.node
+    behind = 0
+    while call.dim is None:
+        method = scope.parents.get(node)
+        outer = scope.parents.get(method) if isinstance(method, ast.Attribute) else None
+        if not isinstance(outer, ast.Call) or not isinstance(method, ast.Attribute) or outer.func is not method:
+            break
+        if outer.keywords or len(outer.args) != 1 or method.attr != "unsqueeze":
+            break
+        if _number(outer.args[0], scope) not in (-1, behind + 1):
+            break
+        node, behind = outer, behind + 1
+    return node, behind
+
+
+def _all_beside(node: ast.expr, behind: int, call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
+    """Beside what a result stands, and beside what else the product is that it is a factor of."""
+    while True:
+        for partner in _beside(node, call, scope):
+            if not behind:
+                yield partner
+            elif not partner.exact and partner.place is None:
+                yield replace(partner, behind=behind)
+        parent = scope.parents.get(node)
+        if not behind or not isinstance(parent, ast.BinOp) or isinstance(parent.op, ast.MatMult):
+            return
+        node = parent
 
 
 def _beside(node: ast.expr, call: RepeatsCall, scope: Scope) -> Iterator[_Partner]:
@@ -275,6 +344,19 @@ def _without_conversions(node: ast.expr, scope: Scope) -> ast.expr:
             node = node.right
         else:
             return node
+
+
+def _operands(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """What an expression is computed of, element by element: `x` and `y` of `torch.square(x - y.float())`."""
+    node = _without_conversions(node, scope)
+    yield node
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        yield from _operands(node.left, scope)
+        yield from _operands(node.right, scope)
+    elif (
+        isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _short(node, scope) in _SAME_SHAPE
+    ):
+        yield from _operands(node.args[0], scope)
 
 
 def _root(node: ast.expr) -> ast.Name | None:
