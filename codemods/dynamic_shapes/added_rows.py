@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.dynamic_shapes.definitions import definition_of, mask_kept, unused_then
-from compilefix.codemods.dynamic_shapes.masks import Mask, same_dimensions
+from compilefix.codemods.dynamic_shapes.masks import Mask
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.names import free_name
 from compilefix.codemods.overlapping import overlaps
@@ -92,10 +92,8 @@ def accumulated(found: AddedRows, node: ast.stmt, elements: Elements, template: 
         named_rows = free_name("rows", scope)
         lines, rows_code = [f"{named_rows} = {rows_code}"], named_rows
     ranks = [scope.value(part).rank for part in (found.memory, found.mask.node, found.rows)]
-    mask = same_dimensions(found.mask.node, scope)
-    if mask is None:
-        template.refuse([Obstacle(f"give `{snippet(found.mask.node)}` a name: its dimensions are asked")])
-    elif None in ranks or sum(rank or 0 for rank in ranks[1:]) > (ranks[0] or 0):
+    if None in ranks or sum(rank or 0 for rank in ranks[1:]) > (ranks[0] or 0):
+        mask = elements.mask_name()
         several = [f"{rows_code}.dim() <= {name}.dim() - {mask}.dim()"] if None in ranks else []
         one = " or ".join([*several, f"len({rows_code}) == 1"])
         added = free_name("added", scope)

@@ -718,9 +718,14 @@ class Elements:
             return own
         if isinstance(node, ast.Name | ast.Attribute):
             return ast.unparse(node)
-        name = free_name(wanted, self.scope, self.hoists)
+        known = next((name for name, other in self.hoists.items() if other is node), None)
+        name = known or free_name(wanted, self.scope, self.hoists)
         self.hoists[name] = node
         return name
+
+    def mask_name(self) -> str | None:
+        """A name for what has the dimensions of the mask, which gets one before the statement where it has none."""
+        return self._hoisted_name("mask", self.mask.node)
 
     def with_names(self, code: str, template: Template) -> str:
         """The code with the names of what gets one before it."""
