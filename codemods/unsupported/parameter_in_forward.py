@@ -25,7 +25,9 @@ A parameter that is to be trained is made in `__init__`; a layer is frozen befor
 
 ## Fix safety
 Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with, and for `t.requires_grad = False` where `t`
-is a new or detached tensor that requires none: nothing becomes of it. Else under `no-gradient`: nobody reads the
+is a new or detached tensor that requires none: nothing becomes of it. Safe, too, for any other tensor, of which
+`t.requires_grad_(False)` asks the same: that stays in the graph where it requires none, as a target or a buffer. Where
+it is not proved to be a tensor, a use as one shows it (`branches-total`). Else under `no-gradient`: nobody reads the
 tensor's `.grad`, and the result need not require a gradient because of it.
 
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
@@ -46,6 +48,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -68,6 +71,9 @@ _NORMS = frozenset({"LayerNorm", "GroupNorm", "RMSNorm", "BatchNorm1d", "BatchNo
 """Layers of torch.nn that have parameters; those that normalize, if they are not told to have none."""
 _HANDED_OUT = "the tensor is made for the caller, who may ask for its gradient"
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
+_OF_TENSORS = frozenset(
+    {"view", "reshape", "unsqueeze", "permute", "transpose", "expand", "size", "detach", "masked_fill"}
+)
 _FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
 
 
@@ -79,7 +85,7 @@ class ParameterInForward(Rule):
     summary = "a tensor is made to require a gradient in compiled code"
     gb = ("GB0264", "GB0125", "GB8985", "GB0206", "GB0225")
     hints = ("Parameter", "requires_grad", "nn")
-    assumptions = ("no-gradient",)
+    assumptions = ("no-gradient", "branches-total")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls and assignments that make a tensor require a gradient."""
@@ -137,7 +143,14 @@ class ParameterInForward(Rule):
         message = f"`{snippet(node)}` breaks the graph"
         if _says_what_holds(node, owner, scope):
             return self.fixed(scope, node, message, Fix((scope.edit(without_guard(node, scope), ""),)), gb=("GB0206",))
-        on = isinstance(node.value, ast.Constant) and node.value.value is True and len(node.targets) == 1
+        if _is_constant(node, False) and not _is_parameter(owner, scope) and (seen := _is_tensor(owner, scope)):
+            # The same for tensors, and Dynamo takes it where it changes nothing.
+            template = Template()
+            template.refuse([obstacle for obstacle in seen if obstacle is not None])
+            edit = scope.edit(node, f"{template.use(owner)}.requires_grad_(False)", **template.parts)
+            fix = Fix((edit,), (), template.assumptions, template.reasons)
+            return self.fixed(scope, node, f"{message}, also where it changes nothing", fix, gb=("GB0206",))
+        on = _is_constant(node, True)
         reason = _asks(scope) if on else "set it before the code is compiled"
         if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
             reason = f"`{snippet(owner)}` {_FROM_OUTSIDE}"
@@ -150,8 +163,10 @@ class ParameterInForward(Rule):
     def _judge_request(self, node: ast.Call, owner: ast.expr, scope: Scope) -> Finding | None:
         value = scope.value(owner)
         inside = value.is_tensor and not _outside(value)
-        if inside and _wants(node.args[:1], node) is False:
-            return None
+        if _wants(node.args[:1], node) is False and (
+            inside or (not _is_parameter(owner, scope) and _is_tensor(owner, scope))
+        ):
+            return None  # it breaks no graph where it changes nothing
         if _is_derivative(owner, scope) or (inside and _is_of_own_layer(value, scope)):
             return None  # it requires a gradient already, and Dynamo does not mind
         ids = ("GB8985",) if inside else ("GB0125",)
@@ -215,7 +230,7 @@ def _data(node: ast.Call) -> ast.expr | None:
 
 def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
     """Whether a tensor that the function has made, and that requires no gradient, is told to require none."""
-    if not (isinstance(node.value, ast.Constant) and node.value.value is False and len(node.targets) == 1):
+    if not _is_constant(node, False):
         return False
     made = _made_just_before(owner, node, scope)
     value = scope.value(owner)
@@ -225,6 +240,50 @@ def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
         return False
     detached = isinstance(made, ast.Call) and scope.callee(made) == "Tensor.detach"
     return detached or not _outside(value)
+
+
+def _is_constant(node: ast.Assign, value: bool) -> bool:
+    return isinstance(node.value, ast.Constant) and node.value.value is value and len(node.targets) == 1
+
+
+def _is_parameter(owner: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is a parameter, as far as its annotation or its class tells: the flag of one changes."""
+    if isinstance(owner, ast.Name):
+        given = [p.annotation for p in scope.function.parameters if p.arg == owner.id and p.annotation is not None]
+        return any("Parameter" in ast.unparse(annotation) for annotation in given)
+    cls = scope.function.cls
+    if cls is None or not isinstance(owner, ast.Attribute):
+        return True
+    stores = [
+        statement.value
+        for method in cls.methods.values()
+        for statement in method.of(ast.Assign)
+        if any(ast.unparse(target) == ast.unparse(owner) for target in statement.targets)
+    ]
+    made = (cls.module.qualified(value.func) for value in stores if isinstance(value, ast.Call))
+    return ast.unparse(owner.value) != "self" or any(name in _PARAMETER for name in made)
+
+
+def _is_tensor(owner: ast.expr, scope: Scope) -> list[Obstacle | None]:
+    """What is not proved of an owner that is a tensor; nothing where it need not be one, as modules have the flag too.
+
+    Tensors alone have methods like `view`, or are given to losses.
+    """
+    value = scope.value(owner)
+    name = owner.id if isinstance(owner, ast.Name) else None
+    # An argument of which nothing is told counts as a tensor for the flag alone, which a module has too.
+    asked = any(p.arg == name and p.annotation is None for p in scope.function.parameters)
+    if value.is_tensor and value.certain and not asked:
+        return [None]
+    if not isinstance(owner, ast.Name) or not (value.is_tensor or value.is_unknown):
+        return []
+    for use in scope.names(owner.id):
+        parent = scope.parents.get(use)
+        method = isinstance(parent, ast.Attribute) and parent.attr in _OF_TENSORS
+        given = (scope.callee(parent) or "") if isinstance(parent, ast.Call) and use in parent.args else ""
+        if method or given.startswith("torch.nn."):
+            return [Obstacle(f"`{owner.id}` is not proved to be a tensor: a module has the flag too", "branches-total")]
+    return []
 
 
 def _made_just_before(owner: ast.expr, at: ast.stmt, scope: Scope) -> ast.expr | None:
