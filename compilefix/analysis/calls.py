@@ -23,6 +23,7 @@ from compilefix.analysis.known_calls import method_only_keeps, method_only_reads
 from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
+from compilefix.analysis.narrowing import asked_for_tensors
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
 from compilefix.analysis.summaries import from_summary, given_to, gives_all, memory_of, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
@@ -200,6 +201,11 @@ class Calls(Binding):
     def _summary(self, found: Function, arguments: Mapping[str, Value] | None) -> Value:
         """What a function returns to this caller: where it passes no tensors, those of other callers do not count."""
         summary = self.inference.summary(found)
+        if Kind.TENSOR in summary.kinds and not summary.is_tensor and arguments:
+            asked = (name for name in asked_for_tensors(found) if name in arguments)
+            sizes = frozenset(name for name in asked if arguments[name].is_(Kind.SIZE) and arguments[name].certain)
+            if sizes:
+                return self.inference.with_sizes(found, sizes)
         if summary.certain or Kind.TENSOR not in summary.kinds or not arguments:
             return summary
         leaves = {leaf_of(name) for name in summary.leaves}

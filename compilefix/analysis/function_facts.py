@@ -76,6 +76,9 @@ class ProjectFacts(Protocol):
     def summary(self, function: Function) -> Value:
         """The value that a call of the function returns, for any arguments."""
 
+    def with_sizes(self, function: Function, sizes: frozenset[str]) -> Value:
+        """What a call of the function returns that is given integers of shapes for these parameters, and no tensors."""
+
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""
 

@@ -58,6 +58,7 @@ class Inference:
         self.outdated: dict[Function, int] = {}
         self._alone: Function | None = None
         self._given: tuple[Function, Mapping[str, Value]] | None = None
+        self._with_sizes: dict[tuple[Function, frozenset[str], frozenset[str]], Value] = {}
         self.too_deep: list[Function] = []
 
     def facts(self, function: Function) -> FunctionFacts:
@@ -142,6 +143,19 @@ class Inference:
             return self._interpret(function)
         finally:
             self._given = None
+
+    def with_sizes(self, function: Function, sizes: frozenset[str]) -> Value:
+        """What a call of the function returns that is given integers of shapes for these parameters, and no tensors."""
+        if function in self._active or len(self._active) > _MAX_DEPTH:
+            return self.summary(function)
+        key = function, sizes, frozenset(self.hints(function))
+        if key not in self._with_sizes:
+            given, self._given = self._given, (function, dict.fromkeys(sizes, values.SIZE))
+            try:
+                self._with_sizes[key] = self._interpret(function).returns
+            finally:
+                self._given = given
+        return self._with_sizes[key]
 
     def float_parameters(self, function: Function) -> frozenset[str]:
         """The parameters that must be floating tensors with dimensions, or the function fails."""

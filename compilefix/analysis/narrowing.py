@@ -12,6 +12,7 @@ from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
+from compilefix.source.index import Function
 
 _ARRAYS = frozenset({"numpy.ndarray"})
 _LISTS = frozenset({"list", "tuple"})
@@ -253,3 +254,14 @@ def _of_dimensions(node: ast.expr) -> ast.expr | None:
         if isinstance(shape, ast.Call) and isinstance(shape.func, ast.Attribute) and shape.func.attr == "size":
             return shape.func.value if not shape.args and not shape.keywords else None
     return None
+
+
+def asked_for_tensors(function: Function) -> frozenset[str]:
+    """The parameters of a function that it asks whether they are tensors."""
+    known = {parameter.arg for parameter in function.parameters}
+    tests = (
+        call.args[0]
+        for call in function.of(ast.Call)
+        if call.args and function.module.qualified(call.func) in _ASK_FOR_TENSOR
+    )
+    return frozenset(test.id for test in tests if isinstance(test, ast.Name) and test.id in known)

@@ -35,6 +35,24 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "a function for sizes and tensors, called with sizes": {
+        "pkg/padding.py": """
+            import math
+            import torch.nn.functional as F
+            def same_padding(x: int, kernel: int, stride: int):
+                if isinstance(x, torch.Tensor):
+                    return torch.clamp(((x / stride).ceil() - 1) * stride + kernel - x, min=0)
+                else:
+                    return max((math.ceil(x / stride) - 1) * stride + kernel - x, 0)
+            def pad_same(x: Tensor, kernel: int, stride: int) -> Tensor:
+                h, w = x.size()[-2:]
+                more_h, more_w = same_padding(h, kernel, stride), same_padding(w, kernel, stride)
+                return F.pad(x, (more_w // 2, more_w - more_w // 2, more_h // 2, more_h - more_h // 2))
+            def pad_to(x: Tensor, sizes: Tensor) -> Tensor:
+                more = same_padding(sizes[0], 3, 2)
+                return x.new_zeros(more, 2)  # BREAK
+        """,
+    },
     "attributes that are moved to a device": {
         "pkg/moved.py": """
             class Net(nn.Module):
