@@ -213,17 +213,27 @@ def is_no_tensors(attribute: str) -> bool:
 def _is_layer(called: str, function: Function) -> bool:
     """Whether what is called is an attribute of the object itself, `self.layer`.
 
-    A method of its class that takes what it is given apart (`height, width = size`) is given a size.
+    A method of its class that takes what it is given apart (`height, width = size`) is given a size, and so is one that
+    says that it gets numbers (`size: tuple[int, int]`).
     """
     owner, _, name = called.rpartition(".")
     method = function.cls.methods.get(name) if function.cls is not None else None
-    if owner != "self" or method is None or len(method.parameters) < 2:
+    if owner != "self" or method is None:
         return owner == "self"
-    given = method.parameters[int(not method.is_static)].arg
+    parameters = method.parameters[int(not method.is_static) :]
+    if not parameters:
+        return True
+    given, says = parameters[0].arg, parameters[0].annotation
+    words = {n.id for n in ast.walk(says) if isinstance(n, ast.Name)} if says is not None else set[str]()
+    if words and words <= _NUMBERS:
+        return False
     return not any(
         isinstance(node.value, ast.Name) and node.value.id == given and isinstance(node.targets[0], ast.Tuple)
         for node in method.of(ast.Assign)
     )
+
+
+_NUMBERS = frozenset({"int", "float", "bool", "str", "tuple", "list", "Tuple", "List", "Sequence", "Optional", "Union"})
 
 
 def _with_constant(function: Function) -> frozenset[str]:

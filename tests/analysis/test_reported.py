@@ -35,6 +35,20 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "a size that a method says it takes": {
+        "pkg/bias.py": """
+            class Bias(nn.Module):
+                @staticmethod
+                def index(window_size: tuple[int, int]) -> Tensor:
+                    return torch.arange(window_size[0])
+                def one(self, x):
+                    return x * 2
+                def forward(self, window_size, table: Tensor, scale):
+                    count = (2 * window_size[0] - 1) * (2 * window_size[1] - 1)
+                    table = table[self.index(window_size)] * self.one(scale)
+                    return table.reshape(count, -1).view(window_size[0] * window_size[1], -1)
+        """,
+    },
     "a function for sizes and tensors, called with sizes": {
         "pkg/padding.py": """
             import math
