@@ -10,7 +10,7 @@ from compilefix.analysis.torch_calls import shaped
 from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.source.index import Project
 
-_SWITCHES = r"\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
+_SWITCHES = r"(?<!\bself)\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
 
 _NEW_RESULT = (
     "Linear",

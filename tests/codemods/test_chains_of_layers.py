@@ -79,6 +79,7 @@ def test_a_chain_that_draws_or_is_not_known_names_it(block: str, named: str) -> 
         ("layer.inplace = spare", True),
         ("setattr(layer, 'inplace', spare)", True),
         ("layer.inplace = False", False),
+        ("self.inplace = spare", False),
         ("layer.spare = spare", False),
     ],
 )
