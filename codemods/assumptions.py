@@ -146,8 +146,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "may be written."
     ),
     "one-hot-rows": (
-        "What is compared with one, and of whose true places the columns are listed, is a matrix that has columns and "
-        "exactly one 1 in each row; with more or fewer in a row, the list was longer or shorter."
+        "What is compared with one, and of whose true places the columns are listed, or is made as a mask for a "
+        "diagonal or of one-hot rows and selects from a matrix, is a matrix that has columns and exactly one 1 in each "
+        "row; with more or fewer in a row, the list was longer or shorter."
     ),
     "nan-order": (
         "Which of several NaN comes first is left open: the number or rank that belongs to one of them may be "

@@ -31,6 +31,7 @@ kinds = torch.where(attributes == 1)[1]
 others = similarity[~torch.eye(n, dtype=torch.bool)].view(n, -1)
 centred = nodes - means.repeat_interleave(sizes, dim=0)
 ordered = torch.cat([tokens[mask], tokens[~mask]])
+negatives = scores[~diagonal].view(n, -1)  # diagonal = eye_of_rank(n)
 ```
 
 ## Use instead
@@ -59,6 +60,8 @@ others = shifted[:, :-1].clone().view(n, -1)
 rows = nodes.shape[0]
 centred = nodes - means.repeat_interleave(sizes, dim=0, output_size=rows if rows != 1 else None)
 ordered = tokens[torch.argsort(torch.where(mask, 0, 1), stable=True)]
+order = torch.argsort(torch.where(diagonal, 1, 0), dim=1, stable=True)
+negatives = scores.gather(1, order[:, :-1]).view(n, -1)
 ```
 
 ## Fix safety
@@ -80,14 +83,15 @@ means the same as the list of its places, where it is as long as the tensor (`sa
 (`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
 `same-shape-dtype`). That the rows of a matrix which is compared with one are one-hot is not in the code
-(`one-hot-rows`), nor that a matrix is as large as the mask for its diagonal (`same-shape-dtype`). The repeats must give
-as many rows as the tensor beside them has (`rows-match`): other numbers raised there, and on a GPU are not noticed, and
-memory behind the result may be written. With one row, which may be broadcast, the size is read as before. Where the
-numbers of dimensions are not proved, what is repeated must be computed from that tensor. Repeats that are a list of
-sizes (`torch.tensor(counts)`) are added up by Python: safe, as sizes are not negative. Rows that a mask and its
-opposite only put into another order (`torch.cat([x[mask], x[~mask]])`) are sorted by it: the mask has one dimension
-(`one-dimension`) and one element for each row (`rows-match`), and is boolean (`boolean-mask`), where that is not
-proved.
+(`one-hot-rows`), nor that a mask is true once in each row which a function for diagonals or one-hot tensors makes, and
+which selects the others (`scores[~diagonal].view(n, -1)`: `one-hot-rows`), nor that a matrix is as large as the mask
+for its diagonal (`same-shape-dtype`). The repeats must give as many rows as the tensor beside them has (`rows-match`):
+other numbers raised there, and on a GPU are not noticed, and memory behind the result may be written. With one row,
+which may be broadcast, the size is read as before. Where the numbers of dimensions are not proved, what is repeated
+must be computed from that tensor. Repeats that are a list of sizes (`torch.tensor(counts)`) are added up by Python:
+safe, as sizes are not negative. Rows that a mask and its opposite only put into another order (`torch.cat([x[mask],
+x[~mask]])`) are sorted by it: the mask has one dimension (`one-dimension`) and one element for each row (`rows-match`),
+and is boolean (`boolean-mask`), where that is not proved.
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -118,6 +122,7 @@ from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.dynamic_shapes.off_diagonal import Diagonal, diagonal_code, diagonal_of
 from compilefix.codemods.dynamic_shapes.one_hot_columns import OneHotColumns, columns_code, one_hot_columns
 from compilefix.codemods.dynamic_shapes.one_hot_rows import OneHotRows, one_hot_rows, rows_code
+from compilefix.codemods.dynamic_shapes.one_in_row import OneInRow, one_in_row, one_in_row_code
 from compilefix.codemods.dynamic_shapes.partitions import Partition, partition_code, partition_of
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of
 from compilefix.codemods.dynamic_shapes.reductions import countable, counted_classes, first_mask, takes_lines
@@ -138,7 +143,18 @@ class KnownSize(Rule):
     name = "known-size"
     summary = "bincount or one_hot with a class count, or unique values of which only a test is needed"
     gb = ("GB0033", "GB0036", "GB0246")
-    hints = ("bincount", "one_hot", "unique", "nonzero", "where(", "repeat_interleave", "eye(", ".cat(", ".concat")
+    hints = (
+        "bincount",
+        "one_hot",
+        "unique",
+        "nonzero",
+        "where(",
+        "repeat_interleave",
+        "eye",
+        "onehot",
+        ".cat(",
+        ".concat",
+    )
     assumptions = (
         "index-in-range",
         "number-to-tensor",
@@ -160,6 +176,8 @@ class KnownSize(Rule):
         for index in scope.of(ast.Subscript):
             if (rows := one_hot_rows(index, scope)) is not None:
                 yield self._rows(rows, scope)
+            elif (one := one_in_row(index, scope)) is not None:
+                yield self._one(one, scope)
         for node in scope.of(ast.Call):
             number, groups = number_of_values(node, scope), groups_of(node, scope)
             if counted_classes(node, scope) is not None:
@@ -231,6 +249,13 @@ class KnownSize(Rule):
             return self.declined(scope, found.node, message, template.broken)
         edit = scope.edit(found.node, code, **template.parts)
         return self.fixed(scope, found.node, message, Fix((edit,), (), template.assumptions, template.reasons))
+
+    def _one(self, found: OneInRow, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.node)}` depends on values: the graph breaks"
+        template = Template()
+        edit = scope.edit(found.node, one_in_row_code(found, template, scope), **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, found.node, message, fix)
 
     def _columns(self, found: OneHotColumns, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.call)}` depends on values: the graph breaks"
