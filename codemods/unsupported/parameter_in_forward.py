@@ -143,7 +143,7 @@ class ParameterInForward(Rule):
         message = f"`{snippet(node)}` breaks the graph"
         if _says_what_holds(node, owner, scope):
             return self.fixed(scope, node, message, Fix((scope.edit(without_guard(node, scope), ""),)), gb=("GB0206",))
-        if _is_constant(node, False) and not _is_parameter(owner, scope) and (seen := _is_tensor(owner, scope)):
+        if _is_constant(node, False) and _stays_off(owner, scope) and (seen := _is_tensor(owner, scope)):
             # The same for tensors, and Dynamo takes it where it changes nothing.
             template = Template()
             template.refuse([obstacle for obstacle in seen if obstacle is not None])
@@ -163,9 +163,7 @@ class ParameterInForward(Rule):
     def _judge_request(self, node: ast.Call, owner: ast.expr, scope: Scope) -> Finding | None:
         value = scope.value(owner)
         inside = value.is_tensor and not _outside(value)
-        if _wants(node.args[:1], node) is False and (
-            inside or (not _is_parameter(owner, scope) and _is_tensor(owner, scope))
-        ):
+        if _wants(node.args[:1], node) is False and (inside or (_stays_off(owner, scope) and _is_tensor(owner, scope))):
             return None  # it breaks no graph where it changes nothing
         if _is_derivative(owner, scope) or (inside and _is_of_own_layer(value, scope)):
             return None  # it requires a gradient already, and Dynamo does not mind
@@ -244,6 +242,22 @@ def _says_what_holds(node: ast.Assign, owner: ast.expr, scope: Scope) -> bool:
 
 def _is_constant(node: ast.Assign, value: bool) -> bool:
     return isinstance(node.value, ast.Constant) and node.value.value is value and len(node.targets) == 1
+
+
+def _stays_off(owner: ast.expr, scope: Scope) -> bool:
+    """Whether a flag is likely to be off already: of no parameter, and of nothing that is asked for a gradient here."""
+    if _is_parameter(owner, scope):
+        return False
+    text = ast.unparse(owner)
+    for node in scope.of(ast.Attribute):
+        reads = node.attr == "requires_grad" and isinstance(node.ctx, ast.Load)
+        if node.attr in ("requires_grad", "requires_grad_", "grad") and not reads and ast.unparse(node.value) == text:
+            parent = scope.parents.get(node)
+            off = isinstance(parent, ast.Call) and parent.func is node and _wants(parent.args[:1], parent) is False
+            if not off and not (isinstance(parent, ast.Assign) and _is_constant(parent, False)):
+                return False
+    targets = (target for loop in scope.of(ast.For) for target in ast.walk(loop.target))
+    return not any(isinstance(target, ast.Name) and target.id == text for target in targets)
 
 
 def _is_parameter(owner: ast.expr, scope: Scope) -> bool:

@@ -105,3 +105,20 @@ class Frozen(nn.Module):
     outcome = rewritten(Path("/nowhere/program.py"), text, None)
     assert after(outcome, text) == text
     assert sum(f.code == "CF702" for f in outcome.findings) == 3
+
+
+def test_what_was_asked_for_a_gradient_is_reported_when_it_is_told_to_need_none() -> None:
+    text = """
+import torch
+
+
+def forces(pos: torch.Tensor, other: torch.Tensor):
+    pos.requires_grad_(True)
+    other.requires_grad_(False)
+    energy = (pos * other).sum()
+    (gradient,) = torch.autograd.grad(energy, pos)
+    pos.requires_grad_(False)
+    return gradient
+"""
+    findings = rewritten(Path("/nowhere/program.py"), text, None).findings
+    assert {f.span.line for f in findings if f.code == "CF702"} == {6, 10}
