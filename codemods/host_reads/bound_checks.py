@@ -2,7 +2,8 @@
 
 With `capture_scalar_outputs`, inductor compiles `x[:, :n]` where `torch._check` says that the slice begins and ends
 within the tensor, forward and backward, and fails without (measured on torch 2.13 on a CPU, and on 2.11 on a CPU and an
-H100, with fifty operations behind the slice: 2.13 fails on attention and convolutions over it).
+H100, with ninety operations behind the slice: 2.13 fails on attention and convolutions over it, and 2.11 in the
+backward pass of some slices with two such bounds).
 """
 
 from __future__ import annotations
