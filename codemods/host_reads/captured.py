@@ -104,6 +104,8 @@ def bounds_slices(node: ast.expr, scope: Scope) -> bool:
 
 
 def _judge(node: ast.expr, scope: Scope, way: Way) -> str | None:
+    if scope.value(node).dtype == "complex":
+        return f"line {node.lineno}: `{snippet(node)}` is complex, and the graph has no symbols for these"
     found = _list_not_captured(node, scope, way) if is_list(node, scope) else _not_captured(node, scope, 0, way)
     return found or miscounted_view(node, scope, [scope])
 

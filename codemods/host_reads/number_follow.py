@@ -536,10 +536,16 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
     flow.rewrites.append(
         (call, lambda render: f"{render(node)}.clamp({bound}={render.template.use(other)})"),
     )
-    if constant is None or not exact(constant.value) or value.dtype != flow.read.dtype:
+    if constant is None or not _holds(flow.read, constant.value) or value.dtype != flow.read.dtype:
         flow.compute(whole=value.dtype == "int")
     follow(call, scope, flow)
     return True
+
+
+def _holds(read: Value, number: object) -> bool:
+    """Whether the dtype of a tensor is sure to hold a number: `clamp` raises for 300 beside uint8."""
+    narrow = read.dtype == "int" and read.dtype_id not in ("int16", "int32", "int64")
+    return exact(number) and (not narrow or (isinstance(number, int) and 0 <= number <= 127))
 
 
 def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:

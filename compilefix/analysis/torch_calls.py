@@ -448,8 +448,21 @@ _ASKED_FOR = frozenset({"arg", "arg_or_same", "arg_or_int64", "float", "numeric"
 _REAL = frozenset({"abs", "absolute", "angle", "real", "imag", "norm", "vector_norm", "matrix_norm", "std", "var"})
 
 
+# Of real tensors these give complex ones.
+_COMPLEX = frozenset(
+    {
+        *(f"torch.fft.{name}" for name in ("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn")),
+        *("torch.fft.ihfft", "torch.fft.ihfft2", "torch.fft.ihfftn", "torch.view_as_complex"),
+        *("torch.linalg.eig", "torch.linalg.eigvals"),
+    }
+)
+
+
 def _dtype(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     """Class and id of the result's dtype."""
+    asked = call.keywords.get("return_complex")
+    if call.name in _COMPLEX or (asked is not None and asked.const is not None and asked.const.value is True):
+        return "complex", None
     dtype, dtype_id = _by_rule(call, first)
     if call.bare.strip("_") not in _REAL or is_real(first):
         return dtype, dtype_id
@@ -493,7 +506,7 @@ def _by_rule(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     if rule == "sum":
         return (
             (first.dtype, first.dtype_id)
-            if first.dtype == "float"
+            if first.dtype in ("float", "complex")
             else ("int", "int64")
             if first.dtype in ("bool", "int")
             else (None, None)
