@@ -44,8 +44,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "
         "number is computed with as a float; beside another one without dimensions, or one of integers, the result "
-        "may take its dtype, and nobody adds to it in place. It is real, and an integer is one of 64 bits: a larger one "
-        "may wrap round, where Python's grew or torch raised an error. What it is computed with is on its device, "
+        "may take its dtype, and nobody adds to it in place. It is real, and an integer is one of 64 bits: a larger "
+        "one may wrap round, where Python's grew or torch raised an error. What it is computed with is on its device, "
         "unless it has no dimensions either and is not written in place."
     ),
     "float32-rounding": (
@@ -53,8 +53,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "above 2**53 to double."
     ),
     "math-errors": (
-        "A domain or overflow error of `math`, a power that is complex in Python, or a warning of NumPy about one, may "
-        "become NaN or inf, and where NumPy gives one of these Python may raise. What a number is cut or rounded to may be minus zero."
+        "A domain or overflow error of `math`, a power that is complex in Python, or a warning of NumPy about one, "
+        "may become NaN or inf, and where NumPy gives one of these Python may raise. What a number is cut or rounded "
+        "to may be minus zero."
     ),
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns; "
