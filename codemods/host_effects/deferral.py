@@ -381,6 +381,8 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
         raise Refused(f"`{snippet(told)}` decides what is shown from there on")
     if is_tried(call, scope) and any(isinstance(p, ast.Call) and read_of(p, scope) is not None for p in ast.walk(call)):
         raise Refused("a handler in the function may catch the error of a read")
+    if kind_of(call, scope) == "warn" and (caught := _caught_warning(call, scope)) is not None:
+        raise Refused(f"a handler catches `{caught}`, which the warning may be raised as")
     for part in ast.walk(call):
         if isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
             raise Refused(f"an argument does more than give a value: `{ast.unparse(part)}`")
@@ -438,6 +440,17 @@ def is_tried(node: ast.AST, scope: Scope) -> bool:
             return True
         child = parent
     return False
+
+
+def _caught_warning(call: ast.Call, scope: Scope) -> str | None:
+    """The class of warnings that a handler round a call is there for: a filter may raise them."""
+    for outer in around(call, scope.function, ast.Try):
+        for handler in outer.handlers if isinstance(outer, ast.Try) else ():
+            kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            names = (ast.unparse(kind) for kind in kinds if kind is not None)
+            if (name := next((n for n in names if n.endswith("Warning")), None)) is not None:
+                return name
+    return None
 
 
 def edit_of(call: ast.Call, text: str, scope: Scope) -> Edit:
