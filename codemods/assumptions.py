@@ -38,8 +38,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "no-aliasing": (
         "Nobody writes into the result in place and expects another tensor to change with it, or asks whether it is "
         "the same object, or requires a gradient under `no_grad`. No backward pass needs what was in memory before a "
-        "write that is always made now, and none goes into a leaf that requires a gradient (both would raise). What is "
-        "written into a tensor is no part of it."
+        "write, where the write or what needs it is always made now, and none goes into a leaf that requires a "
+        "gradient (both would raise). What is written into a tensor is no part of it."
     ),
     "number-to-tensor": (
         "What was a Python number may be a tensor without dimensions where it is used, of dtype float64 where a whole "

@@ -45,7 +45,7 @@ from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.rows import Part, Rows, part_of_row, rows_match, rows_of, with_read
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Finding, Fix
-from compilefix.codemods.host_reads.reduced_slices import neutral, reduced_by
+from compilefix.codemods.host_reads.reduced_slices import counts_from_end, neutral, reduced_by
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name, where
@@ -161,6 +161,8 @@ class RowReduction(Rule):
         template.refuse(reduced_by(found.kind, found.part.tensor, scope))
         if not Sizes(scope).never_negative(found.part.lengths):
             shown = snippet(found.part.lengths)
+            if counts_from_end(found.part.lengths, scope):
+                template.refuse([Obstacle(f"`{shown}` counts from the end")])
             template.refuse([Obstacle(f"`{shown}` is not proved to be at least zero in each element", "not-negative")])
 
     def _judge(

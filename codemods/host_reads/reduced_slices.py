@@ -140,7 +140,7 @@ def neutral(kind: str) -> str:
 def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     """The reduction of a slice of which an expression is one of the bounds, and the other one an integer."""
     bounds = scope.parents.get(node)
-    if not isinstance(bounds, ast.Slice) or bounds.step is not None:
+    if not isinstance(bounds, ast.Slice) or bounds.step is not None or counts_from_end(node, scope):
         return None
     other = bounds.upper if bounds.lower is node else bounds.lower
     if other is not None:
@@ -148,7 +148,7 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
         value = scope.value(other)
         number = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int"
         below_zero = value.const is not None and isinstance(value.const.value, int) and value.const.value < 0
-        if below_zero or (isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.USub)):
+        if below_zero or _is_negated(other):
             return None  # it counts from the end
         if not number and not (value.is_tensor and value.certain and value.dtype in ("int", None)):
             return None
@@ -171,6 +171,18 @@ def reduced_slice(node: ast.expr, scope: Scope) -> ReducedSlice | None:
     kind = _kind(call, tensor, scope)
     found = ReducedSlice(call, part, tensor, axis, bounds.upper is node, kind or "", other)
     return found if kind is not None and _covers(found, scope) else None
+
+
+def counts_from_end(node: ast.expr, scope: Scope) -> bool:
+    """Whether a bound is written as the negative of a number, here or where its name gets it: `x[-n:]`."""
+    if isinstance(node, ast.Name):
+        given = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        return any(isinstance(g, ast.Assign) and _is_negated(g.value) for g in given)
+    return _is_negated(node)
+
+
+def _is_negated(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
 def _is_row(node: ast.expr, scope: Scope) -> bool:
