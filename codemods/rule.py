@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -26,6 +28,7 @@ from compilefix.source.index import Class, Function
 from compilefix.source.tree import parents
 
 _Node = TypeVar("_Node", bound=ast.AST)
+_TORCH = re.compile(r"\btorch\b")
 
 
 class Scope:
@@ -281,6 +284,8 @@ class Rule(ABC):
 
     def fixed(self, scope: Scope, node: ast.AST, message: str, fix: Fix, **changes: object) -> Finding:
         """A finding that has a fix, unless that makes a tensor of a number that the function promises to be one."""
+        if "torch" in fix.imports and not any(_TORCH.search(edit.template) for edit in fix.edits):
+            fix = replace(fix, imports=tuple(name for name in fix.imports if name != "torch"))
         promised = None
         if "number-to-tensor" in fix.assumptions:
             promised = number_promised(scope.function) or promise_broken(fix, scope)

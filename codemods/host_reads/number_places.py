@@ -250,7 +250,7 @@ def put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
 
         def whole(render: Renderer) -> str:
             plain = flow.read.dtype in ("int", "bool") and not flow.operations
-            return render(node) if plain else f"{render(node)}.long()"
+            return render(node) if plain else render(node).removesuffix(".long()") + ".long()"
 
         flow.rewrites.append((node, whole))
     elif goal == "bool":
