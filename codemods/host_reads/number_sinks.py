@@ -377,18 +377,51 @@ def _holds(parent: ast.AST, child: ast.AST) -> bool:
 
 def _read_back(target: ast.expr, scope: Scope) -> bool:
     """Whether the function reads what a stored number may be in, otherwise than by returning all of it."""
-    holder = target.value if isinstance(target, ast.Subscript) else target
-    text = ast.unparse(holder)
+    holder = target
+    while isinstance(holder, ast.Subscript):
+        holder = holder.value
+    texts = {ast.unparse(holder), *_other_names(holder, scope)}
     for node in scope.function.nodes:
         if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load) or node is holder:
             continue
-        if ast.unparse(node) != text:
+        if ast.unparse(node) not in texts:
             continue
-        parent = scope.parents.get(node)
-        stores = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store) and parent.value is node
-        if not stores and not isinstance(parent, ast.Return | ast.Tuple):
+        child, parent = node, scope.parents.get(node)
+        while isinstance(parent, ast.Subscript) and parent.value is child:
+            child, parent = parent, scope.parents.get(parent)
+        if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
+            continue
+        while child is node and isinstance(parent, ast.Tuple):
+            child, parent = parent, scope.parents.get(parent)
+        if child is not node and not isinstance(child, ast.Tuple):
+            named = isinstance(parent, ast.Assign) and isinstance(holder, ast.Name) and _names(parent, holder.id)
+            if not named:
+                return True
+        elif not isinstance(parent, ast.Return):
             return True
     return False
+
+
+def _other_names(holder: ast.expr, scope: Scope) -> set[str]:
+    """The local names of what a name stands for, or of what holds that: `a = b = {}`, `part = whole["part"]`."""
+    if not isinstance(holder, ast.Name):
+        return set()
+    found: set[str] = set()
+    for store in scope.names(holder.id, stores=True):
+        statement = scope.parents.get(store)
+        if not isinstance(statement, ast.Assign):
+            continue
+        whole = statement.value
+        while isinstance(whole, ast.Subscript):
+            whole = whole.value
+        same = [target for target in (*statement.targets, whole) if isinstance(target, ast.Name)]
+        found |= {name.id for name in same if name.id != holder.id}
+    return found
+
+
+def _names(statement: ast.Assign, name: str) -> bool:
+    """Whether a statement gives a name its value, and nothing else."""
+    return all(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
 
 
 def _is_collected(node: ast.AST, around: Mapping[ast.AST, ast.AST], function: Function) -> bool:

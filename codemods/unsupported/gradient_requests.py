@@ -101,10 +101,33 @@ def kept_by(owner: ast.expr, scope: Scope, *, behind: bool = False) -> str | Non
             continue
         if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in _COLLECTS:
             return f"`{snippet(parent)}` keeps it"
+        if isinstance(parent, ast.Call) and (asking := _asked_by(parent, scope)) is not None:
+            return f"`{asking}` is given it, and asks for a gradient"
         if not isinstance(parent, ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare):
             return f"`{owner.id}` leaves the function, or is given to unknown code"
         used = used or use.lineno in way
     return None if used else "the tensor is made for the caller, who may ask for its gradient"
+
+
+def _asked_by(call: ast.Call, scope: Scope) -> str | None:
+    """The function of the project that a call leads to, and that asks for gradients."""
+    first = scope.facts.calls.get(call)
+    ahead = [] if first is None else [first]
+    seen: set[Function] = set()
+    while ahead and len(seen) < _FOLLOWED:
+        function = ahead.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        if any(node.attr in _ASKS_THERE and not isinstance(node.ctx, ast.Store) for node in function.of(ast.Attribute)):
+            return function.qualname
+        ahead += scope.legality.called(function)
+    return None
+
+
+_ASKS_THERE = _ASKS - {"requires_grad_"}
+_FOLLOWED = 50
+"""How many functions are looked at: a whole model may stand behind a call."""
 
 
 def _way_on(owner: ast.Name, scope: Scope) -> range:
