@@ -386,7 +386,8 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
             continue
         if ast.unparse(node) not in texts:
             continue
-        child, parent = node, scope.parents.get(node)
+        child: ast.AST = node
+        parent = scope.parents.get(node)
         while isinstance(parent, ast.Subscript) and parent.value is child:
             child, parent = parent, scope.parents.get(parent)
         if isinstance(child, ast.Subscript) and isinstance(child.ctx, ast.Store):
