@@ -424,6 +424,8 @@ def judge_selection(
     for index in range(last):
         pair = (values[index], values[last])
         template.refuse(_selected((sides[index], sides[last]), pair, scope, at, names, computed, finite))
+    if names and all(v.is_unknown for v in values) and not any(_is_more_than_handed_on(name, scope) for name in names):
+        template.refuse([Obstacle(f"nothing tells that `{names[0]}` is a tensor: it is only handed on")])
     if any(v.is_(Kind.STATIC, Kind.SIZE) for v in values):
         read = next((use for use in uses if _needs_number(use, scope)), None)
         if read is not None:
@@ -437,6 +439,25 @@ def judge_selection(
         asked |= {"requires_grad"}
     template.refuse(_asked_for_identity(names, asked, scope.statement(at), scope))
     return ""
+
+
+def _is_more_than_handed_on(name: str, scope: Scope) -> bool:
+    """Whether a function does more with a local name than to return it, or to put it into an object or a list."""
+    if not name.isidentifier():
+        return True
+    for load in scope.function.of(ast.Name):
+        if load.id != name or not isinstance(load.ctx, ast.Load):
+            continue
+        around = scope.parents.get(load)
+        if isinstance(around, ast.keyword):
+            around = scope.parents.get(around)
+        if isinstance(around, ast.Call):
+            made = ast.unparse(around.func).rpartition(".")[2].lstrip("_")
+            if load is around.func or not made[:1].isupper() or (scope.callee(around) or "").startswith("torch."):
+                return True
+        elif not isinstance(around, ast.Return | ast.Tuple | ast.List | ast.Dict):
+            return True
+    return False
 
 
 def _picks_from(end: ast.expr, other: str, at: ast.AST, scope: Scope) -> bool:
