@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -31,9 +32,16 @@ class Wrapping:
             return self._if(statement, depth)
         if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
             return statement
-        code = cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
-        if "\n" in code or len(code) <= self._room(depth, 0):
+        code = _code_of(statement)
+        loose = "\n" in code and _is_loose(getattr(statement.body[0], "value", None))
+        if not loose and _longest(code) <= self._room(depth, 0):
             return statement
+        if "\n" in code:
+            joined = _joined(statement)
+            anew = statement if joined is None else self.statement(joined, depth)
+            assert isinstance(anew, cst.SimpleStatementLine)
+            longest = _longest(_code_of(anew))
+            return anew if longest < _longest(code) or (loose and longest <= self._room(depth, 0)) else statement
         small = statement.body[0]
         value = getattr(small, "value", None)
         if isinstance(value, cst.Call):
@@ -178,6 +186,58 @@ class Wrapping:
 
     def _line(self, level: int) -> cst.ParenthesizedWhitespace:
         return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent * level))
+
+
+class _Joined(cst.CSTTransformer):
+    """Takes the line breaks out of brackets."""
+
+    def on_leave(  # type: ignore[override]
+        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
+    ) -> cst.CSTNode:
+        """The node without the line breaks that stand directly in it."""
+        node = super().on_leave(original_node, updated_node)
+        if isinstance(node, cst.ParenthesizedWhitespace):
+            commented = node.first_line.comment or any(line.comment for line in node.empty_lines)
+            return node if commented else cst.SimpleWhitespace(" ")
+        if isinstance(node, cst.LeftParen | cst.LeftSquareBracket):
+            return node.with_changes(whitespace_after=_closed(node.whitespace_after))
+        if isinstance(node, cst.RightParen | cst.RightSquareBracket | cst.Dot):
+            return node.with_changes(whitespace_before=_closed(node.whitespace_before))
+        if isinstance(node, cst.Call) and node.args:
+            behind = _closed(node.args[-1].whitespace_after_arg)
+            last = node.args[-1].with_changes(whitespace_after_arg=behind, comma=cst.MaybeSentinel.DEFAULT)
+            before = _closed(node.whitespace_before_args)
+            return node.with_changes(args=[*node.args[:-1], last], whitespace_before_args=before)
+        assert isinstance(node, cst.CSTNode)
+        return node
+
+
+def _closed(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    return cst.SimpleWhitespace("") if isinstance(space, cst.SimpleWhitespace) else space
+
+
+def _is_loose(value: object) -> bool:
+    """Whether a tuple of which an element stands on several lines does not begin each on a line of its own."""
+    if not isinstance(value, cst.Tuple):
+        return False
+    return not value.lpar or not isinstance(value.lpar[0].whitespace_after, cst.ParenthesizedWhitespace)
+
+
+def _joined(statement: cst.SimpleStatementLine) -> cst.SimpleStatementLine | None:
+    """The statement on one line; None where a comment or a text of several lines stands in it."""
+    joined = statement.visit(_Joined())
+    if not isinstance(joined, cst.SimpleStatementLine) or "\n" in (code := _code_of(joined)):
+        return None
+    return joined if ast.dump(ast.parse(code)) == ast.dump(ast.parse(_code_of(statement))) else None
+
+
+def _longest(code: str) -> int:
+    return max(map(len, code.split("\n")))
+
+
+def _code_of(statement: cst.SimpleStatementLine) -> str:
+    """The code of a statement without the comments before it."""
+    return cst.Module(body=[statement.with_changes(leading_lines=[])]).code.rstrip("\n")
 
 
 def _code(node: cst.CSTNode) -> str:

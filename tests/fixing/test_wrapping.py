@@ -117,3 +117,45 @@ def test_the_meaning_stays(code: str, line_length: int) -> None:
 
 def test_a_short_statement_stays_as_it_is() -> None:
     assert wrapped("emit(lambda: print('a'),x )\n") == "emit(lambda: print('a'),x )\n"
+
+
+PART_ON_SEVERAL_LINES = """emit(lambda edges: ValueError("edges are not sorted in {}".format(edges)), edges, raise_if=~(
+    (edges[0] < edges[1])
+    | (edges[2] < edges[1])
+).all())
+"""
+PART_ON_LINES_OF_ITS_OWN = """emit(
+    lambda edges: ValueError("edges are not sorted in {}".format(edges)),
+    edges,
+    raise_if=~((edges[0] < edges[1]) | (edges[2] < edges[1])).all(),
+)
+"""
+ELEMENT_ON_SEVERAL_LINES = """return (x[mask].sum(), torch.where(
+        mask, x, 0
+    ).sum(), count)
+"""
+TEXT_ON_SEVERAL_LINES = '''emit(lambda edges: ValueError("edges are not sorted in {}".format(edges)), edges, """
+a
+""")
+'''
+COMMENTED = """emit(lambda edges: ValueError("edges are not sorted in {}".format(edges)), edges, raise_if=~(
+    (edges[0] < edges[1])  # why
+).all())
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "after"),
+    [
+        (PART_ON_SEVERAL_LINES, PART_ON_LINES_OF_ITS_OWN),
+        (ELEMENT_ON_SEVERAL_LINES, "return (x[mask].sum(), torch.where(mask, x, 0).sum(), count)\n"),
+        (TEXT_ON_SEVERAL_LINES, TEXT_ON_SEVERAL_LINES),
+        (COMMENTED, COMMENTED),
+    ],
+    ids=["an argument", "an element", "a text", "a comment"],
+)
+def test_a_part_that_was_on_several_lines_is_laid_out_anew(code: str, after: str) -> None:
+    """What a rewrite takes over may stand on several lines: beside new code a line would be too long."""
+    (statement,) = cst.parse_module(code).body
+    assert isinstance(statement, cst.SimpleStatementLine)
+    assert cst.Module(body=[Wrapping("    ", 88, ()).statement(statement, 0)]).code == after
