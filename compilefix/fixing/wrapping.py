@@ -113,7 +113,8 @@ class Wrapping:
         """The call with its arguments on a line of their own, one on each where they do not fit on one."""
         inner, outer = self._line(level + 1), self._line(level)
         one_line = _code(call).partition("(")[2]
-        together = len(one_line) - 1 <= self._room(depth, level + 1)
+        texts = [arg for arg in call.args if isinstance(arg.value, cst.ConcatenatedString)]
+        together = not texts and len(one_line) - 1 <= self._room(depth, level + 1)
         args = []
         for index, arg in enumerate(call.args):
             last = index == len(call.args) - 1
@@ -123,7 +124,7 @@ class Wrapping:
                 args.append(arg.with_changes(comma=gap, whitespace_after_arg=behind))
                 continue
             comma = cst.Comma(whitespace_after=outer if last else inner)
-            if len(_code(arg.with_changes(comma=comma)).rstrip()) > self._room(depth, level + 1):
+            if arg in texts or len(_code(arg.with_changes(comma=comma)).rstrip()) > self._room(depth, level + 1):
                 arg = arg.with_changes(value=self._expression(arg.value, depth, level + 1))
             args.append(arg.with_changes(comma=comma))
         return call.with_changes(whitespace_before_args=inner, args=args)

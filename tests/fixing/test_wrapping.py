@@ -159,3 +159,12 @@ def test_a_part_that_was_on_several_lines_is_laid_out_anew(code: str, after: str
     (statement,) = cst.parse_module(code).body
     assert isinstance(statement, cst.SimpleStatementLine)
     assert cst.Module(body=[Wrapping("    ", 88, ()).statement(statement, 0)]).code == after
+
+
+def test_parts_of_a_text_stay_on_lines_of_their_own() -> None:
+    """On one line linters object to them."""
+    parts = '"the line search has failed: the parameters are poor"', '" and must be changed"'
+    (statement,) = cst.parse_module(f"emit(lambda: warnings.warn({' '.join(parts)}))\n").body
+    assert isinstance(statement, cst.SimpleStatementLine)
+    laid_out = cst.Module(body=[Wrapping("    ", 88, ()).statement(statement, 0)]).code
+    assert all(part in map(str.strip, laid_out.replace(",\n", "\n").split("\n")) for part in parts)
