@@ -59,7 +59,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns; "
-        "the error of one that cannot be made is raised then."
+        "the error of one that cannot be made is raised then, and a parameter is formatted as a tensor is."
     ),
     "text-order": "A line that cannot be carried to the boundary may come before lines that are.",
     "log-dropped": (
