@@ -220,6 +220,12 @@ class Scope:
         return Edit(place, template, tuple((name, self.span(part)) for name, part in parts.items()), True)
 
 
+def _shares_its_line(place: Span, lines: Sequence[str]) -> bool:
+    """Whether other statements stand on the lines of one: `a = 1; b = 2`, `if c: a = 1`."""
+    before = lines[place.line - 1][: place.column]
+    return bool(before.strip()) or lines[place.end_line - 1][place.end_column :].lstrip().startswith(";")
+
+
 def _called(node: ast.AST) -> str | None:
     """The last name of what a call calls."""
     function = node.func if isinstance(node, ast.Call) else None
@@ -286,6 +292,9 @@ class Rule(ABC):
         """A finding that has a fix, unless that makes a tensor of a number that the function promises to be one."""
         if "torch" in fix.imports and not any(_TORCH.search(edit.template) for edit in fix.edits):
             fix = replace(fix, imports=tuple(name for name in fix.imports if name != "torch"))
+        if any(edit.statement and _shares_its_line(edit.target, scope.function.module.lines) for edit in fix.edits):
+            reason = "the statement shares its line with others: write each on a line of its own"
+            return self.declined(scope, node, message, reason, **changes)
         promised = None
         if "number-to-tensor" in fix.assumptions:
             promised = number_promised(scope.function) or promise_broken(fix, scope)
