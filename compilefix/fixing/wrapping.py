@@ -48,6 +48,8 @@ class Wrapping:
             return statement.with_changes(body=[small.with_changes(value=self._called(value, depth, 0))])
         if isinstance(value, cst.BinaryOperation) and not value.lpar:
             return statement.with_changes(body=[small.with_changes(value=self._sum(value, depth, 0))])
+        if isinstance(small, cst.Assert) and isinstance(small.test, cst.BooleanOperation) and not small.test.lpar:
+            return statement.with_changes(body=[small.with_changes(test=self._tests(small.test))])
         if isinstance(value, cst.Tuple) and value.elements and len(value.lpar) <= 1:
             return statement.with_changes(body=[small.with_changes(value=self._tuple(value, depth))])
         return statement
@@ -83,6 +85,18 @@ class Wrapping:
         operands = self._operands(value, type(value.operator), depth, level + 1)
         opened = [cst.LeftParen(whitespace_after=self._line(level + 1))]
         return operands.with_changes(lpar=opened, rpar=[cst.RightParen(whitespace_before=self._line(level))])
+
+    def _tests(self, value: cst.BooleanOperation) -> cst.BooleanOperation:
+        """A test in parentheses, with each of what is asked on a line."""
+        opened = [cst.LeftParen(whitespace_after=self._line(1))]
+        return self._asked(value).with_changes(lpar=opened, rpar=[cst.RightParen(whitespace_before=self._line(0))])
+
+    def _asked(self, value: cst.BooleanOperation) -> cst.BooleanOperation:
+        left = value.left
+        if isinstance(left, cst.BooleanOperation) and not left.lpar:
+            left = self._asked(left)
+        operator = value.operator.with_changes(whitespace_before=self._line(1))
+        return value.with_changes(left=left, operator=operator)
 
     def _called(self, call: cst.Call, depth: int, level: int) -> cst.Call:
         """A call, or a chain of calls of which the first that is too long stands on several lines."""

@@ -168,3 +168,12 @@ def test_parts_of_a_text_stay_on_lines_of_their_own() -> None:
     assert isinstance(statement, cst.SimpleStatementLine)
     laid_out = cst.Module(body=[Wrapping("    ", 88, ()).statement(statement, 0)]).code
     assert all(part in map(str.strip, laid_out.replace(",\n", "\n").split("\n")) for part in parts)
+
+
+def test_an_assert_on_several_tests_has_each_on_a_line() -> None:
+    tests = ["isinstance(history, torch.Tensor)", "len(history.shape) == 1", "history.shape[0] > 0", "limit > 1"]
+    (statement,) = cst.parse_module(f"assert {' and '.join(tests)}, 'no history'\n").body
+    assert isinstance(statement, cst.SimpleStatementLine)
+    laid_out = cst.Module(body=[Wrapping("    ", 88, ()).statement(statement, 0)]).code
+    parts = "\n    and ".join(tests)
+    assert laid_out == f"assert (\n    {parts}\n), 'no history'\n"
