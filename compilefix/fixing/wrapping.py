@@ -232,10 +232,15 @@ def _closed(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizable
 
 
 def _is_loose(value: object) -> bool:
-    """Whether a tuple of which an element stands on several lines does not begin each on a line of its own."""
-    if not isinstance(value, cst.Tuple):
+    """Whether something on several lines stands between others on a line: an element of a tuple, an argument."""
+    if isinstance(value, cst.Tuple):
+        return not value.lpar or not isinstance(value.lpar[0].whitespace_after, cst.ParenthesizedWhitespace)
+    if not isinstance(value, cst.Call):
         return False
-    return not value.lpar or not isinstance(value.lpar[0].whitespace_after, cst.ParenthesizedWhitespace)
+    beside = not isinstance(value.whitespace_before_args, cst.ParenthesizedWhitespace)
+    if beside and any("\n" in _code(arg.value) for arg in value.args[:-1]):
+        return True
+    return any(isinstance(arg.value, cst.Call) and _is_loose(arg.value) for arg in value.args)
 
 
 def _joined(statement: cst.SimpleStatementLine) -> cst.SimpleStatementLine | None:

@@ -134,6 +134,10 @@ ELEMENT_ON_SEVERAL_LINES = """return (x[mask].sum(), torch.where(
         mask, x, 0
     ).sum(), count)
 """
+ARGUMENT_BETWEEN_OTHERS = """filled.copy_(torch.where(condition, torch.where(
+        (filled <= 0).reshape(()), filled + 1, filled
+    ), filled))
+"""
 TEXT_ON_SEVERAL_LINES = '''emit(lambda edges: ValueError("edges are not sorted in {}".format(edges)), edges, """
 a
 """)
@@ -149,10 +153,18 @@ COMMENTED = """emit(lambda edges: ValueError("edges are not sorted in {}".format
     [
         (PART_ON_SEVERAL_LINES, PART_ON_LINES_OF_ITS_OWN),
         (ELEMENT_ON_SEVERAL_LINES, "return (x[mask].sum(), torch.where(mask, x, 0).sum(), count)\n"),
+        (
+            ARGUMENT_BETWEEN_OTHERS,
+            "filled.copy_(\n"
+            "    torch.where(\n"
+            "        condition, torch.where((filled <= 0).reshape(()), filled + 1, filled), filled\n"
+            "    ),\n"
+            ")\n",
+        ),
         (TEXT_ON_SEVERAL_LINES, TEXT_ON_SEVERAL_LINES),
         (COMMENTED, COMMENTED),
     ],
-    ids=["an argument", "an element", "a text", "a comment"],
+    ids=["an argument", "an element", "an argument between others", "a text", "a comment"],
 )
 def test_a_part_that_was_on_several_lines_is_laid_out_anew(code: str, after: str) -> None:
     """What a rewrite takes over may stand on several lines: beside new code a line would be too long."""
