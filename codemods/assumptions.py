@@ -200,7 +200,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "that it is given is one that this torch takes as a constant: 2.13 does, 2.11 raises an error where it traces."
     ),
     "static-shape-values": (
-        "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is unknown "
-        "is such an integer, or a sequence of them, and a positive one where it divides."
+        "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is "
+        "unknown is such an integer, or a sequence of them, and a positive one where it divides; a sequence that is "
+        "read has an item."
     ),
 }

@@ -26,7 +26,8 @@ return x.view(x.shape[0], size)
 ## Fix safety
 Safe where every use reads the tensor as an integer and the shape is proved to have a dimension: `torch.tensor` of an
 empty shape is a float tensor, whose product is the float 1.0 (`static-shape-values` otherwise). Integers of Python do
-not wrap round at 2**63. A divisor that is not known must be a positive integer (`static-shape-values`).
+not wrap round at 2**63. A divisor that is not known must be a positive integer (`static-shape-values`). So must a list
+have an item of which that is not known: `max` of none is another error.
 
 Graph breaks: GB0033, GB0124. torch: all supported versions.
 """
