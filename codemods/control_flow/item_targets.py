@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.in_place import written_always
@@ -41,13 +42,16 @@ def item_name(target: ast.Subscript, scope: Scope) -> str | None:
 
 
 def slot_name(target: ast.Subscript, scope: Scope) -> str | None:
-    """The name of the place in a list that a statement gives another tensor; None for any other target.
+    """The name of the place in a list, or the key of a dict, that a statement gives another tensor; else None.
 
     A list takes only a place that it has; a dict would take a new key.
     """
     base = scope.value(target.value)
-    held = base.element is not None and base.element.is_tensor
-    if not isinstance(target.value, ast.Name) or not base.is_(Kind.CONTAINER) or base.ref is not None or not held:
+    if not isinstance(target.value, ast.Name) or not base.is_(Kind.CONTAINER):
+        return None
+    if base.ref == "dict":
+        return ast.unparse(target) if _is_key(target) else None
+    if base.ref is not None or base.element is None or not base.element.is_tensor:
         return None
     fixed = not isinstance(target.slice, ast.Slice) and scope.value(target.slice).is_(Kind.STATIC, Kind.SIZE)
     return ast.unparse(target) if fixed and scope.value(target.slice).dtype == "int" else None
@@ -66,10 +70,79 @@ def judge_slot(
     if not all(value.is_tensor for value in values):
         template.refuse([Obstacle(f"`{shown}` is not proved to be a tensor on both sides")])
         return
-    template.refuse([Obstacle(f"`{shown}` may not be there where the branch is not taken", "branches-total")])
+    if None in sides:
+        if _is_key(target) and not _asked_before(target, node, scope):
+            template.refuse([Obstacle(f"the key of `{shown}` may not be there where the branch is not taken")])
+        template.refuse([Obstacle(f"`{shown}` may not be there where the branch is not taken", "branches-total")])
     reason = f"`{shown}` is a new tensor after every run, and who holds the old one keeps that"
     template.refuse([Obstacle(reason, "no-aliasing")])
     judge_selection([name], sides, values, [], scope, node, template)
+
+
+def _is_key(target: ast.Subscript) -> bool:
+    """Whether a place is a key of a dict that is written out as a text."""
+    return isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+
+
+def _asked_before(target: ast.Subscript, node: ast.If, scope: Scope) -> bool:
+    """Whether a key was written or read on every way to an `if`, and the dict did not lose it, as far as one sees."""
+    text, name = ast.unparse(target), ast.unparse(target.value)
+    found = False
+    for statement in _ways_to(node, scope):
+        nodes = list(ast.walk(statement))
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr):
+            choices = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+            always = not any(isinstance(n, choices) for n in nodes)
+            found = found or (always and any(isinstance(n, ast.Subscript) and ast.unparse(n) == text for n in nodes))
+        if any(_may_lose(n, name) for n in nodes):
+            found = _makes_key(statement, target)
+    loops = [outer for outer in _around(node, scope) if isinstance(outer, ast.For | ast.While)]
+    # A loop runs what stands behind, too, before it comes again.
+    return found and not any(_may_lose(n, name) for loop in loops for n in ast.walk(loop))
+
+
+def _makes_key(statement: ast.stmt, target: ast.Subscript) -> bool:
+    """Whether a statement gives the name of the dict a new one that is written out with this key."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or not isinstance(statement.value, ast.Dict):
+        return False
+    bound = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    keys = [ast.unparse(key) for key in statement.value.keys if key is not None]
+    alone = len(bound) == 1 and ast.unparse(bound[0]) == ast.unparse(target.value)
+    return alone and ast.unparse(target.slice) in keys
+
+
+def _may_lose(node: ast.AST, name: str) -> bool:
+    """Whether a node may take a key out of the dict of that name: the dict itself is given away, or another one."""
+    if isinstance(node, ast.Call):
+        given = [*node.args, *(k.value for k in node.keywords)]
+        method = node.func
+        own = isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.value.id == name
+        keeps = isinstance(method, ast.Attribute) and method.attr in ("get", "keys", "items", "values", "update")
+        return (own and not keeps) or any(isinstance(g, ast.Name) and g.id == name for g in given)
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Del) and ast.unparse(node.value) == name
+    return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+
+
+def _around(node: ast.stmt, scope: Scope) -> list[ast.AST]:
+    """What a statement stands in, the function first."""
+    around: list[ast.AST] = []
+    outer = scope.parents.get(node)
+    while outer is not None:
+        around.insert(0, outer)
+        if outer is scope.function.node:
+            break
+        outer = scope.parents.get(outer)
+    return around
+
+
+def _ways_to(node: ast.stmt, scope: Scope) -> Iterator[ast.stmt]:
+    """The statements that stand before one in its block, and before the blocks round that, in order."""
+    for outer, inner in itertools.pairwise([*_around(node, scope), node]):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(outer, field, None)
+            if isinstance(block, list) and inner in block:
+                yield from block[: block.index(inner)]
 
 
 def _has_name(node: ast.expr) -> bool:
