@@ -49,10 +49,11 @@ from compilefix.codemods.conditions import (
     tensor_words,
 )
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
+from compilefix.codemods.control_flow.several_kinds import asks_whether_there, several_kinds, taken_as_tensor
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Given, Template, imports, judge_selection, where
+from compilefix.codemods.selection import Given, Template, imports, judge_selection, torch_name, where
 
 _SHORT = 24
 
@@ -94,7 +95,17 @@ class TensorTernary(Rule):
         kept = mask_or_none(node, scope, less)
         if kept is not None:
             return self.fixed(scope, node, message, Fix((kept,), (), less.assumptions, less.reasons))
+        several = several_kinds(node, scope)
+        if several is not None:
+            with taken_as_tensor(several, node, scope):
+                return self._selected(node, message, scope, several)
+        return self._selected(node, message, scope)
+
+    def _selected(self, node: ast.IfExp, message: str, scope: Scope, several: str | None = None) -> Finding:
+        """The selection; `several` is the name that decides, where it is a tensor in some calls and none in others."""
         fixed, tests = split_static(node.test, scope)
+        if several is not None:
+            fixed = [part for part in fixed if not asks_whether_there(part, several)]
         template = Template()
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
@@ -118,6 +129,10 @@ class TensorTernary(Rule):
                 template.use(part, operand=isinstance(part, ast.BoolOp | ast.IfExp | ast.Lambda)) for part in fixed
             )
             code = f"{code} if {joined} else {template.use(node.orelse)}"
+        if several is not None:
+            made = f"({code})" if fixed else code
+            whole = f"{made} if isinstance({several}, {torch_name(scope)}.Tensor) else {template.use(node)}"
+            code = whole if isinstance(scope.parents.get(node), ast.Assign) else f"({whole})"
         if any(isinstance(parent, ast.FormattedValue) for parent in scope.ancestors(node)):
             return self.declined(scope, node, message, "the text of a tensor names the operation that made it")
         if template.broken is not None:

@@ -40,6 +40,8 @@ class Narrowing(Walk):
         result = dict(env)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             self._narrow_dimensions(test, result, truth)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], _ORDERS):
+            self._narrow_ordered(test, result)
         key = self.key(test.left) if isinstance(test, ast.Compare) else None
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and key is not None:
             right = test.comparators[0]
@@ -90,6 +92,13 @@ class Narrowing(Walk):
         if key is not None and value.is_tensor and value.rank is None:
             rank = right.value
             env[key] = replace(value, rank=rank, shape_id="()" if rank == 0 else value.shape_id)
+
+    def _narrow_ordered(self, test: ast.Compare, env: Env) -> None:
+        """`a > b` fails where one of the two is None, whatever it would say of the other."""
+        for side in (test.left, test.comparators[0]):
+            key, value = self.key(side), self.facts.value(side)
+            if key is not None and Kind.NONE in value.kinds:
+                env[key] = value.without(Kind.NONE)
 
     def _narrow_dtype(self, node: ast.expr, dtype: ast.expr, env: Env, equal: bool) -> None:
         key, ref = self.key(node), self.facts.value(dtype).ref
@@ -214,6 +223,7 @@ class Narrowing(Walk):
         return all(is_tensor_type(self.module.qualified(t) or "") for of in test.args[1:] for t in self._types(of))
 
 
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ASK_FOR_TENSOR = frozenset({"isinstance", "torch.is_tensor", "torch.overrides.is_tensor_like"})
 
 

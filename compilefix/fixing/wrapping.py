@@ -50,6 +50,8 @@ class Wrapping:
             return statement.with_changes(body=[small.with_changes(value=self._sum(value, depth, 0))])
         if isinstance(small, cst.Assert) and isinstance(small.test, cst.BooleanOperation) and not small.test.lpar:
             return statement.with_changes(body=[small.with_changes(test=self._tests(small.test))])
+        if isinstance(value, cst.IfExp):
+            return statement.with_changes(body=[small.with_changes(value=self._chosen(value, depth))])
         if isinstance(value, cst.Tuple) and value.elements and len(value.lpar) <= 1:
             return statement.with_changes(body=[small.with_changes(value=self._tuple(value, depth))])
         return statement
@@ -168,6 +170,15 @@ class Wrapping:
         elif isinstance(body, cst.Call) and body.args:
             body = self._call(body, depth, level)
         return node.with_changes(body=body)
+
+    def _chosen(self, node: cst.IfExp, depth: int) -> cst.IfExp:
+        """A conditional expression in parentheses, with its parts on a line each."""
+        body = node.body
+        if len(_code(body)) > self._room(depth, 1):
+            body = self._expression(body, depth, 1)
+        if not node.lpar:
+            node = node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return self._choice(node.with_changes(body=body), 0)
 
     def _choice(self, node: cst.IfExp, level: int) -> cst.IfExp:
         """A conditional expression with its three parts on a line each, further in where it has parentheses."""
