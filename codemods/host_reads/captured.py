@@ -190,8 +190,12 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | N
             return None
         numbers = other.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and other.dtype in ("int", "float", "bool")
         return _not_captured(parent, scope, depth, way) if numbers else _used(node, parent)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
+        return _power_not_captured(parent, scope, depth, way)
     if isinstance(parent, ast.IfExp) and parent.test is not node:
         return _not_captured(parent, scope, depth, way)
+    if isinstance(parent, ast.ListComp) and parent.elt is node:
+        return _listed_not_captured(parent, scope, depth, way)
     if isinstance(parent, ast.Return):
         return _returned(scope, depth, way)
     if isinstance(parent, ast.Tuple | ast.List | ast.Dict) and not isinstance(scope.parents.get(parent), ast.Subscript):
@@ -212,6 +216,32 @@ def _added_to(statement: ast.AugAssign, scope: Scope, depth: int, way: Way) -> s
     # What a number from a list is added to may be of unknown kind for that.
     number = Kind.TENSOR not in kinds and bool(kinds & {Kind.NUMBER, Kind.SIZE, Kind.STATIC})
     return _name(target.id, scope, depth, way) if number and isinstance(target, ast.Name) else _used(target, statement)
+
+
+def _power_not_captured(power: ast.BinOp, scope: Scope, depth: int, way: Way) -> str | None:
+    """As `not_captured`, of a power, which is a symbol where Python's numbers give a float."""
+    sides = [scope.value(side) for side in (power.left, power.right)]
+    numbers = all(side.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) for side in sides)
+    floats = any(side.dtype == "float" for side in sides)
+    return _not_captured(power, scope, depth, way) if numbers and floats else _used(power.left, power)
+
+
+def _listed_not_captured(listed: ast.ListComp, scope: Scope, depth: int, way: Way) -> str | None:
+    """As `not_captured`, of what a comprehension makes a list of: each use of the list is one of its numbers."""
+    if _is_result(scope.parents.get(listed, listed), scope):
+        return None
+    uses = _uses_of_list(listed, scope)
+    if uses is None:
+        return _used(listed, scope.parents.get(listed))
+    reasons = (_item_not_captured(use, scope, depth, way) for use in uses if not _for_each(use, scope))
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _for_each(node: ast.expr, scope: Scope) -> bool:
+    """Whether torch takes a list as the numbers for a list of tensors: `torch._foreach_div_(xs, numbers)`."""
+    parent = scope.parents.get(node)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    return isinstance(call, ast.Call) and (scope.callee(call) or "").startswith("torch._foreach_")
 
 
 def _uses_of_list(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
@@ -390,12 +420,22 @@ def _is_result(node: ast.AST, scope: Scope) -> bool:
 
 
 def _behind(stored: ast.Name, statement: ast.stmt, scope: Scope) -> list[ast.Name]:
-    """The places that may read what a statement gives a name: in a loop, or a nested function, all that read it."""
+    """The places that may read what a statement gives a name: in a loop, or a nested function, all that read it.
+
+    What stands in another branch of an `if` does not run behind the statement.
+    """
     loads = scope.names(stored.id)
-    if any(isinstance(around, ast.For | ast.AsyncFor | ast.While) for around in scope.ancestors(statement)):
+    around = [*scope.ancestors(statement)]
+    if any(isinstance(outer, ast.For | ast.AsyncFor | ast.While) for outer in around):
         return loads
     end = (statement.end_lineno or 0, statement.end_col_offset or 0)
-    return [load for load in loads if (load.lineno, load.col_offset) >= end]
+    taken = [outer for outer in around if isinstance(outer, ast.If) and _stands_in(statement, outer.body)]
+    other = {node for outer in taken for branch in outer.orelse for node in ast.walk(branch)}
+    return [load for load in loads if (load.lineno, load.col_offset) >= end and load not in other]
+
+
+def _stands_in(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+    return any(node is statement for outer in block for node in ast.walk(outer))
 
 
 def _name(name: str, scope: Scope, depth: int, way: Way, loads: list[ast.Name] | None = None) -> str | None:

@@ -108,19 +108,22 @@ def is_position(item: ast.Subscript, scope: Scope) -> bool:
 
 def given_in_turn(node: ast.expr, scope: Scope) -> ast.expr | None:
     """What a loop or comprehension over a list names its items, by `enumerate` and `zip` too."""
-    around, position = scope.parents.get(node), None
-    if isinstance(around, ast.Call) and scope.callee(around) in ("enumerate", "zip") and node in around.args:
+    around = scope.parents.get(node)
+    positions: list[int] = []
+    while isinstance(around, ast.Call) and scope.callee(around) in ("enumerate", "zip") and node in around.args:
         if any(isinstance(argument, ast.Starred) for argument in around.args):
             return None
         first = scope.callee(around) == "enumerate"
-        position = 1 if first else around.args.index(node)
         if first and around.args[0] is not node:
             return None
+        positions.append(1 if first else around.args.index(node))
         node, around = around, scope.parents.get(around)
     if not isinstance(around, ast.For | ast.comprehension) or around.iter is not node:
         return None
-    if position is None:
-        return around.target
-    parts = around.target.elts if isinstance(around.target, ast.Tuple | ast.List) else []
-    named = position < len(parts) and not any(isinstance(part, ast.Starred) for part in parts)
-    return parts[position] if named else None
+    target = around.target
+    for position in reversed(positions):
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        if position >= len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+            return None
+        target = parts[position]
+    return target
