@@ -11,6 +11,8 @@ _OVERLAPPING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tens
 
 def overlaps(tensor: ast.expr, scope: Scope) -> bool:
     """Whether a tensor was made by `expand` or the like: what writes many elements at once refuses it."""
+    if isinstance(tensor, ast.Call) and (scope.callee(tensor) or "").rpartition(".")[2] in _OVERLAPPING:
+        return True
     if not isinstance(tensor, ast.Name):
         return False
     for store in scope.names(tensor.id, stores=True):

@@ -4,13 +4,14 @@
         mask[i, box[1] : box[3], box[0] : box[2]] = 1
 
 A place lies in the box of its row where it is not below the start and below the end, in each dimension of the box. What
-a turn computes of the numbers of its row, `int(box[0] * width)`, is computed for all rows.
+a turn computes of the numbers of its row, `int(box[0] * width)`, is computed for all rows. What the head of the loop
+computes, `zip(mask.view(-1, h, w), boxes.round().int())`, gets a name.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
@@ -43,6 +44,7 @@ class Boxes:
     """`filled[i, a:b, c:d] = value` in a loop over the rows, with numbers of the same row for `a` to `d`.
 
     sides: code for start and end in each dimension behind the rows; None for the whole dimension, and for an open end.
+    heads: names for what the head of the loop computes.
     """
 
     loop: ast.For
@@ -51,6 +53,7 @@ class Boxes:
     tables: tuple[ast.expr, ...]
     sides: tuple[tuple[_Number | None, _Number | None] | None, ...]
     value: ast.expr
+    heads: Mapping[ast.expr, str]
 
 
 @dataclass
@@ -62,6 +65,7 @@ class _Turn:
     template: Template
     named: dict[str, _Number | ast.expr] = field(default_factory=dict)
     tables: dict[str, ast.expr] = field(default_factory=dict)
+    heads: Mapping[ast.expr, str] = field(default_factory=dict)
 
     def assign(self, statement: ast.stmt) -> bool:
         """Take in a statement that gives names numbers of the row; False where it does something else."""
@@ -172,19 +176,22 @@ class _Turn:
         return _Number(f"{number.code}.{'long' if whole else 'double'}()", whole) if whole or listed else number
 
     def _column(self, table: ast.expr, places: Sequence[int]) -> _Number | None:
-        if not isinstance(table, ast.Name | ast.Attribute) or not self.scope.value(table).is_tensor:
+        named = isinstance(table, ast.Name | ast.Attribute) or table in self.heads
+        if not named or not self.scope.value(table).is_tensor:
             return None
         self.tables.setdefault(ast.unparse(table), table)
         index = ", ".join([":", *map(str, places), "None"])
-        return _Number(f"{self.template.use(table)}[{index}]", self.scope.value(table).dtype == "int")
+        code = self.heads.get(table) or self.template.use(table)
+        return _Number(f"{code}[{index}]", self.scope.value(table).dtype == "int")
 
 
 def boxes_of(loop: ast.For, scope: Scope, template: Template) -> Boxes | None:
     """The boxes that a loop fills, if that is all it does."""
-    rows = rows_of(loop.target, loop.iter, scope) if not loop.orelse else None
+    target, unpacked = _row_under_a_name(loop)
+    rows = rows_of(target, loop.iter, scope) if not loop.orelse else None
     if rows is None:
         return None
-    turn = _Turn(rows, scope, template)
+    turn = _Turn(rows, scope, template, heads=_computed_in_head(loop, scope))
     write = loop.body[-1]
     if not isinstance(write, ast.Assign) or len(write.targets) != 1 or not isinstance(write.targets[0], ast.Subscript):
         return None
@@ -194,7 +201,7 @@ def boxes_of(loop: ast.For, scope: Scope, template: Template) -> Boxes | None:
     row = parts.pop(0) if rows.tensor is None else target.value
     if not isinstance(row, ast.Name) or row.id != rows.counter or not 0 < len(parts) <= _MOST:
         return None
-    if not all(turn.assign(statement) for statement in loop.body[:-1]):
+    if not all(turn.assign(statement) for statement in [*unpacked, *loop.body[:-1]]):
         return None
     sides: list[tuple[_Number | None, _Number | None] | None] = []
     for part in parts:
@@ -210,15 +217,38 @@ def boxes_of(loop: ast.For, scope: Scope, template: Template) -> Boxes | None:
         return None  # the next turn would read something else
     if owner is None or not turn.tables or (len(bounded) < 2 and not all(all(side) for side in bounded)):
         return None  # one end in one dimension is the length of a row
-    return Boxes(loop, rows, owner, tuple(turn.tables.values()), tuple(sides), write.value)
+    return Boxes(loop, rows, owner, tuple(turn.tables.values()), tuple(sides), write.value, turn.heads)
+
+
+def _row_under_a_name(loop: ast.For) -> tuple[ast.expr, list[ast.stmt]]:
+    """The target of a loop, and what unpacks its row: of `i, (x0, x1)` it is `i, row`, and `x0, x1 = row`."""
+    target = loop.target
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(target.elts[1], ast.Tuple):
+        return target, []
+    row = "compilefix row"  # no name that code can have
+    unpacks = ast.Assign([target.elts[1]], ast.copy_location(ast.Name(row, ast.Load()), target))
+    named = ast.Tuple([target.elts[0], ast.Name(row, ast.Store())], ast.Store())
+    return ast.copy_location(named, target), [ast.copy_location(unpacks, target)]
+
+
+def _computed_in_head(loop: ast.For, scope: Scope) -> dict[ast.expr, str]:
+    """Names for the tensors that the head of a loop over pairs computes, in order."""
+    heads: dict[ast.expr, str] = {}
+    if isinstance(loop.iter, ast.Call) and scope.callee(loop.iter) in ("zip", "enumerate"):
+        for argument in loop.iter.args:
+            if isinstance(argument, ast.Call) and scope.value(argument).is_tensor:
+                word = "rows" if argument is not loop.iter.args[-1] else "edges"
+                heads[argument] = free_name(word, scope, list(heads.values()))
+    return heads
 
 
 def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
     """What is not proved of the boxes, beside the number that is written."""
     filled, shown = scope.value(found.filled), snippet(found.filled)
-    if not isinstance(found.filled, ast.Name | ast.Attribute) or not filled.is_tensor:
+    named = isinstance(found.filled, ast.Name | ast.Attribute) or found.filled in found.heads
+    if not named or not filled.is_tensor:
         yield Obstacle(f"`{shown}` is not proved to be a tensor under a name")
-    if overlaps(found.filled, scope):
+    if any(overlaps(part, scope) for part in ast.walk(found.filled) if isinstance(part, ast.expr)):
         yield Obstacle(f"rows of `{shown}` may share memory: several of them cannot be written at once")
     if filled.origin and filled.leaves and filled.dtype == "float":
         yield Obstacle(f"`{shown}` may require a gradient, and a write into it is another error then")
@@ -251,12 +281,12 @@ def box_obstacles(found: Boxes, scope: Scope) -> Iterator[Obstacle]:
 
 def box_code(found: Boxes, scope: Scope, template: Template) -> str:
     """The statements that fill all boxes at once."""
-    torch, filled = torch_name(scope), template.use(found.filled)
+    torch, filled = torch_name(scope), found.heads.get(found.filled) or template.use(found.filled)
     device = f".to({filled}.device)"
     if all(Sizes(scope).same_device(found.filled, table) for table in found.tables):
         device = ""
-    lines: list[str] = []
-    taken: list[str] = []
+    lines = [f"{name} = {template.use(head)}" for head, name in found.heads.items()]
+    taken = list(found.heads.values())
     inside: list[str] = []
     count = len(found.sides)
     for number, side in enumerate(found.sides):
