@@ -31,7 +31,7 @@ standard deviation or the running sum of one, or gives it to a convolution in tw
 the flag is not enough or makes the compilation fail: nothing is offered, and the finding names the place. In a file
 where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
-of classes, nor `bincount` with `minlength`.
+of classes, and makes `bincount` with weights wrong before torch 2.13.
 
 Graph breaks: GB0036. torch: all supported versions.
 """

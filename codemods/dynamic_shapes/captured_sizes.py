@@ -2,6 +2,8 @@
 
 Measured on torch 2.13 with inductor on a CPU, forward and backward, and on 2.11 on a CPU and a GPU (H100): there the
 backward pass of `x[mask][:n]` fails, those of `cumprod` and `logcumsumexp` as that of `cumsum`, and `quantile` at all.
+`bincount` with `minlength` stays in the graph on both, and so does `cumsum` of integers;
+with weights the result is wrong on 2.11 (H200 and CPU).
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         return "it needs a size that is known"
     if short == "combinations":
         return "torch fails on it where the flag is set"
-    if isinstance(node, ast.Call) and short == "bincount" and any(k.arg == "minlength" for k in node.keywords):
-        return "the flag does not help `bincount` with `minlength`"
+    if isinstance(node, ast.Call) and short == "bincount" and _is_weighted(node, scope):
+        return "the flag makes a weighted `bincount` wrong before torch 2.13"
     later = attended_later(node, scope) or ordered_later(node, scope)
     if later is not None:
         return later
@@ -42,6 +44,12 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         if reason is not None:
             return f"line {use.lineno}: {reason}"
     return None
+
+
+def _is_weighted(call: ast.Call, scope: Scope) -> bool:
+    """Whether a `bincount` adds up weights: torch 2.11 takes the result for one of integers, and reads other memory."""
+    method = (scope.callee(call) or "").startswith("Tensor.")
+    return len(call.args) > (0 if method else 1) or any(k.arg in ("weights", None) for k in call.keywords)
 
 
 def attended_later(node: ast.expr, scope: Scope) -> str | None:
@@ -100,13 +108,16 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
 
 
 def _made_of(node: ast.expr, scope: Scope) -> set[str]:
-    """The names that may hold what is made of a result, in its function."""
+    """The names that may hold what is made of a result, in its function: in one without loops, of what stands above."""
     sources = [
         (n.iter, n.target) if isinstance(n, ast.For | ast.comprehension) else (n.value, target)
         for n in scope.function.nodes
         if isinstance(n, ast.For | ast.comprehension | ast.Assign | ast.AnnAssign | ast.AugAssign)
         for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
     ]
+    repeated = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.Lambda)
+    again = any(isinstance(n, repeated) for n in ast.walk(scope.function.node) if n is not scope.function.node)
+    sources.sort(key=lambda source: (source[1].lineno, source[1].col_offset))
     made: set[str] = set()
     found = True
     while found:
@@ -116,7 +127,7 @@ def _made_of(node: ast.expr, scope: Scope) -> set[str]:
             if not any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in parts):
                 continue
             names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-            found = found or not names <= made
+            found = found or (again and not names <= made)
             made |= names
     return made
 

@@ -490,6 +490,9 @@ def _by_rule(call: TorchCall, first: Value) -> tuple[str | None, str | None]:
     rule = api.dtype
     if name == "torch.cartesian_prod":
         return first.dtype, first.dtype_id  # it takes no others beside it
+    alone = len(args) == 1 and not any(isinstance(node, ast.Starred) for node in call.nodes)
+    if call.bare == "bincount" and alone and keywords.keys() <= {"minlength"}:
+        return "int", "int64"  # with weights it has their dtype, or double precision
     if call.bare in ("any", "all") and first.dtype not in ("bool", "float"):
         return None, None  # uint8 gives uint8
     if rule == "same" or (
