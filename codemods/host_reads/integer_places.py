@@ -68,7 +68,7 @@ _INTEGER_KEYWORDS = frozenset(
 _TENSOR_BOUNDS = frozenset({"linspace", "logspace"})
 """These take tensors as start and end."""
 _FREQUENCIES = frozenset({"fftfreq", "rfftfreq"})
-_FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate"})
+_FUNCTIONAL = frozenset({"pad", "one_hot", "interpolate", "affine_grid", "fold"})
 _POOLS = re.compile(r"adaptive_(?:avg|max)_pool[123]d")
 
 
