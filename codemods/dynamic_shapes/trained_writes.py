@@ -8,6 +8,7 @@ backward pass, and Dynamo ends the graph there (GB0219), which `fullgraph=True` 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -58,7 +59,9 @@ def trained_write(node: ast.stmt, scope: Scope) -> TrainedWrite | None:
     value = scope.value(node.value)
     if not value.is_tensor or value.dtype in ("bool", "int"):
         return None
-    if not any(_is_trained(leaf, scope) for leaf in value.leaves):
+    handed = handed_attributes(node.value, scope)
+    trained = value.leaves if handed is None else [f"self.{name}" for name in handed]
+    if not any(_is_trained(leaf, scope) for leaf in trained) or (handed is not None and not _are_rows(handed, scope)):
         return None
     mask = whole_mask(target, scope) or _named(target, scope)
     return None if mask is None else TrainedWrite(node, target.value, mask, node.value)
@@ -121,6 +124,9 @@ def _is_row(found: TrainedWrite, scope: Scope) -> bool:
     if isinstance(node, ast.Subscript) and rank in (0, 1):  # one of several tokens
         place = scope.value(node.slice)
         node = node.value if place.is_(Kind.STATIC, Kind.SIZE) and place.dtype == "int" else node
+    handed = handed_attributes(node, scope)
+    if handed is not None:
+        return _are_rows(handed, scope)
     if rank is None or not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "self":
         return False
     if rank > 1:
@@ -128,6 +134,34 @@ def _is_row(found: TrainedWrite, scope: Scope) -> bool:
         fits = rank == _MATRIX or (whole is not None and rank <= whole)
         return fits and made is not None and _has_one_row(made[0], rank)
     return rank == 0 or whole is None or masked is None or masked < whole
+
+
+def handed_attributes(node: ast.expr, scope: Scope) -> list[str] | None:
+    """The attributes of the object that an argument is in all calls of a method; None for any other expression.
+
+    In `self.padded(x, self.pad_token)` and `self.padded(y, self.other_token)` these are `pad_token` and `other_token`.
+    """
+    function = scope.function
+    parameters = [p.arg for p in function.parameters]
+    if function.cls is None or function.is_static or not isinstance(node, ast.Name) or node.id not in parameters[1:]:
+        return None
+    if scope.names(node.id, stores=True):
+        return None
+    position = parameters.index(node.id) - 1
+    found: list[str] = []
+    for caller in function.module.all_functions:
+        facts = scope.legality.inference.facts(caller)
+        for call in (c for c in caller.of(ast.Call) if facts.calls.get(c) is function):
+            keyword = next((k.value for k in call.keywords if k.arg == node.id), None)
+            plain = not any(isinstance(a, ast.Starred) for a in call.args)
+            given = keyword or (call.args[position] if plain and position < len(call.args) else None)
+            own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
+            if caller.cls is not function.cls or not own or not isinstance(given, ast.Attribute):
+                return None
+            if ast.unparse(given.value) != "self":
+                return None
+            found.append(given.attr)
+    return found or None
 
 
 def _is_trained(leaf: str, scope: Scope) -> bool:
@@ -156,11 +190,17 @@ def _made(name: str, scope: Scope) -> tuple[ast.Call, Class] | None:
     return None
 
 
+def _are_rows(names: Sequence[str], scope: Scope) -> bool:
+    """Whether all of these attributes are made as matrices of one row."""
+    made = [_made(name, scope) for name in names]
+    return all(one is not None and _has_one_row(one[0], _MATRIX) for one in made)
+
+
 def _has_one_row(made: ast.Call, rank: int) -> bool:
     """Whether a parameter is made of `torch.zeros(1, 1, width)`: all sizes but the last are written, and 1."""
     inner = made.args[0] if made.args else None
     sizes = inner.args if isinstance(inner, ast.Call) else []
-    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+    if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
         sizes = sizes[0].elts
     return len(sizes) == rank and all(isinstance(size, ast.Constant) and size.value == 1 for size in sizes[:-1])
 
