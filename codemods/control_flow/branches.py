@@ -89,6 +89,9 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
             reason = f"`{item}` may be another element behind what stands before it in its branch"
             return reason if taken else _bind(item, Given(statement.value), branch)
         return f"`{snippet(statement)}` assigns to more than a local name"
+    registered = _registered(statement, scope)
+    if registered is not None:
+        return _bind_attribute(registered[0], registered[0].attr, registered[1], branch, scope, template)
     if isinstance(statement, ast.If) and isinstance(around, ast.If) and around.orelse:
         return _bind_fixed(statement, branch, around, scope, template)
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
@@ -274,6 +277,40 @@ def _bind_changed(
     scope.facts.values[node] = known
     branch.items[item] = target
     return _bind(item, Given(node, built=True), branch)
+
+
+def _registered(statement: ast.stmt, scope: Scope) -> tuple[ast.Attribute, ast.expr] | None:
+    """`self.register_buffer("x", value)` as the attribute that gets the value, where `__init__` made it a buffer alike.
+
+    A buffer that is assigned stays one.
+    """
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not (registration := _registration(call)):
+        return None
+    function, (name, value, options) = call.func, registration
+    assert isinstance(function, ast.Attribute)
+    inference, cls = scope.legality.inference, scope.function.cls
+    above = [base for base in (inference.project.ancestors(cls) if cls is not None else ()) if isinstance(base, Class)]
+    first = next((base.methods["__init__"] for base in above if "__init__" in base.methods), None)
+    if not _is_self(function.value, scope) or first is None or any("register_buffer" in b.methods for b in above):
+        return None
+    made = [found for c in first.of(ast.Call) if (found := _registration(c)) and found[0] == name]
+    if len(made) != 1 or made[0][2] != options:
+        return None
+    target = ast.copy_location(ast.Attribute(function.value, name, ast.Store()), call)
+    return target, value
+
+
+def _registration(call: ast.Call) -> tuple[str, ast.expr, str] | None:
+    """Name and value that `register_buffer` is given, and the text of what else it is told."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "register_buffer" or len(call.args) < 2:
+        return None
+    name = call.args[0]
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+        return None
+    given = [*map(ast.unparse, call.args[2:]), *(ast.unparse(k.value) for k in call.keywords)]
+    return name.value, call.args[1], ", ".join(given)
 
 
 def _own_attribute(target: ast.Attribute, scope: Scope) -> str | None:

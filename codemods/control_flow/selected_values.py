@@ -333,7 +333,10 @@ def _selected(
     if any(side is None for side in sides) and is_appended(name):
         template.refuse([Obstacle(f"`{name.removesuffix('.append()')}` gets an item on one side only")])
         return None
-    if any(side is None for side in sides) and (before is None or (not before.certain and not before.kinds <= ARRAYS)):
+    # An attribute that a branch gives a tensor was given one by `__init__`: what is unknown is what it is changed to.
+    own = "." in name and before is not None and Kind.TENSOR in before.kinds and Kind.NONE not in before.kinds
+    known_before = before is not None and (before.certain or before.kinds <= ARRAYS or own)
+    if any(side is None for side in sides) and not known_before:
         missing = "be None" if before is not None and Kind.NONE in before.kinds else "have no value"
         template.refuse([Obstacle(f"`{name}` may {missing} before the `if`")])
         return None

@@ -189,6 +189,7 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | N
         if other.may_be(Kind.TENSOR):
             return None
         numbers = other.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and other.dtype in ("int", "float", "bool")
+        numbers = numbers or other.is_(Kind.NUMBER)
         return _not_captured(parent, scope, depth, way) if numbers else _used(node, parent)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
         return _power_not_captured(parent, scope, depth, way)
