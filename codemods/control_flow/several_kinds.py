@@ -46,7 +46,8 @@ def taken_as_tensor(name: str, node: ast.IfExp, scope: Scope) -> Iterator[None]:
     values = scope.facts.values
     tests = tensor_tests(node.test, scope)
     uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
-    kept = {n: values[n] for n in (*uses, *tests) if n in values}
+    changed: list[ast.AST] = [*uses, *tests]
+    kept = {n: values[n] for n in changed if n in values}
     for use in uses:
         known = scope.value(use)
         values[use] = tensor(storage=known.storage, leaves=known.leaves)
@@ -55,6 +56,6 @@ def taken_as_tensor(name: str, node: ast.IfExp, scope: Scope) -> Iterator[None]:
     try:
         yield
     finally:
-        for n in (*uses, *tests):
+        for n in changed:
             values.pop(n, None)
         values.update(kept)
