@@ -40,6 +40,14 @@ def asks_whether_there(test: ast.expr, name: str) -> bool:
     return isinstance(test, ast.Compare) and ast.unparse(test) == f"{name} is not None"
 
 
+def without_question(test: ast.expr, name: str) -> ast.expr:
+    """A test without the question whether a name is None, beside others of which one must hold: a tensor is not."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+        return test
+    left = [value for value in test.values if ast.unparse(value) != f"{name} is None"]
+    return left[0] if len(left) == 1 else ast.copy_location(ast.BoolOp(test.op, left), test)
+
+
 @contextmanager
 def taken_as_tensor(name: str, node: ast.IfExp, scope: Scope) -> Iterator[None]:
     """What is known where the name is a tensor."""

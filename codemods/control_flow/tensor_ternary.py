@@ -49,7 +49,12 @@ from compilefix.codemods.conditions import (
     tensor_words,
 )
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
-from compilefix.codemods.control_flow.several_kinds import asks_whether_there, several_kinds, taken_as_tensor
+from compilefix.codemods.control_flow.several_kinds import (
+    asks_whether_there,
+    several_kinds,
+    taken_as_tensor,
+    without_question,
+)
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
@@ -106,6 +111,7 @@ class TensorTernary(Rule):
         fixed, tests = split_static(node.test, scope)
         if several is not None:
             fixed = [part for part in fixed if not asks_whether_there(part, several)]
+            tests = [without_question(test, several) for test in tests]
         template = Template()
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
