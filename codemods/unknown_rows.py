@@ -1,10 +1,11 @@
 """What torch fails to compile for tensors of unknown size, or gets wrong, and whether such a tensor gets there.
 
 Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shape_ops` and `capture_scalar_outputs`: a
-convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first. In
-one and three dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers. Over a slice up
-to a number, all convolutions and attention fail (and work with 2.11), `unfold`, what is computed of a product of it
-with itself, and the derivatives of `prod` and running sums; 85 more operations work, forward and backward.
+convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first, and
+`grid_sample` where height and width are symbols. In one and three dimensions convolutions work, and so do linear,
+recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail (and work
+with 2.11), `unfold`, what is computed of a product of it with itself, and the derivatives of `prod` and running sums;
+85 more operations work, forward and backward.
 
 A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
 (`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
@@ -22,7 +23,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
 _LAYERS = ("Conv2d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
-_FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forward"})
+_FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forward", "grid_sample"})
 _LAYERS_WHERE_CUT = ("Conv", "Softmax", *_LAYERS)
 _WHERE_CUT = (
     _FUNCTIONS
@@ -41,7 +42,8 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     region: all that is compiled together with `scope`, and itself.
     """
     layer = _behind(node, scope, region, _fails)
-    kind = "a convolution in two dimensions or multi-head attention"
+    sampled = layer is not None and ast.unparse(layer.func).endswith("grid_sample")
+    kind = "a sampling of pictures" if sampled else "a convolution in two dimensions or multi-head attention"
     return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
 
 

@@ -28,16 +28,16 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
 number that bounds a slice makes the compilation fail with the flag on, unless `torch._check` says where the slice lies
 (CF201 and CF202 write these checks); one that picks an item of a list does, and so does one that is a size of what a
-convolution in two dimensions or multi-head attention is given: nothing is offered where the compiled code has one of
-these, or asks a number for its truth; the finding names it. A list must hold integers, by the dtype of its tensor or as
-the sizes of parts, since one of floats breaks the graph with the flag as without; where the code asks for the size of
-such a part, or takes its running sum or standard deviation, nothing is offered. `view` and `reshape` take such a
-number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of such a list compiles with
-torch 2.13, and not with 2.11 (inductor, on an H200). A view that may cut the last dimension in pieces and count these
-with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of torch 2.13 gives the pieces
-of one row alone, without an error (2.11 does not). In a file where nothing is compiled that is all its code, with what
-it calls and where it returns the number to. Nothing is offered in a package where nothing is compiled: the flag would
-count for all the code of whoever imports it.
+convolution in two dimensions, `grid_sample` or multi-head attention is given: nothing is offered where the compiled
+code has one of these, or asks a number for its truth; the finding names it. A list must hold integers, by the dtype of
+its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the code asks
+for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and `reshape`
+take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of such a list
+compiles with torch 2.13, and not with 2.11 (inductor, on an H200). A view that may cut the last dimension in pieces and
+count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of torch 2.13 gives
+the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that is all its code,
+with what it calls and where it returns the number to. Nothing is offered in a package where nothing is compiled: the
+flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
