@@ -38,6 +38,7 @@ _LATER_MODULES = {
     "after-sixteenth": ("sixteenth_after",),
     "seventeenth": ("seventeenth_models", "seventeenth_functions"),
     "after-seventeenth": ("seventeenth_after",),
+    "eighteenth": ("eighteenth_models", "eighteenth_networks"),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
