@@ -392,6 +392,7 @@ _TITLES = {
     "seventeenth": "Models of twelve packages that were chosen after all of the sixteenth group",
     "after-seventeenth": "Models of five packages that were run after the work on the seventeenth group",
     "eighteenth": "Models of ten packages that were chosen after all of the seventeenth group",
+    "after-eighteenth": "Models of five packages that were run after the work on the eighteenth group",
 }
 
 

@@ -39,6 +39,7 @@ _LATER_MODULES = {
     "seventeenth": ("seventeenth_models", "seventeenth_functions"),
     "after-seventeenth": ("seventeenth_after",),
     "eighteenth": ("eighteenth_models", "eighteenth_networks"),
+    "after-eighteenth": ("eighteenth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
