@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import compilefix
+from compilefix import codemods
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.fixing.search import Entry, Reached, Search, UnitResult
 from compilefix.source.files import SourceError
@@ -146,7 +147,7 @@ def _program() -> list[list[object]]:
     """The files of compilefix itself: a result of another version is not taken."""
 
     def files() -> Iterator[list[object]]:
-        for folder in compilefix.__path__:
+        for folder in (*compilefix.__path__, *codemods.__path__):  # the rules of a checkout stand beside the package
             for path in sorted(Path(folder).rglob("*")):
                 if path.suffix in (".py", ".json"):
                     status = path.stat()
