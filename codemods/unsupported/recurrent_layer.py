@@ -1,8 +1,8 @@
 """CF715: `nn.LSTM`, `nn.GRU` or `nn.RNN` in compiled code.
 
 ## What it does
-Finds calls of recurrent layers in compiled code, also of classes derived from them, and of their
-`flatten_parameters`.
+Finds calls of recurrent layers in compiled code, also of classes derived from them, and whatever else meets such a
+layer there: it is passed on, kept in a name, tested, or asked for `flatten_parameters` or its `hidden_size`.
 
 ## Why is this bad
 Dynamo does not trace them (GB0014). Up to PyTorch 2.14 nothing of the function that calls one is compiled, only the
@@ -50,13 +50,17 @@ from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
-_WORDS = ("LSTM", "GRU", "RNN")
-_METHODS = frozenset({"flatten_parameters"})
+_WORDS = ("LSTM", "GRU", "RNN", "flatten_parameters")
+_METHOD = "flatten_parameters"
 _FLAG = "allow_rnn"
 _ADVICE = (
     "call it in a method under `torch.compiler.disable`, so that the rest is compiled; "
     "`torch._dynamo.config.allow_rnn` unrolls the sequence, which is slow to compile"
 )
+_ELSEWHERE = (
+    "leave it to a method under `torch.compiler.disable` that calls the layer, and keep what else is needed of it"
+)
+_ELSEWHERE += " in attributes of the module"
 
 
 class RecurrentLayer(Rule):
@@ -68,21 +72,41 @@ class RecurrentLayer(Rule):
     gb = ("GB0014",)
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """Calls of objects of the three classes."""
+        """Mentions of objects of the three classes: Dynamo breaks where it meets the layer, be it no call."""
         modules = scope.legality.inference.project.modules
         if modules.texts.mentioning(_FLAG) or not any(modules.texts.mentioning(word) for word in _WORDS):
             return
+        by_name = _asked_to_flatten(scope)
+        called: set[ast.expr] = set()
         for node in scope.of(ast.Call):
             func = node.func
-            # Dynamo breaks where it meets the layer, which may be to call a method of it.
-            method = isinstance(func, ast.Attribute) and func.attr in _METHODS
-            value = scope.value(func.value if isinstance(func, ast.Attribute) and method else func)
-            refs = [value.ref] if value.ref is not None else [v.ref for v in value.elements or ()]
-            if value.is_(Kind.OBJECT, Kind.UNKNOWN) and any(
-                ref is not None and _is_recurrent(ref, scope) for ref in refs
-            ):
+            method = isinstance(func, ast.Attribute) and func.attr == _METHOD
+            layer = func.value if isinstance(func, ast.Attribute) and method else func
+            if _holds_layer(layer, by_name, scope):
+                called.add(layer)
                 message = f"`{snippet(node)}`: Dynamo does not trace recurrent layers, and the graph breaks"
                 yield self.declined(scope, node, message, _ADVICE)
+        mentions: list[ast.Attribute | ast.Name] = [*scope.of(ast.Attribute), *scope.of(ast.Name)]
+        for mention in mentions:
+            asks = isinstance(mention.ctx, ast.Load) and mention not in called
+            if asks and _holds_layer(mention, by_name, scope):
+                message = f"`{snippet(mention)}`: Dynamo does not trace recurrent layers, and the graph breaks where it"
+                yield self.declined(scope, mention, f"{message} meets one", _ELSEWHERE)
+
+
+def _asked_to_flatten(scope: Scope) -> frozenset[str]:
+    """What nothing is known of but that it has a method of recurrent layers alone, as text."""
+    asked = [node.value for node in scope.of(ast.Attribute) if node.attr == _METHOD]
+    return frozenset(ast.unparse(node) for node in asked if scope.value(node).is_unknown)
+
+
+def _holds_layer(node: ast.expr, by_name: frozenset[str], scope: Scope) -> bool:
+    """Whether an expression gives one of the layers, as far as is known."""
+    value = scope.value(node)
+    if by_name and value.is_unknown and ast.unparse(node) in by_name:
+        return True
+    refs = [value.ref] if value.ref is not None else [v.ref for v in value.elements or ()]
+    return value.is_(Kind.OBJECT, Kind.UNKNOWN) and any(ref is not None and _is_recurrent(ref, scope) for ref in refs)
 
 
 def _is_recurrent(ref: str, scope: Scope) -> bool:
