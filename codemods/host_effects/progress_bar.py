@@ -21,8 +21,9 @@ for layer in self.layers:
 
 ## Fix safety
 Under `progress-hidden`: the loop is the same, and the bar does not appear. Safe where it is switched off
-(`disable=True`). Declined where the bar has a name (`bar.set_postfix(...)`): drop it with what is done to it; where an
-option of it prints or changes something; and in `reversed(tqdm(...))`, which goes forward (tqdm 4.70).
+(`disable=True`). Declined where the bar has a name (`bar.set_postfix(...)`), and so is the loop over it, which breaks
+the graph again: drop it with what is done to it; where an option of it prints or changes something; and in
+`reversed(tqdm(...))`, which goes forward (tqdm 4.70).
 
 Graph breaks: GB0008, GB0007. torch: all supported versions.
 """
@@ -38,6 +39,7 @@ from compilefix.source.snippets import snippet
 
 _RANGES = frozenset({"trange", "tnrange"})
 _BARS = frozenset({"tqdm", "tqdm_notebook"})
+_NAMED = "the bar has a name: drop it with what is done to it"
 _PASSED_ON = frozenset({"enumerate", "zip", "list", "tuple", "iter"})
 
 
@@ -64,7 +66,7 @@ class ProgressBar(Rule):
                 reason = "`reversed` of a bar goes forward all the same: put it round what the bar goes over"
                 yield self.declined(scope, node, message, reason)
             elif not _is_gone_over(node, scope):
-                yield self.declined(scope, node, message, "the bar has a name: drop it with what is done to it")
+                yield self.declined(scope, node, message, _NAMED)
             elif items is None:
                 yield self.declined(scope, node, message, "what the bar goes over is not given by itself")
             elif seen is not None:
@@ -74,6 +76,10 @@ class ProgressBar(Rule):
                 edit = scope.edit(node, "range({items})" if is_range else "{items}", items=items)
                 reasons = () if off else ("the bar does not appear",)
                 yield self.fixed(scope, node, message, Fix((edit,), (), () if off else ("progress-hidden",), reasons))
+        for loop in scope.of(ast.For):
+            if _is_named_bar(loop.iter, scope):
+                message = f"`{snippet(loop.iter)}` is a progress bar, and to go over it breaks the graph again"
+                yield self.declined(scope, loop.iter, message, _NAMED)
 
 
 def _is_bar(node: ast.Call, scope: Scope) -> bool | None:
@@ -84,6 +90,20 @@ def _is_bar(node: ast.Call, scope: Scope) -> bool | None:
     if (owner.partition(".")[0] == "tqdm" and name in _BARS) or (owner == "rich.progress" and name == "track"):
         return False
     return None
+
+
+def _is_named_bar(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name stands for bars alone."""
+    if not isinstance(node, ast.Name) or node.id in {parameter.arg for parameter in scope.function.parameters}:
+        return False
+    given = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+    return bool(given) and all(
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.targets[0], ast.Name)
+        and _is_bar(statement.value, scope) is not None
+        for statement in given
+    )
 
 
 def _items(node: ast.Call, is_range: bool) -> ast.expr | None:
