@@ -170,7 +170,7 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     if found is not None:
         return found
     if not scope.value(node.value).is_tensor:
-        return next((part for part in parts if _is_compared_itself(part, node.value, scope)), None)
+        return next((p for p in parts if _is_compared_itself(p, node.value, scope) or _selects_itself(p, scope)), None)
     # A tensor is indexed: something unknown with the name of a mask is one, as is what the docstring calls boolean, and
     # the result of a comparison.
     booleans = boolean_parameters(scope.function)
@@ -193,6 +193,29 @@ def _is_compared_itself(mask: ast.expr, indexed: ast.expr, scope: Scope) -> bool
         isinstance(one, ast.Compare)
         and any(isinstance(part, ast.Name) and part.id == indexed.id for part in (one.left, *one.comparators))
         for one in compared
+    )
+
+
+def _selects_itself(mask: ast.expr, scope: Scope) -> bool:
+    """Whether a name selects elsewhere from what it compares, so it is a mask: `boxes[keep]` beside `scores[keep]`.
+
+    Also from all of what a loop goes through: `[x[keep] for x in (scores, boxes)]`.
+    """
+    if not isinstance(mask, ast.Name) or not _is_compared(mask, scope):
+        return False
+    given = [scope.parents.get(store) for store in scope.names(mask.id, stores=True)]
+    compared = {n.id for one in given if one is not None for n in ast.walk(one) if isinstance(n, ast.Name)} - {mask.id}
+    loops: list[ast.comprehension | ast.For] = [*scope.of(ast.comprehension), *scope.of(ast.For)]
+    for loop in loops:
+        items = loop.iter.elts if isinstance(loop.iter, ast.List | ast.Tuple) else ()
+        if isinstance(loop.target, ast.Name) and any(isinstance(i, ast.Name) and i.id in compared for i in items):
+            compared.add(loop.target.id)
+    return any(
+        isinstance(other.slice, ast.Name)
+        and other.slice.id == mask.id
+        and isinstance(other.value, ast.Name)
+        and other.value.id in compared
+        for other in scope.of(ast.Subscript)
     )
 
 
