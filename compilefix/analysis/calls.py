@@ -163,6 +163,7 @@ class Calls(Binding):
         arguments = passed(node, found, operands)
         if arguments:
             self.inference.called_with(found, arguments)
+            self.narrow_declared(node, found, arguments, env)
         closure = found.parent is not None
         # What a call gives whose result nobody uses need not be known.
         summary = values.UNKNOWN if node is self.dropped else self._summary(found, arguments)
@@ -235,6 +236,7 @@ class Calls(Binding):
                     arguments = passed(node, method, operands)
                     if arguments:
                         self.inference.called_with(method, arguments)
+                        self.narrow_declared(node, method, arguments, env)
                     summary = values.UNKNOWN if own and name == "forward" else self.inference.summary(method)
                     self._float_arguments(node, method, args)
                     self._written_by(method, node, operands, env)

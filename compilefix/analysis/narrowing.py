@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated, is_tensor_type
@@ -204,6 +204,19 @@ class Narrowing(Walk):
                 env[key] = replace(
                     value, kinds=frozenset({Kind.TENSOR}), dtype_id=f"dtype of {name}", shape_id=f"shape of {name}"
                 )
+
+    def narrow_declared(self, node: ast.Call, callee: Function, arguments: Mapping[str, Value], env: Env) -> None:
+        """A name of which nothing is known that a parameter declared as a tensor gets is likely one from then on."""
+        given = (*node.args, *(k.value for k in node.keywords))
+        for (name, value), argument in zip(arguments.items(), given, strict=False):
+            if not value.is_unknown or not isinstance(argument, ast.Name) or env.get(argument.id) is not value:
+                continue
+            annotation = next(p.annotation for p in callee.parameters if p.arg == name)
+            if annotation is None or argument.id in self.unstable:
+                continue
+            declared = annotated(annotation, callee.module, self.project)
+            if declared.is_tensor and not declared.declared:
+                env[argument.id] = replace(value, kinds=declared.kinds, certain=False)
 
     def compile_time(self, test: ast.expr) -> bool | None:
         """What a test for being compiled gives in compiled code, or one whether a size is a tensor; None for any other.
