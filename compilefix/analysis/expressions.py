@@ -12,6 +12,7 @@ from compilefix.analysis.calls import Calls
 from compilefix.analysis.evidence import has_dimensions
 from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, place_of_item
+from compilefix.analysis.module_calls import part_of_module
 from compilefix.analysis.operators import (
     array_attribute,
     binary,
@@ -229,7 +230,8 @@ class Expressions(Calls):
                 return join(value, values.NONE) if attr == "bias" else value
             if attr == "training":
                 return Value(frozenset({Kind.STATIC}), dtype="bool")
-            return values.UNKNOWN if attr not in ("forward", "__call__") else Value(frozenset({Kind.OBJECT}), ref=ref)
+            part = ref if attr in ("forward", "__call__") else part_of_module(ref, attr, self.project)
+            return values.UNKNOWN if part is None else Value(frozenset({Kind.OBJECT}), ref=part)
         return replace(values.FUNCTION, ref=f"{ref}.{attr}")
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from compilefix.analysis import torch_api, values
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.torch_calls import shaped
-from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
+from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, replace, tensor
 from compilefix.source.index import Project
 
 _SWITCHES = r"(?<!\bself)\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
@@ -65,6 +66,21 @@ _INPLACE_MODULES = frozenset(
         "FeatureAlphaDropout",
     }
 )
+# The modules that others are made of, by their attributes.
+_PARTS = {
+    ("torch.nn.Transformer", "encoder"): "torch.nn.TransformerEncoder",
+    ("torch.nn.Transformer", "decoder"): "torch.nn.TransformerDecoder",
+}
+
+
+def part_of_module(ref: str, attribute: str, project: Project) -> str | None:
+    """The class of a module that is an attribute of a module of torch, where its constructor makes it.
+
+    Unknown where some code gives it a module of its own (`custom_encoder=`), or puts one in its place later.
+    """
+    part = _PARTS.get((ref, attribute))
+    replaced = rf"custom_{attribute}|(?<!self)\.{attribute}\s*=(?!=)"
+    return part if part is not None and not project.modules.texts.matching(attribute, replaced) else None
 
 
 def may_be_switched(ref: str) -> bool:
@@ -96,6 +112,9 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
     element = None
     if name.endswith((".Sequential", ".ModuleList", ".ModuleDict")):
         element = _module_elements(args)
+    elif name.endswith((".ParameterList", ".ParameterDict")):
+        # Both may hold other things too: a dictionary lists of parameters.
+        element = tensor(certain=False, storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
     elif name.endswith(".Parameter"):
         source = args[0] if args else values.UNKNOWN
         rank = source.rank if source.is_tensor else None

@@ -15,6 +15,7 @@ from typing import TypeVar
 from compilefix.source.files import SourceError, SourceFile
 from compilefix.source.places import Places, named
 from compilefix.source.texts import Question, Texts
+from compilefix.source.torch_names import public_name
 from compilefix.source.tree import SIMPLE_STATEMENTS, children, walk
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -474,7 +475,7 @@ class Module:
             head = imported
         elif head in self.functions or head in self.classes:
             head = f"{self.name}.{head}"
-        return ".".join([head, *reversed(parts)])
+        return public_name(".".join([head, *reversed(parts)]))
 
 
 @dataclass(frozen=True)

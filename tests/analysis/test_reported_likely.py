@@ -593,6 +593,115 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/others.py": "",
     },
+    "classes of torch by the modules that define them, and a part of a transformer": {
+        "pkg/translated.py": """
+            from torch.nn.modules import TransformerEncoder, TransformerEncoderLayer
+            from torch.nn.modules.rnn import GRU
+            class Translated(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.own = TransformerEncoder(TransformerEncoderLayer(4, 2), 1)
+                    self.both = nn.Transformer(4, 2)
+                    self.gru = GRU(4, 4)
+                    self.mask = torch.triu(torch.ones(3, 3), 1).bool()
+                def forward(self, x: Tensor, mask: Tensor):
+                    y = self.own(x, self.mask)  # BREAK
+                    memory = self.both.encoder(x, mask)  # BREAK
+                    z = self.both.decoder(x, memory, tgt_mask=mask)  # BREAK
+                    z = self.both.decoder(z, memory)
+                    out, _ = self.gru(y)  # BREAK
+                    return out + z
+        """,
+    },
+    "a part of a transformer that may be another module": {
+        "pkg/replaced.py": """
+            class Replaced(nn.Module):
+                def __init__(self, encoder):
+                    super().__init__()
+                    self.both = nn.Transformer(4, 2)
+                    self.both.encoder = encoder
+                def forward(self, x: Tensor, mask: Tensor):
+                    return self.both.encoder(x, mask)
+        """,
+    },
+    "parameters that a list or dictionary holds": {
+        "pkg/tableau.py": """
+            class Tableau(nn.Module):
+                def __init__(self, rows):
+                    super().__init__()
+                    self.rows = nn.ParameterList([nn.Parameter(torch.tensor(row)) for row in rows])
+                    self.named = nn.ParameterDict()
+                    self.named["a"] = nn.ParameterList()
+                def forward(self, x: Tensor):
+                    alpha = self.named["a"]
+                    if alpha[0][1] != 0:  # BREAK
+                        x = x + alpha[0][1]
+                    if self.rows[0][1] != 0:  # BREAK
+                        x = x + 1
+                    if len(self.rows) > 2:
+                        x = x + 2
+                    return x
+        """,
+    },
+    "what a parameter that is declared as a tensor gets": {
+        "pkg/tagger.py": """
+            class Tagger(nn.Module):
+                def formatted(self, targets: Tensor, lengths: torch.IntTensor):
+                    return targets[:, : targets.shape[1]] * lengths.unsqueeze(1)
+                def named(self, targets: Tensor, name: str, size: "Tensor | int"):
+                    return targets * size
+                def forward(self, parts: tuple, targets: Tensor):
+                    scores, lengths, name, size = parts
+                    targets = self.formatted(targets, lengths)
+                    total = self.named(targets, name, size).sum() + scores.sum()
+                    if name == "sum":
+                        total = total * 2
+                    if size > 2:
+                        total = total + 1
+                    for step in range(max(lengths)):  # BREAK
+                        total = total + step
+                    return total
+        """,
+    },
+    "a mask of one that selects from others": {
+        "pkg/filtered.py": """
+            def near(cutoff, distances, *others):
+                close = distances < cutoff
+                return tuple(array[close] for array in [distances, *others])  # BREAK
+            def chosen(names, sizes, cutoff):
+                large = sizes < cutoff
+                return names[large]
+            class Pairs(nn.Module):
+                def kept(self, boxes, scores, cutoff, names, size):
+                    keep = scores > cutoff
+                    scores = scores[keep]  # BREAK
+                    return boxes[keep], scores, chosen(names, size, 3)  # BREAK
+                def forward(self, x: Tensor, places, cutoff, names, size):
+                    boxes, scores = self.head(x)
+                    return near(cutoff, x.norm(dim=1), places), self.kept(boxes, scores, cutoff, names, size)
+        """,
+    },
+    "recurrent layers, wherever they are met": {
+        "pkg/recurrent.py": """
+            class Recurrent(nn.Module):
+                def __init__(self, made):
+                    super().__init__()
+                    self.lstm = nn.LSTM(4, 4)
+                    self.other = None
+                    self.made = made
+                    self.cell = nn.LSTMCell(4, 4)
+                def run(self, x, layer: nn.LSTM):
+                    x = x.reshape(-1, 1, layer.input_size)  # BREAK
+                    return layer(x)  # BREAK
+                def forward(self, x: Tensor):
+                    y, _ = self.run(x, self.lstm)  # BREAK
+                    if self.other is not None:
+                        y = y + 1
+                    if hasattr(self.made, "flatten_parameters"):  # BREAK
+                        self.made.flatten_parameters()  # BREAK
+                    return self.made(y)[0] * self.lstm.hidden_size + self.cell.hidden_size  # BREAK
+        """,
+    },
 }
 
 
