@@ -54,7 +54,7 @@ def _white_box(name: str) -> Callable[[], Built]:
 
 _TINT: dict[str, Callable[[], Built]] = {
     "CNN": lambda: _made(_T + "models.CNN", [(_t(2, 3, 9, 9),)], [3, 4, 5], 3, flatten=False),
-    "MLP": lambda: _made(_T + "models.MLP", [(_t(5, 4),)], [4, 6, 3], dropout=0.1, norm="layer"),
+    "MLP": lambda: _made(_T + "models.MLP", [(_t(5, 4),)], [4, 6, 3], dropout=0.1, norm="batch_norm_1d"),
     "RNN": lambda: _made(_T + "models.RNN", [(_SERIES,)], 2, "lstm", 4, many_to_one=True),
     "TransformerEncoder": lambda: _made(_T + "models.TransformerEncoder", [(_SERIES,)], 2, many_to_one=True),
     "Net": lambda: held(
