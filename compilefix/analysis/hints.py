@@ -3,7 +3,7 @@
 In code without annotations often only a caller knows that an argument is a tensor. A caller seen to pass one is
 evidence, no proof: another may pass a number. So such a value is never certain, and has no dtype, rank or shape. Where
 a caller is seen to pass a number, the parameter may be either, as where it is declared as a number, or as a number or a
-tensor, and a caller passes a tensor.
+tensor, and a caller passes a tensor. Arrays and numbers of NumPy are noted likewise: in compiled code they are tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAYBE_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
 
 
 class Hints:
-    """The parameters that some caller passes a tensor, or a container of tensors; of several callers the first counts.
+    """The parameters that some caller passes a tensor, an array or a container of tensors; the first caller counts.
 
     What is passed to a method is passed to the methods that override it as well.
     """
@@ -43,7 +43,8 @@ class Hints:
         known = self._found.get(function, {})
         new: dict[str, Value] = {}
         for name, value in arguments.items():
-            if (Kind.TENSOR in value.kinds or value.element is not None) and name not in known:
+            said = Kind.TENSOR in value.kinds or value.element is not None or value.is_(Kind.NDARRAY)
+            if said and name not in known:
                 hint = self._hint(value, name, function)
                 if hint is not None:
                     new[name] = hint
@@ -112,6 +113,8 @@ def _hint(value: Value) -> Value | None:
     """What an argument says about a parameter without annotation."""
     if Kind.TENSOR in value.kinds and value.kinds <= _MAYBE_TENSOR:
         return _TENSOR if value.is_tensor else join(_TENSOR, NONE)
+    if value.is_(Kind.NDARRAY) and value.certain:
+        return replace(values.NDARRAY, certain=False)
     if value.is_(Kind.CONTAINER) and value.element is not None and value.element.is_tensor:
         return replace(values.container(_ITEM, ref="dict" if value.ref == "dict" else None), certain=False)
     return None

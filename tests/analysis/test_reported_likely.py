@@ -624,6 +624,20 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.both.encoder(x, mask)
         """,
     },
+    "a NumPy number that a caller passes": {
+        "pkg/ranks.py": """
+            import numpy as np
+            def chop(s: Tensor, eps, other):
+                if eps <= 0.0:  # BREAK
+                    return s
+                if other <= 0.0:
+                    return s + 1
+                return s * 2
+            def rounded(x: Tensor, order: list[int]):
+                eps = np.mean(order)
+                return chop(x.reshape(-1), eps, 3.0)
+        """,
+    },
     "parameters that a list or dictionary holds": {
         "pkg/tableau.py": """
             class Tableau(nn.Module):
