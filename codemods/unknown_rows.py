@@ -4,8 +4,9 @@ Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shap
 convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first, and
 `grid_sample` where height and width are symbols. In one and three dimensions convolutions work, and so do linear,
 recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail (and work
-with 2.11), `unfold`, what is computed of a product of it with itself, and the derivatives of `prod` and running sums;
-85 more operations work, forward and backward.
+with 2.11), `unfold`, products of it outside of layers, and the derivatives of `prod` and running sums; 85 more
+operations work, forward and backward. On a CPU, a linear layer without bias whose weight requires no gradient fails for
+what has such a number as its second of three dimensions.
 
 A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
 (`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
@@ -49,10 +50,20 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
 
 def fails_where_cut(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
     """Why a slice with a bound that is a symbol fails in what is done with it, though other unknown sizes may not."""
-    found = _behind(node, scope, region, _fails_cut)
-    return (
-        None if found is None else f"{_place(found)} fails to compile, or in the backward pass, over a slice up to it"
-    )
+    found = _behind(node, scope, region, _fails_cut) or _product(node, scope)
+    return None if found is None else f"{_place(found)} fails over a slice up to it, or its backward pass does"
+
+
+def _product(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """A product of what is made of a result: it fails where that is no layer of its own, or has the size twice."""
+    made = {holder.id for holder in _holders(node, scope)}
+
+    def is_made(part: ast.expr) -> bool:
+        return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
+
+    products: list[ast.expr] = [n for n in scope.of(ast.BinOp) if isinstance(n.op, ast.MatMult)]
+    products += [call for call in scope.of(ast.Call) if (scope.callee(call) or "").rpartition(".")[2] in _PRODUCTS]
+    return next((product for product in products if is_made(product)), None)
 
 
 def miscounted_view(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:

@@ -65,8 +65,8 @@ A number that only bounds slices and gives sizes stays a number, as it can stay 
 `capture_scalar_outputs` (`capture-scalars`: CF205 switches it on, or you do): `torch._check` says before each slice
 where it begins and ends, without which inductor does not compile it. So RuntimeError is raised where the slice was cut
 off at the end (`index-in-range`) or counted from it (`not-negative`). It is not offered where attention, a convolution,
-a sort or a running sum is computed of the slice, or a product of it with itself. With torch 2.11, the backward pass of
-a slice between two such numbers (`x[:, m:n]`) fails to compile on a GPU; 2.13 compiles it.
+a sort, a running sum or a product outside of layers is computed of the slice. With torch 2.11, the backward pass of a
+slice between two such numbers (`x[:, m:n]`) fails to compile on a GPU; 2.13 compiles it.
 
 Graph breaks: GB0124. torch: all supported versions.
 """
