@@ -34,7 +34,9 @@ def conditions_of(
     for index, part in enumerate(parts):
         if isinstance(part, ast.Slice) and _has_symbol(part, scope):
             dim = _dimension(parts, index, scope)
-            bounds = [None if bound is None else _code_of(bound, read, name) for bound in (part.lower, part.upper)]
+            bounds = [
+                None if bound is None else _code_of(bound, scope, read, name) for bound in (part.lower, part.upper)
+            ]
             told = None if dim is None else _within(part, bounds, f"{ast.unparse(tensor)}.size({dim})")
             if told is None:
                 return None
@@ -93,12 +95,12 @@ def _within(part: ast.Slice, bounds: list[str | None], size: str) -> list[str] |
     return [f"{begins} >= 0", f"{begins} <= {high}", f"{high} <= {size}"]
 
 
-def _code_of(node: ast.expr, read: ast.expr | None, name: str) -> str | None:
+def _code_of(node: ast.expr, scope: Scope, read: ast.expr | None, name: str) -> str | None:
     """The code of a bound, of names and numbers alone: it is computed again for the check."""
     if node is read:
         return name
     if isinstance(node, ast.BinOp) and isinstance(node.op, tuple(_SUMS)):
-        left, right = (_code_of(side, read, name) for side in (node.left, node.right))
+        left, right = (_code_of(side, scope, read, name) for side in (node.left, node.right))
         if left is None or right is None:
             return None
         code = ast.parse(f"({left}) {_SUMS[type(node.op)]} ({right})", mode="eval")
@@ -107,8 +109,11 @@ def _code_of(node: ast.expr, read: ast.expr | None, name: str) -> str | None:
         sized = isinstance(node.func, ast.Attribute) and node.func.attr == "size" and _is_plain(node.func.value)
         if node.keywords or not (sized or (isinstance(node.func, ast.Name) and node.func.id in ("min", "max"))):
             return None
-        codes = [_code_of(argument, read, name) for argument in node.args]
+        codes = [_code_of(argument, scope, read, name) for argument in node.args]
         return None if None in codes else f"{ast.unparse(node.func)}({', '.join(map(str, codes))})"
+    kinds = scope.value(node).kinds
+    if Kind.TENSOR in kinds and not (isinstance(node, ast.Name) and scope.value(node).is_tensor):
+        return None  # `torch._check` asks no tensor; what a name holds can be read first
     number = isinstance(node, ast.Constant) and type(node.value) is int
     sizes = isinstance(node, ast.Subscript) and _is_plain(node.value) and isinstance(node.slice, ast.Constant)
     return ast.unparse(node) if number or sizes or _is_plain(node) else None

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
+from compilefix.codemods.control_flow.row_loop import RowLoop
+from compilefix.codemods.control_flow.row_reduction import RowReduction
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, narrowed, place_of
@@ -25,7 +27,7 @@ def checked_fix(node: ast.expr, others: Iterable[ast.expr], scope: Scope) -> Fix
     others: the numbers that are read behind it. A slice that one of them bounds too is left to that one.
     """
     items = unchecked_slices(node, scope)
-    if not items or any(_tensors(item, scope) for item in items):
+    if not items or any(_tensors(item, scope) for item in items) or needs_no_number(items, scope):
         return None
     shared = (item for other in others for item in unchecked_slices(other, scope))
     if any(item in items for item in shared):
@@ -36,10 +38,12 @@ def checked_fix(node: ast.expr, others: Iterable[ast.expr], scope: Scope) -> Fix
 def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
     """The same for a tensor that bounds a slice, `x[:, : lengths.max()]`: it is read as a number before it does."""
     template = Template()
-    if not isinstance(bound, ast.Name | ast.BinOp):
+    if not _names(bound, scope):
         items = unchecked_slices(bound, scope)
+        if not items or needs_no_number(items, scope):
+            return None
         _refuse_reading(bound, scope, template)
-        return _inside(bound, items, ".item()", template, scope) if items else None
+        return _inside(bound, items, ".item()", template, scope)
     pending = {name.id: name for name in _names(bound, scope)}
     reads: dict[str, ast.expr] = {}
     items = []
@@ -53,6 +57,8 @@ def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
         items += [item for item in found if item not in items]
         others = (other for item in found for other in _tensors(item, scope))
         pending |= {other.id: other for other in others if other.id not in reads}
+    if needs_no_number(items, scope):
+        return None
     for read in reads.values():
         _refuse_reading(read, scope, template)
     return _fix([_as_number(read, scope) for read in reads.values()], items, template, scope)
@@ -141,9 +147,16 @@ def _fix(given: Sequence[Edit], items: Sequence[ast.Subscript], template: Templa
     return _made([*given, *_checks(items, scope, template)], template, scope)
 
 
+def needs_no_number(items: Sequence[ast.expr], scope: Scope) -> bool:
+    """Whether the loop that cuts rows at a number goes, by a fix that needs no number."""
+    found = (*scope.found(RowLoop()), *scope.found(RowReduction()))
+    replaced = [edit.target for finding in found if finding.fix is not None for edit in finding.fix.edits]
+    return any(span.holds(scope.span(item)) for item in items for span in replaced)
+
+
 def _made(edits: Sequence[Edit], template: Template, scope: Scope) -> Fix | None:
     # Where another rule needs no number at all, that is better.
-    broken = template.broken is not None
+    broken = template.broken is not None or not edits
     return None if broken else Fix(tuple(edits), imports(scope), template.assumptions, template.reasons, last=True)
 
 

@@ -13,6 +13,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.captured import rows_not_captured
+from compilefix.codemods.host_reads.checked_bounds import needs_no_number
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn
 from compilefix.codemods.rule import Scope
@@ -35,6 +36,8 @@ def listed_fix(size: ast.expr, scope: Scope) -> tuple[ast.Name, Fix] | None:
             return None
         uses += scope.names(name.id)
     if not uses or not all(_is_size(use, scope, template) for use in uses) or _changes(rows, scope):
+        return None
+    if needs_no_number(uses, scope):
         return None
     value, wanted = scope.value(rows), 1 if isinstance(target, ast.Name) else 2
     if not value.certain:

@@ -46,7 +46,7 @@ USES = [
 def programs(use: str, read: str, shape: str) -> tuple[dict[str, Any], dict[str, Any], bool]:
     text = PROGRAM.format(kind="torch.FloatTensor", shape=shape, read=read or "pass", use=use.format(n=READS[read]))
     new = after(rewritten(Path("/nowhere/program.py"), text, None), text)
-    return execute(text, "before"), execute(new, "after"), new != text
+    return execute(text, "before"), execute(new, "after"), "_check(" not in new and new != text
 
 
 @pytest.mark.parametrize("shape", ["rows, columns = x.shape", "pass"])
@@ -58,6 +58,8 @@ def test_gives_what_the_slice_gives(use: str, read: str, shape: str) -> None:
     if "sum(-1)" in use and "..." not in use:
         takes = shape != "pass"  # whether that is the sliced dimension is known
     assert changed == takes
+    if not takes:
+        return
     x = torch.tensor([[1.5, -2.0, 0.25, float("nan")], [4.0, 3.0, -1.0, 8.0], [0.5, 2.0, 2.0, 1.0]])
     for values, end in itertools.product((x, x.nan_to_num(), x.nan_to_num()[:1]), range(6)):
         try:
