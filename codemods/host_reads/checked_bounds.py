@@ -154,6 +154,21 @@ def needs_no_number(items: Sequence[ast.expr], scope: Scope) -> bool:
     return any(span.holds(scope.span(item)) for item in items for span in replaced)
 
 
+def _is_chosen(item: ast.Subscript, scope: Scope) -> bool:
+    """Whether a branch chooses a bound: on one of the ways the slice may be meant to be cut off.
+
+    `start = int(...) if n > size else 0`, and then `x[start : start + size]`.
+    """
+    around = set(scope.ancestors(item))
+    for name in (n for part in _slices(item) for n in ast.walk(part) if isinstance(n, ast.Name)):
+        for store in scope.names(name.id, stores=True):
+            value = getattr(scope.parents.get(store), "value", None)
+            branches = [a for a in scope.ancestors(store) if isinstance(a, ast.If) and a not in around]
+            if branches or isinstance(value, ast.IfExp):
+                return True
+    return False
+
+
 def _made(edits: Sequence[Edit], template: Template, scope: Scope) -> Fix | None:
     # Where another rule needs no number at all, that is better.
     broken = template.broken is not None or not edits
@@ -173,6 +188,8 @@ def _checks(
     for item in items:
         statement = place_of(item, scope)
         _refuse(item, scope, template)
+        if _is_chosen(item, scope):
+            template.refuse([Obstacle(f"a branch chooses where `{snippet(item)}` begins or ends")])
         if statement is None:
             edits.append(_narrow(item, scope))
             continue
