@@ -4,9 +4,9 @@ Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shap
 convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first, and
 `grid_sample` where height and width are symbols. In one and three dimensions convolutions work, and so do linear,
 recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail (and work
-with 2.11), `unfold`, products of it outside of layers, and the derivatives of `prod` and running sums; 85 more
-operations work, forward and backward. On a CPU, a linear layer without bias whose weight requires no gradient fails for
-what has such a number as its second of three dimensions.
+with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and running sums; 85 more
+operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too). On a CPU, a linear layer
+without bias whose weight requires no gradient fails for what has such a number as its second of three dimensions.
 
 A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
 (`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
@@ -30,6 +30,7 @@ _WHERE_CUT = (
     _FUNCTIONS
     | {"conv1d", "conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold"}
     | {"quantile", "sort", "argsort", "msort"}
+    | {"fft", "rfft", "fft2", "rfft2", "fftn", "rfftn", "ifft", "irfft", "stft"}
 )
 _DERIVED = frozenset({"prod", "cumsum", "cumprod", "logcumsumexp"})
 """They fail in the backward pass."""
