@@ -46,7 +46,8 @@ ASSUMPTIONS: Mapping[str, str] = {
         "number is computed with as a float; beside another one without dimensions, or one of integers, the result "
         "may take its dtype, and nobody adds to it in place. It is real, and an integer is one of 64 bits: a larger "
         "one may wrap round, where Python's grew or torch raised an error. What it is computed with is on its device, "
-        "unless it has no dimensions either and is not written in place."
+        "unless it has no dimensions either and is not written in place. "
+        "A size that was computed of tensors of fewer bits may be a Python integer, which does not wrap round."
     ),
     "float32-rounding": (
         "A constant or intermediate result may be rounded to the tensor's precision instead of double, and an integer "

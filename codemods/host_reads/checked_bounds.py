@@ -112,6 +112,8 @@ def _is_integer(node: ast.expr, scope: Scope) -> bool:
         # Another error is raised where an integer is divided by zero.
         divided = isinstance(parent.op, ast.FloorDiv) and other.const is not None and type(other.const.value) is int
         divided = divided and parent.left is node and other.const is not None and other.const.value != 0
+        # Of fewer bits a sum may wrap round, and Python's grows.
+        sums = sums and scope.value(node).dtype_id == "int64"
         return (sums or divided) and _is_integer(parent, scope)
     return integer_place(node, scope) is not None
 
@@ -170,9 +172,10 @@ def _is_chosen(item: ast.Subscript, scope: Scope) -> bool:
 
 
 def _made(edits: Sequence[Edit], template: Template, scope: Scope) -> Fix | None:
+    if template.broken is not None or not edits:
+        return None
     # Where another rule needs no number at all, that is better.
-    broken = template.broken is not None or not edits
-    return None if broken else Fix(tuple(edits), imports(scope), template.assumptions, template.reasons, last=True)
+    return Fix(tuple(edits), imports(scope), template.assumptions, template.reasons, last=True)
 
 
 def _checks(

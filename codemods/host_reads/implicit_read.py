@@ -42,12 +42,12 @@ all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where th
 Another slice bound is read as a number and checked before the slice, and so are the numbers of a list, which can then
 stay in the graph with a flag (`capture-scalars`, `index-in-range`, `not-negative`: see CF201). A tensor whose numbers a
 loop only uses as sizes (`for t, h, w in grid:`) is read as a list for the same reason (`capture-scalars`, and
-`enough-dimensions` where its dimensions are not proved). Other sizes and `range` have no such form: where the number is
-known without its tensor see CF203, else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a
-list with one name of which items are read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what
-CF201 says of them, for a tensor of one dimension (`enough-dimensions` where that is not proved). A list of the places
-that `torch.where` or `nonzero` has just found, which only indexes tensors, becomes the tensor of these places
-(`number-to-tensor`: a list is on no device).
+`enough-dimensions` where its dimensions are not proved; `number-to-tensor` where a sum of numbers of fewer than 64 bits
+might wrap round). Other sizes and `range` have no such form: where the number is known without its tensor see CF203,
+else CF205. A list of numbers (`low, high = t.tolist()`, `for w in t.tolist()`, a list with one name of which items are
+read) becomes `t.unbind()` where CF201 would follow each of its numbers, with what CF201 says of them, for a tensor of
+one dimension (`enough-dimensions` where that is not proved). A list of the places that `torch.where` or `nonzero` has
+just found, which only indexes tensors, becomes the tensor of these places (`number-to-tensor`: a list is on no device).
 
 Graph breaks: GB0033, GB0059, GB0109, GB0124, GB0569. torch: all supported versions.
 """

@@ -82,6 +82,11 @@ def _is_size(node: ast.expr, scope: Scope, template: Template) -> bool:
             if value.const is None or value.const.value == 0:
                 reason = f"`{snippet(parent)}` may divide by zero, which raises another error for tensors"
                 template.refuse([Obstacle(reason, "math-errors")])
+        elif scope.value(node).dtype_id != "int64":
+            reason = (
+                f"`{snippet(parent)}` is not proved to be of 64 bits: of fewer it may wrap round, and Python's grows"
+            )
+            template.refuse([Obstacle(reason, "number-to-tensor")])
         if not (value.is_(Kind.STATIC, Kind.SIZE) or _names_row(other, scope)) or value.dtype in ("float", "complex"):
             return False
         return _is_size(parent, scope, template)
