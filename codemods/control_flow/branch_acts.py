@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static
 from compilefix.codemods.control_flow.arms import Link
+from compilefix.codemods.control_flow.checked_indices import indexed_later
 from compilefix.codemods.control_flow.guarded_effects import is_noted, shows, taken_on_trust
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after
-from compilefix.codemods.control_flow.tensor_validation import LATE, indexed_later
+from compilefix.codemods.control_flow.tensor_validation import LATE
 from compilefix.codemods.host_effects.deferral import deferred_if, deferred_raise, noted_unbound
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception, exception_of, is_text
 from compilefix.codemods.host_effects.plan import Refused

@@ -196,7 +196,9 @@ def roll(node: ast.expr, rolled: Rolled, scope: Scope, flow: Flow) -> None:
         base, dim = render.template.use(rolled.tensor), render.template.use(rolled.dim)
         # Of a tensor with elements a dimension that is not there raises the same in `size` as in `roll`.
         places = f"{torch_name(scope)}.arange({base}.size({dim}), device={base}.device)"
-        return f"{base}.index_select({dim}, ({places} - {render(node)}) % {base}.size({dim}))"
+        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        shift = f"+ {render(node.operand)}" if negated else f"- {render(node)}"  # type: ignore[attr-defined]
+        return f"{base}.index_select({dim}, ({places} {shift}) % {base}.size({dim}))"
 
     flow.rewrites.append((rolled.call, build))
 
