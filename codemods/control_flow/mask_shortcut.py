@@ -180,12 +180,22 @@ def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | No
         return None
     template.refuse([_handed_on(mask)])
     if ast.dump(kept) == ast.dump(mask):
-        return scope.edit(node, "{kept}", kept=kept)
+        return _instead(node, kept, scope)
     if kept is not node.body or ast.dump(_root(kept)) != ast.dump(mask) or not scope.value(kept).is_tensor:
         return None
     template.refuse(scope.legality.both_evaluated([kept], scope.facts))
     if _is_and(node.test):
         return scope.edit(node, "{kept} if {given} else None", kept=kept, given=node.test.values[0])
+    return _instead(node, kept, scope)
+
+
+def _instead(node: ast.IfExp, kept: ast.expr, scope: Scope) -> Edit:
+    """One side in the place of a conditional expression; nothing where a name would get what it holds."""
+    statement = scope.parents[node]
+    if isinstance(kept, ast.Name) and isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and target.id == kept.id:
+            return scope.edit(statement, "pass" if len(scope.block(statement)) == 1 else "")
     return scope.edit(node, "{kept}", kept=kept)
 
 
