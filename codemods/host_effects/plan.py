@@ -178,9 +178,11 @@ def _parameter(node: ast.expr, plan: Plan) -> str:
     if not name.isidentifier() or len(name) > 24:
         name = words[-1] if words and words[-1].isidentifier() and not words[-1].isdigit() else "value"
     taken = {*plan.captured.values(), *plan.bound.values(), *plan.inlined, *dir(builtins), "emit"}
-    taken |= {
-        n.id for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and is_global(n, plan.scope)
-    }
+    # The lambda reads globals, and a local name that is shown itself keeps its name there.
+    read = [n for n in ast.walk(plan.scope.statement(node)) if isinstance(n, ast.Name) and n in plan.scope.parents]
+    shown = {n.id for n in read if not isinstance(plan.scope.parents[n], ast.Attribute)}
+    taken |= {n.id for n in read if is_global(n, plan.scope)}
+    taken |= shown - ({node.id} if isinstance(node, ast.Name) else set())
     name = "value" if name in dir(builtins) else name
     base, number = name, 1
     while name in taken or keyword.iskeyword(name):

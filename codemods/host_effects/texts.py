@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from compilefix.codemods.rule import Scope
@@ -31,7 +32,8 @@ def _segment(node: ast.expr, scope: Scope) -> str | None:
 def replaced_parts(node: ast.expr, new: Sequence[tuple[ast.expr, str]], scope: Scope) -> str:
     """The source of a node with other texts in the place of some of its parts."""
     whole = _segment(node, scope)
-    if whole is not None and isinstance(node, ast.JoinedStr) and _SHOWS_CODE.search(whole):
+    new = [(part, text) for part, text in new if text != source_of(part, scope)]
+    if whole is not None and isinstance(node, ast.JoinedStr) and _SHOWS_CODE.search(whole) and _shows_any(node, new):
         # `f"{x.mean()=}"` shows the code of the expression, which stays what it was.
         return _unparsed(node, dict(new))
     places = [_offset(node, part, scope) for part, _ in new]
@@ -44,6 +46,16 @@ def replaced_parts(node: ast.expr, new: Sequence[tuple[ast.expr, str]], scope: S
         assert place is not None
         text = text[: place[0]] + text_of_part + text[place[1] :]
     return _on_one_line(text)
+
+
+def _shows_any(text: ast.JoinedStr, new: Sequence[tuple[ast.expr, str]]) -> bool:
+    """Whether a part that gets another text stands behind one that may be its own code, as in `f"{x=}"`."""
+    changed = {part for part, _ in new}
+    return any(
+        isinstance(before, ast.Constant) and str(before.value).rstrip().endswith("=")
+        for before, shown in pairwise(text.values)
+        if any(part in changed for part in ast.walk(shown))
+    )
 
 
 def _offset(whole: ast.expr, part: ast.expr, scope: Scope) -> tuple[int, int] | None:
