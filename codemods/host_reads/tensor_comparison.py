@@ -1,7 +1,8 @@
 """CF204: a comparison of tensors that gives a Python bool.
 
 ## What it does
-Finds `torch.equal`, `torch.allclose` and `torch.is_nonzero`, as functions and methods.
+Finds `torch.equal`, `torch.allclose` and `torch.is_nonzero`, as functions and methods, but where they decide a branch:
+that is the finding of CF101, CF103 and other rules for branches.
 
 ## Why is this bad
 They return a Python bool and not a tensor, so the values must be there while Dynamo traces: the graph ends at the call
@@ -9,29 +10,23 @@ They return a Python bool and not a tensor, so the values must be there while Dy
 
 ## Example
 ```python
-if torch.equal(x, y):
-    y = x
+close = torch.allclose(x, y, atol=1e-4)
 ```
 
 ## Use instead
 A tensor, which stays in the graph:
 ```python
-y = torch.where((x == y).all(), x, y)
-```
-
-The answer of `torch.allclose` that a name keeps, or that a function returns:
-```python
 close = torch.isclose(x, y, atol=1e-4).all()
 ```
 
 ## Fix safety
-`torch.allclose` is `isclose(...).all()` by definition. The fix is for an answer that is returned, or given to a name
-that is only tested, returned and shown: there a tensor of one bool stands for the Python bool (`number-to-tensor`).
-Where a test decides what no rule selects (`return False, "a text"`), the break would only move there, and there is no
-fix. In conditions the rules for branches (CF101 and others) rewrite both comparisons; `torch.equal` is also False for
-tensors of other shapes, for which `==` broadcasts or raises, so these ask for the shapes too. Elsewhere it has no fix.
-One case differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor is True also with NaN in it (torch
-2.11, H200); what is written instead is not, as on a CPU.
+`torch.allclose` is `isclose(...).all()` by definition. `torch.equal` is also False for tensors of other shapes, for
+which `==` broadcasts or raises, so what is written for it asks for the shapes too; tensors of several dtypes, of which
+it may raise, need `same-shape-dtype`, and what is not proved to be a tensor `branches-total`. The fix is for an answer
+that is returned, or given to a name that is only tested, returned and shown: there a tensor of one bool stands for the
+Python bool (`number-to-tensor`). Where a test decides what no rule selects (`return False, "a text"`), the break would
+only move there, and there is no fix. One case differs, and nothing names it: on a GPU `torch.equal(x, x)` of one tensor
+is True also with NaN in it (torch 2.11, H200); what is written instead is not, as on a CPU.
 
 Graph breaks: GB0033. torch: all supported versions.
 """
@@ -42,11 +37,12 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.returned_truths import moved_break
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template
+from compilefix.codemods.selection import Template, decides
 from compilefix.source.snippets import snippet
 
 _ADVICE = {
@@ -64,7 +60,7 @@ class TensorComparison(Rule):
     summary = "comparison of tensors that returns a Python bool"
     gb = ("GB0033",)
     hints = ("equal(", "allclose(", "is_nonzero(")
-    assumptions = ("number-to-tensor",)
+    assumptions = ("number-to-tensor", "same-shape-dtype", "branches-total")
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls by the name of what is called."""
@@ -74,8 +70,10 @@ class TensorComparison(Rule):
             owner, _, name = (scope.callee(node) or "").rpartition(".")
             if name not in _ADVICE or owner not in ("torch", "Tensor"):
                 continue
+            if decides(node, scope) and is_tensor_test(node, scope):
+                continue  # the finding is that of the branch
             message = f"`{snippet(node)}` needs the tensors' values for a Python bool: the graph breaks"
-            if name != "allclose" or not isinstance(node.func, ast.Attribute) or not _kept(node, scope):
+            if name == "is_nonzero" or not is_tensor_test(node, scope) or not _kept(node, scope):
                 yield self.declined(scope, node, message, _ADVICE[name])
                 continue
             if (kept := _kept_branch(node, scope)) is not None:
@@ -87,8 +85,10 @@ class TensorComparison(Rule):
                 continue
             template = Template()
             template.refuse([Obstacle("the answer was a Python bool, and becomes a tensor", "number-to-tensor")])
-            given = [template.use(a) for a in node.args] + [f"{k.arg}={template.use(k.value)}" for k in node.keywords]
-            code = f"{template.use(node.func.value)}.isclose({', '.join(given)}).all()"
+            code = condition([node], scope, template)
+            if code is None or template.broken is not None:
+                yield self.declined(scope, node, message, template.broken or _ADVICE[name])
+                continue
             edit = scope.edit(node, code, **template.parts)
             yield self.fixed(scope, node, message, Fix((edit,), (), template.assumptions, template.reasons))
 
