@@ -26,7 +26,7 @@ def holds_number(name: str, cls: Class, scope: Scope) -> bool:
             named = any(n.value == name for n in function.of(ast.Constant))
             if function.node.name == name and function.cls is not None:
                 return False  # a property
-            if not (stores or named) or _is_another(function, stores, cls, project):
+            if not (stores or named) or is_of_another(function, stores, cls, project):
                 continue
             facts = inference.facts(function)
             values = [s.value for s in function.of(ast.Assign) if any(t in stores for t in s.targets)]
@@ -45,12 +45,12 @@ def _is_number(node: ast.expr, facts: FunctionFacts) -> bool:
     return value.is_(Kind.NUMBER) or (value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER) and value.dtype in _NUMBERS)
 
 
-def _is_another(function: Function, stores: list[ast.Attribute], cls: Class, project: Project) -> bool:
-    """Whether a method stores only on its own object, and that cannot be one of the class."""
+def is_of_another(function: Function, mentions: list[ast.Attribute], cls: Class, project: Project) -> bool:
+    """Whether a method names an attribute only of its own object, and that cannot be one of the class."""
     other = function.cls
     if other is None or function.is_static or not function.parameters:
         return False
     owner = function.parameters[0].arg
-    own = all(isinstance(store.value, ast.Name) and store.value.id == owner for store in stores)
+    own = all(isinstance(mention.value, ast.Name) and mention.value.id == owner for mention in mentions)
     related = other is cls or other in project.ancestors(cls) or cls in project.ancestors(other)
     return own and not related

@@ -9,7 +9,7 @@ from compilefix.analysis.live_code import live_nodes
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late
-from compilefix.codemods.host_effects.number_attributes import holds_number
+from compilefix.codemods.host_effects.number_attributes import holds_number, is_of_another
 from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
@@ -191,9 +191,15 @@ def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
 
 
 def _mentioning(name: str, scope: Scope) -> Iterator[Function]:
-    modules = scope.legality.inference.project.modules
-    for module in modules.texts.mentioning(name):
-        yield from modules[module].all_functions
+    """The functions that name the attribute, but for methods of other classes that mean their own."""
+    project, cls = scope.legality.inference.project, scope.function.cls
+    for module in project.modules.texts.mentioning(name):
+        for function in project.modules[module].all_functions:
+            named = [node for node in function.of(ast.Attribute) if node.attr == name]
+            text = any(node.value == name for node in function.of(ast.Constant))
+            if named and not text and cls is not None and is_of_another(function, named, cls, project):
+                continue
+            yield function
 
 
 def _runs_with(function: Function, scope: Scope) -> bool:

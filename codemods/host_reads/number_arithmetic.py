@@ -82,6 +82,7 @@ from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.conditions import reads_of_truths
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.host_effects.writer_in_graph import WriterInGraph
 from compilefix.codemods.host_reads.captured import CAPTURE, not_captured
 from compilefix.codemods.host_reads.checked_bounds import checked_fix
 from compilefix.codemods.host_reads.fixed_attribute import made_in_init
@@ -127,7 +128,10 @@ class NumberArithmetic(Rule):
 
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes."""
-        yield from self._unproved(scope)
+        for finding in (*self._unproved(scope), *self._proved(scope)):
+            yield finding if finding.fix is not None else _with_statement(finding, scope)
+
+    def _proved(self, scope: Scope) -> Iterator[Finding]:
         found = list(reads(scope))
         for index, (node, source) in enumerate(found):
             finding = self.judge(node, source, scope)
@@ -184,6 +188,14 @@ class NumberArithmetic(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def _with_statement(finding: Finding, scope: Scope) -> Finding:
+    """The finding, with the statement that stores the number when the compiled call returns as its way out."""
+    stored = (f for f in scope.found(WriterInGraph()) if f.fix is not None and f.span.holds(finding.span))
+    return next(
+        (replace(finding, declined=f"goes with the fix of CF304 on line {f.span.line}") for f in stored), finding
+    )
 
 
 def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
