@@ -145,7 +145,11 @@ def loss_code(loss: Loss, elements: Elements, template: Template) -> str | None:
         what = f"`{unknown[0]}=`" if unknown else "this `reduction`"
         elements.obstacles.append(Obstacle(f"with {what} the loss over all elements is another"))
         return None
-    trees = [elements.take(argument) for argument in (loss.source, loss.target)]
+    trees = []
+    for argument in (loss.source, loss.target):
+        elements.flat = argument is loss.source if loss.kind in _CLASSES else None
+        trees.append(elements.take(argument))
+    elements.flat = None
     sides = [side for tree in trees if (side := _side(tree, elements)) is not None]
     if len(sides) != len(trees):
         reason = f"the arguments of `{snippet(loss.node.func)}` are not both selected elements"

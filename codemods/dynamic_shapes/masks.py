@@ -31,13 +31,44 @@ class Mask:
         if self.broadcast:
             return False
         parts = _parts(subscript)
-        return ast.dump(parts[-1]) == ast.dump(self.node) and _before(parts) == (self.leading, self.last)
+        return is_same(parts[-1], self.node) and _before(parts) == (self.leading, self.last)
+
+    def elsewhere(self, subscript: ast.Subscript) -> bool:
+        """Whether the mask may stand on another device in an index that is the same."""
+        return ast.dump(_parts(subscript)[-1]) != ast.dump(self.node)
+
+
+class _OnOneDevice(ast.NodeTransformer):
+    """Leaves out the moves `x.to(y.device)`, which change no value."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        moved = moved_beside(node)
+        return self.generic_visit(node) if moved is None else self.visit(moved[0])
+
+
+def moved_beside(node: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """The tensor that is moved to the device of another one, and that one: `x.to(y.device)`."""
+    target = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "to" or not isinstance(target, ast.Attribute):
+        return None
+    return (node.func.value, target.value) if target.attr == "device" else None
+
+
+def is_same(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two masks are written alike, but for the devices that they are moved to."""
+    if ast.dump(one) == ast.dump(other):
+        return True
+    texts = (ast.unparse(one), ast.unparse(other))
+    if not all(".device)" in text for text in texts):
+        return False
+    first, second = (ast.dump(_OnOneDevice().visit(ast.parse(text, mode="eval"))) for text in texts)
+    return first == second
 
 
 def same_mask(one: Mask, other: Mask) -> bool:
     """Whether two masks select the same elements of a tensor, as they are written."""
     return (one.leading, one.last, one.broadcast) == (other.leading, other.last, other.broadcast) and (
-        ast.dump(one.node) == ast.dump(other.node)
+        is_same(one.node, other.node)
     )
 
 

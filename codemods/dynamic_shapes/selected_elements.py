@@ -31,12 +31,14 @@ from compilefix.codemods.dynamic_shapes.definitions import (
 )
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ROWS, by_element
+from compilefix.codemods.dynamic_shapes.flat_rows import laid_flat
 from compilefix.codemods.dynamic_shapes.masks import (
     UNNAMED,
     Mask,
     boolean,
     laid_over,
     masked_select_of,
+    moved_beside,
     same_dimensions,
 )
 from compilefix.codemods.dynamic_shapes.row_layers import looks_up
@@ -73,7 +75,8 @@ class Elements:
     that get a name before it, as their dimensions are asked. before: lines that the code needs before it, which use
     what it uses. joining: whether a name counts to which an `if` gives its value. assumed: which side is taken of an
     `if` that selects on one side only, by the text of its test. kept: whether the definitions stay, with all elements
-    under their names, as an `if` decides which of them counts.
+    under their names, as an `if` decides which of them counts. flat: whether rows, or numbers, may be laid flat, as the
+    arguments of a loss over classes are.
     """
 
     mask: Mask
@@ -97,6 +100,7 @@ class Elements:
     joining: bool = False
     assumed: Mapping[str, bool] = field(default_factory=dict)
     kept: bool = False
+    flat: bool | None = None
     _in_row: bool = False
     _in_spread: bool = False
     _indices: set[str] = field(default_factory=set)
@@ -296,6 +300,9 @@ class Elements:
             return found[0] if found is not None and ast.dump(found[1].node) == ast.dump(self.mask.node) else None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.mask.same(node):
             value = self.scope.value(node.value)
+            if self.mask.elsewhere(node):
+                reason = f"`{snippet(node.value)}` is not proved to stand on the device of the mask"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
             return node.value if value.is_tensor or value.is_unknown else None
         return None
 
@@ -392,6 +399,14 @@ class Elements:
         method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             return self._refuse(f"`{snippet(node)}` passes an unknown number of arguments")
+        laid = laid_flat(node, scope, columns=self.flat) if self.flat is not None else None
+        if laid is not None and not (self._in_row or self._in_spread):
+            self.obstacles.extend([] if laid[1] is None else [laid[1]])
+            return self.take(laid[0], at)
+        if name == "Tensor.to" and (moved := moved_beside(node)) is not None and self.selects(moved[1], at):
+            reason = f"`{snippet(moved[0])}` is not proved to stand on the device of `{snippet(moved[1])}`"
+            self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+            return self.take(moved[0], at)
         row = row_operation(node, name, scope, second=self._selects_rows())
         if row is not None:
             return self._row(node, row, method, at)
