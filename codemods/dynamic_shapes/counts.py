@@ -148,7 +148,11 @@ def _beside_number(node: ast.BinOp, count: ast.expr, scope: Scope) -> Iterator[O
     number = value.const.value if value.const is not None else None
     divides = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
     fails = divides and (other is node.left or not isinstance(number, int | float) or number == 0)
-    if fails or not (divides or isinstance(node.op, ast.Add | ast.Sub | ast.Mult)):
+    whole = value.is_(Kind.STATIC, Kind.SIZE) and value.dtype == "int" and number is None
+    if other is node.right and whole and isinstance(node.op, ast.FloorDiv | ast.Mod):
+        reason = f"`{snippet(node)}` may divide by zero, which raises another error for tensors"
+        yield Obstacle(reason, "math-errors")
+    elif fails or not (divides or isinstance(node.op, ast.Add | ast.Sub | ast.Mult)):
         yield Obstacle(f"`{snippet(node)}` raises for other numbers than a tensor does")
     elif isinstance(node.op, ast.Div) or value.dtype != "int":
         yield Obstacle(f"`{snippet(node)}` is computed in float32 then", "float32-rounding")

@@ -91,7 +91,9 @@ which may be broadcast, the size is read as before. Where the numbers of dimensi
 must be computed from that tensor. Repeats that are a list of sizes (`torch.tensor(counts)`) are added up by Python:
 safe, as sizes are not negative. Rows that a mask and its opposite only put into another order (`torch.cat([x[mask],
 x[~mask]])`) are sorted by it: the mask has one dimension (`one-dimension`) and one element for each row (`rows-match`),
-and is boolean (`boolean-mask`), where that is not proved.
+and is boolean (`boolean-mask`), where that is not proved. The first or last of the elements that a mask selects, laid
+out in rows (`x[mask].view(n, -1, width)[:, -1]`), is looked up by its place: the mask has as many true places in each
+row, and there are as many rows and columns as are written (`rows-match`).
 
 Graph breaks: GB0033, GB0036, GB0246. torch: all supported versions.
 """
@@ -114,6 +116,7 @@ from compilefix.codemods.dynamic_shapes.distinct_values import (
     number_of_values,
     sortable,
 )
+from compilefix.codemods.dynamic_shapes.edge_of_rows import EdgeOfRows, edge_edits, edge_of_rows
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
 from compilefix.codemods.dynamic_shapes.index_lists import IndexList, index_list, mask_edits, needs_only_mask
 from compilefix.codemods.dynamic_shapes.index_tuples import IndexTuple, index_tuple, tuple_edits
@@ -154,6 +157,8 @@ class KnownSize(Rule):
         "onehot",
         ".cat(",
         ".concat",
+        "view(",
+        "reshape(",
     )
     assumptions = (
         "index-in-range",
@@ -178,6 +183,8 @@ class KnownSize(Rule):
                 yield self._rows(rows, scope)
             elif (one := one_in_row(index, scope)) is not None:
                 yield self._one(one, scope)
+            elif (edge := edge_of_rows(index, scope)) is not None:
+                yield self._edge(edge, scope)
         for node in scope.of(ast.Call):
             number, groups = number_of_values(node, scope), groups_of(node, scope)
             if counted_classes(node, scope) is not None:
@@ -256,6 +263,16 @@ class KnownSize(Rule):
         edit = scope.edit(found.node, one_in_row_code(found, template, scope), **template.parts)
         fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, found.node, message, fix)
+
+    def _edge(self, found: EdgeOfRows, scope: Scope) -> Finding:
+        message = f"the shape of `{snippet(found.selection)}` depends on values: the graph breaks"
+        template = Template()
+        edits = tuple(edge_edits(found, template, scope))
+        if template.broken is not None:
+            return self.declined(scope, found.node, message, template.broken)
+        return self.fixed(
+            scope, found.node, message, Fix(edits, imports(scope), template.assumptions, template.reasons)
+        )
 
     def _columns(self, found: OneHotColumns, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(found.call)}` depends on values: the graph breaks"

@@ -54,9 +54,11 @@ class number as large as `minlength` made `bincount` longer, and raises (`index-
 number of dimensions must be asked, and the mean that a variance needs, get a name before the statement; where no
 statement can stand there is no fix. The standard deviation of equal elements has a gradient of zero, its root has none
 (`finite-derivative`), and of fewer than two elements PyTorch warns (`mask-not-empty`). A mask of what the graph writes
-into may be computed again by the backward pass, from what was written (`no-recompute`). Rows and labels that a loss over classes is given flat (`rows.view(-1, rows.size(-1))`) are so after
-the selection; masks that differ only in the device that they are moved to, and labels that are moved beside the rows,
-must all stand on one (`same-shape-dtype`).
+into may be computed again by the backward pass, from what was written (`no-recompute`).
+
+Rows and labels that a loss over classes is given flat (`rows.view(-1, rows.size(-1))`) are so after the selection;
+masks that differ only in the device that they are moved to, and labels that are moved beside the rows, must all stand
+on one (`same-shape-dtype`). A count that is divided by a size of zero raises another error (`math-errors`).
 
 Graph breaks: GB0036. torch: all supported versions.
 """
@@ -99,6 +101,7 @@ class MaskedReduction(Rule):
         "index-in-range",
         "enough-dimensions",
         "no-recompute",
+        "math-errors",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
