@@ -25,11 +25,11 @@ _LAST_BY_DEFAULT = frozenset({"sort", "argsort", "topk"})
 _PLACES = ("torch.", "torch.nn.functional.", "torch.linalg.", "Tensor.")
 
 
-def row_operation(node: ast.Call, name: str, scope: Scope, *, second: bool = False) -> str | None:
+def row_operation(node: ast.Call, name: str, scope: Scope) -> str | None:
     """What an operation does with the last dimension: "reduced" takes it away, "kept" keeps it; None for others.
 
-    The tensor is the receiver or the first argument; the other arguments are constants. With `second` its second
-    dimension is the last one.
+    The tensor is the receiver or the first argument; the other arguments are constants. One on the second dimension is
+    told too: that is the last one of rows that a mask selected, where they have one dimension.
     """
     place, _, short = name.rpartition(".")
     if f"{place}." not in _PLACES or short not in _REDUCE | _KEEP:
@@ -43,15 +43,24 @@ def row_operation(node: ast.Call, name: str, scope: Scope, *, second: bool = Fal
         given.pop(0)  # which norm
     if len(given) > 1 or (given and {"dim", "axis"} & set(keywords)):
         return None
-    dim = given[0] if given else keywords.get("dim", keywords.get("axis"))
+    dim = dimension(node, name)
     const = scope.value(dim).const if dim is not None else None
-    last = (-1, 1) if second else (-1,)
-    if const is None or const.value not in last or isinstance(const.value, bool):
+    if const is None or const.value not in (-1, 1) or isinstance(const.value, bool):
         return None
     keepdim = keywords.get("keepdim")
     if keepdim is None or (isinstance(keepdim, ast.Constant) and keepdim.value is False):
         return "reduced" if short in _REDUCE else "kept"
     return "kept" if isinstance(keepdim, ast.Constant) and keepdim.value is True else None
+
+
+def dimension(node: ast.Call, name: str) -> ast.expr | None:
+    """The dimension that such an operation is told to go along."""
+    place, _, short = name.rpartition(".")
+    given = list(node.args if place == "Tensor" else node.args[1:])
+    if short in _NORMS | {"normalize"}:
+        given = given[1:]  # which norm
+    keywords = {k.arg: k.value for k in node.keywords}
+    return given[0] if given else keywords.get("dim", keywords.get("axis"))
 
 
 def along_last(node: ast.Call, name: str, const: Callable[[ast.expr], Const | None]) -> bool:

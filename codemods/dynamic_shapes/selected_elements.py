@@ -42,7 +42,7 @@ from compilefix.codemods.dynamic_shapes.masks import (
     same_dimensions,
 )
 from compilefix.codemods.dynamic_shapes.row_layers import looks_up
-from compilefix.codemods.dynamic_shapes.row_operations import row_operation
+from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_operation
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
@@ -167,8 +167,12 @@ class Elements:
             return self._either(node, at)
         spread = spread_of(node, self.scope)
         laid = spread is not None and (not spread.any_rank or self._is_vector(spread.tensor))
-        if spread is not None and laid and self.selects(spread.tensor, at):
-            return self._spread(node, spread, at)
+        if spread is not None and self.selects(spread.tensor, at):
+            kept = self._kept_row(spread, at)
+            if kept is not None:
+                return kept
+            if laid:
+                return self._spread(node, spread, at)
         if isinstance(node, ast.Call):
             return self._call(node, at)
         if isinstance(node, ast.Subscript) and not self.selects(node.value, at):
@@ -407,9 +411,9 @@ class Elements:
             reason = f"`{snippet(moved[0])}` is not proved to stand on the device of `{snippet(moved[1])}`"
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
             return self.take(moved[0], at)
-        row = row_operation(node, name, scope, second=self._selects_rows())
+        row = row_operation(node, name, scope)
         if row is not None:
-            return self._row(node, row, method, at)
+            return self._row(node, row, dimension(node, name), method, at)
         if name in _CLASS_LOSSES and self._selects_rows():
             return self._class_losses(node, at)
         if name == "Tensor.squeeze" and not node.args and not node.keywords and isinstance(node.func, ast.Attribute):
@@ -542,6 +546,20 @@ class Elements:
             index = place(ast.BinOp(before, ast.Add(), behind), node)
         return place(ast.Subscript(taken, index, ast.Load()), node)
 
+    def _kept_row(self, spread: Spread, at: ast.stmt) -> ast.expr | None:
+        """`norm(x[m], dim=-1)[:, None]`: the dimension that went comes back behind the others, as with `keepdim`."""
+        call = spread.tensor
+        name = self.scope.callee(call) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or not name or spread.count != 1 or self._in_row or self._in_spread:
+            return None
+        if row_operation(call, name, self.scope) != "reduced" or any(k.arg == "keepdim" for k in call.keywords):
+            return None
+        method = name.startswith("Tensor.") and isinstance(call.func, ast.Attribute)
+        taken = self._row(call, "kept", dimension(call, name), method, at, one=not spread.any_rank)
+        if isinstance(taken, ast.Call):
+            taken.keywords.append(ast.keyword("keepdim", place(ast.Constant(True), call)))
+        return taken
+
     def _squeezed(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
         """`x[m].squeeze()`: what is selected has one dimension, which goes only where it has one element."""
         taken = self.take(operand, at)
@@ -552,24 +570,42 @@ class Elements:
         self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return taken
 
-    def _row(self, node: ast.Call, kind: str, method: bool, at: ast.stmt) -> ast.expr | None:
-        """An operation on the last dimension, which must be one behind those of the mask."""
+    def _row(
+        self, node: ast.Call, kind: str, dim: ast.expr | None, method: bool, at: ast.stmt, *, one: bool = False
+    ) -> ast.expr | None:
+        """An operation on the last dimension, which must be one behind those of the mask.
+
+        One on the second dimension of what a mask selects goes along the first one behind those of the mask. With `one`
+        rows must have one dimension.
+        """
         partial = self.mask.broadcast or self.mask.leading or self.mask.last
         in_row = self._in_row
+        const = self.scope.value(dim).const if dim is not None else None
+        second = const is not None and const.value == 1
+        moved = second and not self._selects_rows()
+        if moved and not isinstance(self.mask.node, ast.Name):
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
         if partial or self._in_spread or (in_row and kind == "reduced"):
             return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
-        known = set(self.bases)
         self._in_row = in_row or kind == "reduced"
         source = node.func.value if method and isinstance(node.func, ast.Attribute) else node.args[0]
         taken = self.take(source, at)
         self._in_row = in_row
         if taken is None:
             return None
-        of_rows = self.row_bases if kind == "reduced" else set(self.bases) - known
-        if not self._have_rows(of_rows, node, one=kind == "reduced"):
+        inside = {n.id for n in ast.walk(taken) if isinstance(n, ast.Name)} & set(self.bases)
+        of_rows = self.row_bases if kind == "reduced" else inside
+        if not self._have_rows(of_rows, node, one=one or kind == "reduced"):
             return None
-        rest = [self._other(argument) for argument in (node.args if method else node.args[1:])]
-        keywords = [ast.keyword(k.arg, self._other(k.value)) for k in node.keywords]
+        over = place(ast.Name(self._atom(self.mask.node), ast.Load()), node)
+        behind = place(ast.Call(place(ast.Attribute(over, "dim", ast.Load()), node), [], []), node)
+        rest = [
+            behind if moved and argument is dim else self._other(argument)
+            for argument in (node.args if method else node.args[1:])
+        ]
+        keywords = [
+            ast.keyword(k.arg, behind if moved and k.value is dim else self._other(k.value)) for k in node.keywords
+        ]
         if method:
             assert isinstance(node.func, ast.Attribute)
             callee = place(ast.Attribute(taken, node.func.attr, ast.Load()), node.func)

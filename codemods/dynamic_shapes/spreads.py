@@ -1,4 +1,4 @@
-"""One number for each row, laid over it: `n[:, None]`, `n.unsqueeze(-1)`, `n.view(-1, *([1] * (x.ndim - 1)))`."""
+"""One number for each row, laid over it: `n[:, None]`, `n.unsqueeze(1)`, `n.view(-1, *([1] * (x.ndim - 1)))`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def spread_of(node: ast.expr, scope: Scope) -> Spread | None:
         return None
     if scope.callee(node) == "Tensor.unsqueeze" and [ast.unparse(argument) for argument in node.args] == ["-1"]:
         return Spread(node.func.value, 1, any_rank=True)
+    if scope.callee(node) == "Tensor.unsqueeze" and [ast.unparse(argument) for argument in node.args] == ["1"]:
+        return Spread(node.func.value, 1)
     if scope.callee(node) not in ("Tensor.view", "Tensor.reshape") or len(node.args) < 2:
         return None
     if ast.unparse(node.args[0]) != "-1":

@@ -31,6 +31,7 @@ __all__ = ["FunctionFacts", "Inference"]
 
 
 _MAX_DEPTH = 24
+_PERHAPS_TENSOR = frozenset({Kind.TENSOR, Kind.NONE, Kind.UNKNOWN})
 _RENEWALS = 3  # how often the facts of one function are made anew when callers say more of its parameters
 
 
@@ -82,7 +83,7 @@ class Inference:
         if _says_all(declared, function):
             return declared
         returns = self.facts(function).returns
-        return _completed(returns, declared)
+        return _completed(_narrowed(returns, declared, function), declared)
 
     def changed_by(self, function: Function) -> str | None:
         """The decorator of the project that makes something else of what the function returns."""
@@ -287,6 +288,29 @@ def _completed(found: Value, declared: Value) -> Value:
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))
     return found if items == found.elements else replace(found, elements=items, element=join_all(items))
+
+
+def _narrowed(found: Value, declared: Value, function: Function) -> Value:
+    """What a function was found to return, without the None that a name has before a loop that gives it a tensor.
+
+    `-> Tensor` says that the loop runs. A `return None`, or an end without a `return`, says that it need not.
+    """
+    if (
+        not declared.is_tensor
+        or Kind.TENSOR not in found.kinds
+        or not found.kinds <= _PERHAPS_TENSOR
+        or found.is_tensor
+    ):
+        return found
+    ends = isinstance(function.node.body[-1], ast.Return | ast.Raise)
+    says_none = any(
+        node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+        for node in function.nodes
+        if isinstance(node, ast.Return)
+    )
+    if says_none or not ends:
+        return found
+    return replace(found, kinds=declared.kinds, certain=declared.certain)
 
 
 def _says_all(declared: Value, function: Function) -> bool:
