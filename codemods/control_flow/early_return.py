@@ -24,7 +24,7 @@ from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
-from compilefix.codemods.control_flow.masks import empty_masks_where
+from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
 from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
@@ -133,8 +133,15 @@ def _edits(
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     finite = finite_sides([side for sides in elements for side in sides], scope)
     early = _early_values(elements, found, way, scope)
-    same = not (early or found.steps or noted) and all(_are_one(sides) for sides in elements)
-    if same:
+    alone = not (early or found.steps or noted)
+    same = alone and all(_are_one(sides) for sides in elements)
+    if not same and alone and not finite:
+        first_kept = [_are_one(sides) or _is_first(sides, found, scope) for sides in elements]
+        same = all(first_kept) or all(_are_one(sides) or _is_shortcut(sides, found, way, scope) for sides in elements)
+        if all(first_kept):
+            ends = [replace(end, elements=tuple((*sides[1:], sides[0]) for sides in end.elements)) for end in ends]
+        template.refuse([o for test in found.tests for o in evaluated(test, scope)] if same else [])
+    elif same:
         # Nothing is selected, and nothing evaluates the condition any more.
         template.refuse(_never_fails(found.tests, scope))
     # Behind guards the last `return` is that of other ways, too, and stays where it is.
@@ -154,6 +161,7 @@ def _edits(
                 guards[link] = f"{name} = {code}"
             else:
                 head.append(f"{name} = {code}")
+    selecting = [] if same else names
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))
@@ -166,7 +174,7 @@ def _edits(
     if found.behind or not named:
         body = Template(dict(heads.parts))
         way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
-        line = _line(ends[0], names, early, node, found.lasts[-1], scope, body, template)
+        line = _line(ends[0], selecting, early, node, found.lasts[-1], scope, body, template)
         whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
         gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
         return (whole, *(scope.edit(statement, "") for statement in gone))
@@ -176,9 +184,9 @@ def _edits(
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
         if any(last in ast.walk(statement) for statement in found.outer):
-            line = _guarded_line(sides, names, early, found, last, scope, body, template)
+            line = _guarded_line(sides, selecting, early, found, last, scope, body, template)
         else:
-            line = _line(sides, names, early, node, last, scope, body, template)
+            line = _line(sides, selecting, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
 
@@ -186,6 +194,39 @@ def _edits(
 def _are_one(sides: Sequence[ast.expr]) -> bool:
     """Whether the same name, or constant, is returned on every way."""
     return all(isinstance(side, ast.Name | ast.Constant) and ast.dump(side) == ast.dump(sides[0]) for side in sides)
+
+
+def _is_first(sides: Sequence[ast.expr], found: Exit, scope: Scope) -> bool:
+    """Whether what is returned first is what the other `return` gives, too, where a mask selects nothing.
+
+    `if mask.any(): return torch.where(mask, y, x)`, and then `return x`.
+    """
+    if found.between or len(found.tests) != 1 or len(sides) != 2:
+        return False
+    return shortcut_of(found.tests[0], sides[0], sides[1], scope) is sides[0]
+
+
+def _is_shortcut(sides: Sequence[ast.expr], found: Exit, way: WayOn, scope: Scope) -> bool:
+    """Whether what is returned early is what the last `return` gives then, too, as a mask selects nothing.
+
+    `if not mask.any(): return x`, and behind it `return torch.where(mask, y, x)`.
+    """
+    if writes(way) or len(found.tests) != len(sides) - 1:
+        return False
+    given: dict[str, ast.expr] = {}
+    for statement in found.between:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name) or target.id in given:
+            return False
+        given[target.id] = statement.value
+    for test, side in zip(found.tests, sides, strict=False):
+        masks = [mask for mask in empty_masks_where(test, scope) if not mask.names & given.keys()]
+        kept: ast.expr | None = sides[-1]
+        while kept is not None and ast.dump(kept) != ast.dump(side):
+            kept = given.get(kept.id) if isinstance(kept, ast.Name) else kept_by(kept, masks)
+        if kept is None:
+            return False
+    return True
 
 
 def _never_fails(tests: Sequence[ast.expr], scope: Scope) -> Iterator[Obstacle]:
@@ -378,7 +419,7 @@ def _selection(
             return double_where(Given(side), taken(tests, index), scope, template)
         return early.get(side) or template.use(side)
 
-    code = result or code_of(len(tests))
+    code = result or code_of(len(sides) - 1)
     for index, test in reversed(list(enumerate(tests))):
         code = f"{where(scope)}({test}, {code_of(index)}, {code})"
     return code + suffix

@@ -101,19 +101,42 @@ def selects_by(value: ast.expr, name: str, masks: Sequence[Mask], statement: ast
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.lineno < statement.lineno
     }
     usable = [mask for mask in masks if not mask.names & stored]
+    kept = kept_by(value, usable)
+    return kept is not None and _is_name(kept, name)
+
+
+def kept_by(value: ast.expr, masks: Sequence[Mask]) -> ast.expr | None:
+    """What a selection by one of the masks is where that selects nothing, element by element; None for others."""
     if not isinstance(value, ast.Call) or value.keywords or not isinstance(value.func, ast.Attribute):
-        return False
+        return None
     args, owner = list(value.args), value.func.value
     if not (isinstance(owner, ast.Name) and owner.id == "torch"):
         # `x.where(mask, other)` is `torch.where(mask, x, other)`.
         args = [*args[:1], owner, *args[1:]] if value.func.attr == "where" else [owner, *args]
-    if value.func.attr == "masked_fill" and len(args) == 3:
-        return _is_name(args[0], name) and selects_nothing(args[1], usable)
-    if value.func.attr == "where" and len(args) == 3:
-        return (_is_name(args[2], name) and selects_nothing(args[0], usable)) or (
-            _is_name(args[1], name) and selects_all(args[0], usable)
-        )
-    return False
+    if len(args) != 3:
+        return None
+    if value.func.attr == "masked_fill":
+        return args[0] if selects_nothing(args[1], masks) else None
+    if value.func.attr == "where":
+        return args[2] if selects_nothing(args[0], masks) else args[1] if selects_all(args[0], masks) else None
+    return None
+
+
+def shortcut_of(test: ast.expr, body: ast.expr, orelse: ast.expr, scope: Scope) -> ast.expr | None:
+    """The one of two selected values that the other is too where it is taken, as a mask selects nothing there.
+
+    `torch.where(mask, y, x) if mask.any() else x` is `torch.where(mask, y, x)`.
+    """
+    for value, other, masks in (
+        (body, orelse, tuple(empty_masks(test, scope))),
+        (orelse, body, tuple(empty_masks_where(test, scope))),
+    ):
+        kept = kept_by(value, masks)
+        while kept is not None and ast.dump(kept) != ast.dump(other):
+            kept = kept_by(kept, masks)
+        if kept is not None:
+            return value
+    return None
 
 
 def selects_nothing(node: ast.expr, masks: Sequence[Mask]) -> bool:

@@ -24,6 +24,7 @@ from compilefix.codemods.control_flow.guarded_block import selected_statement_by
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
 from compilefix.codemods.control_flow.liveness import inside, live_after
+from compilefix.codemods.control_flow.masks import shortcut_of
 from compilefix.codemods.control_flow.whole_arms import selected_arms
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.names import free_name
@@ -258,7 +259,10 @@ def _selection(
         return None
     lines = [line for arm in arms for line in arm.branch.unpacked]
     finite = _finite(arms, results, scope)
-    if len(results) > 1 or finite:
+    shortcuts = _shortcuts(arms, results, scope) if not finite else {}
+    if shortcuts:
+        template.refuse(evaluated(arms[0].test, scope) if arms[0].test is not None else ())
+    elif len(results) > 1 or finite:
         names: list[str] = []
         tests = [arm.test for arm in arms if arm.test is not None]
         for test, code in zip(tests, codes, strict=True):
@@ -286,6 +290,8 @@ def _selection(
         selected = _selected(name, node, arms, [c for c in codes if c is not None], finite, scope, template)
         if selected is None:
             return None
+        if name in shortcuts:
+            selected = template.use(shortcuts[name])
         if together:
             selections.append(selected)
         elif is_item(name):
@@ -298,6 +304,24 @@ def _selection(
     if together:
         lines.append(f"{', '.join(order)} = {', '.join(selections)}")
     return lines
+
+
+def _shortcuts(arms: Sequence[Arm], results: Sequence[str], scope: Scope) -> dict[str, ast.expr]:
+    """What gives each result its value with and without the `if`, which asks a mask only to save work.
+
+    `out = torch.where(mask, y, x) if mask.any() else x`, with one branch for each.
+    """
+    if len(arms) != 2 or arms[0].test is None or arms[1].test is not None:
+        return {}
+    found: dict[str, ast.expr] = {}
+    for name in results:
+        sides = [arm.assigns.get(name) for arm in arms]
+        plain = [side.node for side in sides if side is not None and not side.inlined and not side.built]
+        kept = shortcut_of(arms[0].test, plain[0], plain[1], scope) if len(plain) == len(sides) else None
+        if kept is None or "." in name or is_item(name):
+            return {}
+        found[name] = kept
+    return found
 
 
 def _finite(arms: Sequence[Arm], results: Sequence[str], scope: Scope) -> frozenset[ast.expr]:
