@@ -71,7 +71,10 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
     if isinstance(statement, ast.Raise):
         return "a branch raises"
     if isinstance(statement, ast.Break | ast.Continue):
-        return "a branch leaves the loop, or this turn of it"
+        return (
+            "a branch leaves the loop, or this turn of it: let all turns run and select what counts, or keep the loop "
+            "outside of the compiled code"
+        )
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         if isinstance(target, ast.Name):

@@ -20,6 +20,7 @@ from compilefix.codemods.control_flow.arms import (
     value_before,
 )
 from compilefix.codemods.control_flow.branch_acts import act_lines, split_acts
+from compilefix.codemods.control_flow.general_branch import general_branch
 from compilefix.codemods.control_flow.guarded_block import selected_statement_by_statement, without_guard
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.item_targets import is_item, judge_item, moves
@@ -142,6 +143,9 @@ def _best(node: ast.If, links: Sequence[Link], scope: Scope, template: Template)
             return code
         guard = list(template.obstacles) if code is not None else []
         template.reset()
+    code = general_branch(node, links, scope, template) if links[0].node is node else None
+    if code is not None:
+        return code
     code = _rewrite(node, links, scope, template)
     if code is not None and template.broken is None:
         return code

@@ -43,3 +43,43 @@ def test_the_items_of_a_returned_list_are_not_taken_for_tensors_of_one_shape() -
     assert second.is_tensor
     assert first.shape_id is None or first.shape_id != second.shape_id
     assert values["left"].shape_id != values["right"].shape_id
+
+
+MADE_IN_A_LOOP = """
+import torch
+
+
+def importance(sizes: list[int]) -> torch.Tensor:
+    weights = None
+    for i, size in enumerate(sizes):
+        row = torch.arange(size)
+        weights = weights.unsqueeze(-1) * row if i > 0 else row
+    return weights
+
+
+def found(x: torch.Tensor, wanted: bool) -> torch.Tensor:
+    if wanted:
+        return x * 2
+    return None
+
+
+def fallen_off(x: torch.Tensor, wanted: bool) -> torch.Tensor:
+    if wanted:
+        return x * 2
+
+
+def use(x: torch.Tensor, sizes: list[int], wanted: bool):
+    made = importance(sizes)
+    perhaps = found(x, wanted)
+    ended = fallen_off(x, wanted)
+    return made, perhaps, ended
+"""
+
+
+def test_an_annotation_says_that_a_loop_gives_a_tensor_but_not_that_none_is_never_returned() -> None:
+    project = Project([SourceFile(Path("m.py"), "m", MADE_IN_A_LOOP)])
+    facts = Inference(project).facts(project.modules["m"].functions["use"])
+    values = {n.id: facts.value(n) for n in ast.walk(facts.function.node) if isinstance(n, ast.Name)}
+    assert values["made"].is_tensor
+    assert not values["perhaps"].is_tensor
+    assert not values["ended"].is_tensor
