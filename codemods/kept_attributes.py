@@ -12,11 +12,20 @@ def only_init_sets(node: ast.Attribute, function: Function) -> bool:
     parameters = function.node.args.posonlyargs + function.node.args.args
     if function.cls is None or not parameters or not isinstance(node.value, ast.Name):
         return False
-    setters = {
+    return _setters(node.attr, function) == {"__init__"} and parameters[0].arg == node.value.id
+
+
+def never_set_later(name: str, function: Function) -> bool:
+    """Whether no function of the file but `__init__` gives an attribute of this name a value, on any object."""
+    return _setters(name, function) <= {"__init__"}
+
+
+def _setters(name: str, function: Function) -> set[str]:
+    """The names of the functions of a function's file that store an attribute."""
+    return {
         other.name
         for other in ast.walk(function.module.tree)
         if isinstance(other, ast.FunctionDef | ast.AsyncFunctionDef)
         for part in ast.walk(other)
-        if isinstance(part, ast.Attribute) and part.attr == node.attr and not isinstance(part.ctx, ast.Load)
+        if isinstance(part, ast.Attribute) and part.attr == name and not isinstance(part.ctx, ast.Load)
     }
-    return setters == {"__init__"} and parameters[0].arg == node.value.id

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.conditions import is_tensor_test, split_static
-from compilefix.codemods.kept_attributes import only_init_sets
+from compilefix.codemods.kept_attributes import never_set_later, only_init_sets
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -31,15 +31,16 @@ _COMPARED = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.C
 class End:
     """An `if` on a tensor that ends the loop in whose body it stands.
 
-    around: the test of an `if` that holds nothing else, `if early_stop:`. said: what is said under a flag. given: the
-    names that get a last value there, and what they get: also the names that the function returns behind the loop,
-    where the way out is a `return`.
+    around: the test of an `if` that holds nothing else, `if early_stop:`, but assignments `before`. said: what is said
+    under a flag. given: the names that get a last value there, and what they get: also the names that the function
+    returns behind the loop, where the way out is a `return`.
     """
 
     node: ast.If
     around: ast.expr | None
     said: ast.If | None
     given: tuple[tuple[str, ast.expr], ...]
+    before: tuple[ast.stmt, ...] = ()
 
 
 def ends_loop(node: ast.AST, scope: Scope) -> bool:
@@ -53,9 +54,12 @@ def end_of(outer: ast.AST | None, scope: Scope) -> End | None:
     if not isinstance(outer, ast.If) or not isinstance(loop, Loop) or outer not in loop.body or outer.orelse:
         return None
     node, around = outer, None
-    only = outer.body[0] if len(outer.body) == 1 else None
-    if isinstance(only, ast.If) and not is_tensor_test(outer.test, scope):
-        node, around = only, outer.test
+    *before, inner = outer.body
+    computes = all(isinstance(step, ast.Assign) for step in before) and not is_tensor_test(outer.test, scope)
+    if isinstance(inner, ast.If) and computes:
+        node, around = inner, outer.test
+    else:
+        before = []
     if node.orelse or not is_tensor_test(node.test, scope):
         return None
     said = next((step for step in node.body if acts_under_flags(step, loop, scope)), None)
@@ -70,7 +74,7 @@ def end_of(outer: ast.AST | None, scope: Scope) -> End | None:
     if any(pair is None for pair in named) or (named and isinstance(last, ast.Return)):
         return None
     assert said is None or isinstance(said, ast.If)
-    return End(node, around, said, (*(pair for pair in named if pair is not None), *given))
+    return End(node, around, said, (*(pair for pair in named if pair is not None), *given), tuple(before))
 
 
 def _named(step: ast.stmt) -> tuple[str, ast.expr] | None:
@@ -133,8 +137,10 @@ def _is_flag(node: ast.expr, loop: Loop, scope: Scope) -> bool:
 
 
 def is_kept(attribute: ast.Attribute, scope: Scope) -> bool:
-    """Whether an attribute of `self` has what `__init__` gave it, as far as the file shows."""
+    """Whether an attribute of `self`, or of what that holds, has what `__init__` gave it, as far as the file shows."""
     owner = attribute.value
+    if isinstance(owner, ast.Attribute):
+        return is_kept(owner, scope) and never_set_later(attribute.attr, scope.function)
     never_rebound = isinstance(owner, ast.Name) and not scope.names(owner.id, stores=True)
     return never_rebound and only_init_sets(attribute, scope.function)
 

@@ -190,6 +190,10 @@ class _Turn:
     def _end(self, end: End) -> str | None:
         """Add what an `if` with a way out becomes; the reason where it cannot be."""
         template, scope = self._template, self._scope
+        if end.before and end.around is not None:
+            reason = self._fixed_way(ast.copy_location(ast.If(end.around, list(end.before), []), end.node))
+            if reason is not None:
+                return reason
         fixed, tests, obstacles = fixed_first(end.node.test, scope)
         if end.around is not None:
             fixed = [end.around, *fixed]
@@ -208,7 +212,9 @@ class _Turn:
         template.refuse(self._left_behind(end.node))
         masked, self.lines = [*self.lines, f"{self.done} = {self.done} | {ends}"], lines
         if fixed:
-            masked = [f"if {_all_of(fixed, template)}:", *(f"    {line}" for line in masked)]
+            goes_on = end.before and len(fixed) == 1 and not self._flags  # in the `if` that computes what is asked
+            head = [] if goes_on else [f"if {_all_of(fixed, template)}:"]
+            masked = [*head, *(f"    {line}" for line in masked)]
         both = [test for test in (end.around, end.node.test) if test is not None]
         test = _all_of(both, template) if end.around is not None else template.use(end.node.test)
         self._ended(masked, test, self._way_out(end))
