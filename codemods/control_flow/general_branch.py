@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
@@ -82,7 +83,6 @@ class _Reading:
         value = self._with_names(statement.value)
         kept = value
         while _is_clone(kept):
-            assert isinstance(kept, ast.Call)
             assert isinstance(kept.func, ast.Attribute)
             kept = kept.func.value
         self._copies.discard(target.id)
@@ -120,12 +120,14 @@ class _Reading:
 
     def _with_names(self, node: ast.expr) -> ast.expr:
         """A copy of an expression in which names stand for what they were given."""
-        return _Named(self.given).visit(copy.deepcopy(node))
+        named: ast.expr = _Named(self.given).visit(copy.deepcopy(node))
+        return named
 
 
-def _is_clone(node: ast.expr) -> bool:
-    plain = isinstance(node, ast.Call) and not node.args and not node.keywords
-    return plain and isinstance(node.func, ast.Attribute) and node.func.attr == "clone"
+def _is_clone(node: ast.expr) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "clone"
 
 
 class _Named(ast.NodeTransformer):
