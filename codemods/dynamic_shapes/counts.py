@@ -91,6 +91,8 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterat
             yield Obstacle(f"`{snippet(computed)}` takes a bool for a number or a key, and a tensor otherwise")
         if truth and isinstance(parent, ast.expr) and (shown := shown_in(parent, scope)) is not None:
             yield Obstacle(f"`{snippet(shown)}` shows a bool, and the text of a tensor is another")
+        if truth and isinstance(parent, ast.expr) and (asking := _given_to(parent, scope)) is not None:
+            yield Obstacle(f"`{snippet(asking.func)}` is given a truth, and may ask a tensor for it")
     elif (
         isinstance(parent, ast.FormattedValue)
         and parent.conversion == -1
@@ -99,6 +101,16 @@ def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterat
         return  # a tensor without dimensions is shown as the number, but not by `str` and `repr`
     else:
         yield Obstacle(f"the count is needed as a Python number in `{snippet(parent) if parent else ''}`")
+
+
+def _given_to(truth: ast.expr, scope: Scope) -> ast.Call | None:
+    """The function that is given a truth, and may ask for it: `torch._check` refuses tensors, others break there."""
+    parent = scope.parents.get(truth)
+    call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is truth:
+        return None
+    name = scope.callee(call) or ""
+    return None if name.startswith(("torch.", "Tensor.")) and not name.startswith("torch._check") else call
 
 
 def _bounded(node: ast.expr, call: ast.Call, scope: Scope) -> ast.expr | None:
