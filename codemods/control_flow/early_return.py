@@ -25,6 +25,7 @@ from compilefix.codemods.control_flow.exits import Exit, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
+from compilefix.codemods.control_flow.own_names import OwnNames, own_names
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
 from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
@@ -65,8 +66,9 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty)
     reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
     reason = reason or runs_always(way, scope, template) or _steps_stand(found, scope, template)
-    if reason is not None:
-        template.refuse([Obstacle(reason)])
+    own = reason or own_names(found, scope)
+    if isinstance(own, str):
+        template.refuse([Obstacle(own)])
         return ()
     if writes(way):
         template.refuse(scope.legality.finite(computed(way), scope.facts))
@@ -86,7 +88,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     if fixed:
         parts = " or ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
         first = [f"if {parts}:", f"    return {heads.use(found.returned[0])}"]
-    return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], heads, scope, template)
+    return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], own, heads, scope, template)
 
 
 def _compares_whole(test: ast.expr, scope: Scope) -> bool:
@@ -120,6 +122,7 @@ def _edits(
     tests: Sequence[str],
     first: Sequence[str],
     noted: Sequence[str],
+    own: OwnNames,
     heads: Template,
     scope: Scope,
     template: Template,
@@ -132,7 +135,7 @@ def _edits(
     lines = scope.function.module.lines
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     finite = finite_sides([side for sides in elements for side in sides], scope)
-    early = _early_values(elements, found, way, scope)
+    early = _early_values(elements, found, way, own, scope)
     alone = not (early or found.steps or noted)
     same = alone and all(_are_one(sides) for sides in elements)
     if not same and alone and not finite:
@@ -165,8 +168,9 @@ def _edits(
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))
-    head += [*noted, *(heads.use(step) for step in found.steps)]
-    head += [f"{name} = {heads.use(value)}" for value, name in early.items()]
+    head += [*noted, *(own.line(step, heads) for step in found.steps)]
+    given = {name: own.code(value, heads) for value, name in early.items() if own.names.get(value) != name}  # type: ignore[call-overload]
+    head += [f"{name} = {code}" for name, code in given.items()]
     template.refuse(heads.obstacles)
     divisors = (
         [] if same or not named or len(tests) > 1 or found.guards else zero_divisors(found.tests[0], found, scope)
@@ -308,7 +312,7 @@ def _selections(
         twice = next((name for name in side if side.count(name) > 1), None)
         if twice is not None:
             template.refuse([Obstacle(f"`{twice}` is returned twice: the selected tensors are two", "no-aliasing")])
-        several = [sides[index] for sides in elements if not _are_one(sides)]
+        several = [sides[index] for sides in elements if not _are_one(sides) or any(s in early for s in sides)]
         for one, other in combinations(several, 2):
             if _share(one, other, scope):
                 reason = f"`{snippet(one)}` and `{snippet(other)}` may share memory: the selected tensors are two"
@@ -322,9 +326,9 @@ def _share(one: ast.expr, other: ast.expr, scope: Scope) -> bool:
 
 
 def _early_values(
-    elements: Sequence[tuple[ast.expr, ...]], found: Exit, way: WayOn, scope: Scope
+    elements: Sequence[tuple[ast.expr, ...]], found: Exit, way: WayOn, own: OwnNames, scope: Scope
 ) -> dict[ast.expr, str]:
-    """Names for the values that are returned early and read a name which is given another value on the way on."""
+    """Names for the values that are returned early and read a name which has another value on the way on."""
     stored = {
         n.id
         for statement in found.between
@@ -333,14 +337,18 @@ def _early_values(
     }
     early: dict[ast.expr, str] = {}
     for value in (side for sides in elements for side in sides[: len(found.returned)]):
-        reads = any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value))
+        if isinstance(value, ast.Name) and value in own.names:
+            early[value] = own.names[value]
+            continue
+        reads = own.reads(value)
+        reads = reads or any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(value))
         # A call may reach a nested function that reads one.
         calls = any(isinstance(n, ast.Call) for n in ast.walk(value))
         reads = reads or (calls and any(read_at_any_time(name, found.ifs[0], scope) for name in stored))
         # What stands behind the guards is not computed where they do not hold.
         reads = reads or bool(found.guards and not isinstance(value, ast.Name | ast.Constant))
         if reads or (writes(way) and not isinstance(value, ast.Name | ast.Constant)):
-            early[value] = free_name("early", scope, early.values())
+            early[value] = free_name("early", scope, [*early.values(), *own.names.values()])
     return early
 
 
@@ -362,37 +370,16 @@ def _stores_attribute(body: Sequence[ast.stmt]) -> bool:
 
 
 def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
-    """Whether what the branches compute before they return may be computed always, under the same names."""
-    named: dict[str, ast.If] = {}
+    """Whether what the branches compute before they return may be computed always."""
     for step in found.steps:
         flat = [n for t in step.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
-        names = [t.id for t in flat if isinstance(t, ast.Name)]
-        if len(names) != len(flat):
+        if not all(isinstance(t, ast.Name) for t in flat):
             return "a branch returns, and does more than return a value"
         owner = next(s for s in found.ifs if step in ast.walk(s))
-        taken = next(
-            (n for n in names if named.get(n, owner) is not owner or _read_beside(n, step, owner, scope)), None
-        )
-        if taken is not None:
-            return f"a branch gives `{taken}` another value before it returns"
-        named.update(dict.fromkeys(names, owner))
         template.refuse(scope.legality.both_evaluated([step.value], scope.facts))
         template.refuse(scope.legality.finite([step.value], scope.facts))
         template.refuse(scope.legality.saved([step.value], owner, scope.facts))
     return None
-
-
-def _read_beside(name: str, step: ast.stmt, owner: ast.If, scope: Scope) -> bool:
-    """Whether a name that a branch computes for its `return` has another meaning elsewhere."""
-    block = next(b for s in ast.walk(owner) if isinstance(s, ast.If) for b in (s.body, s.orelse) if step in b)
-    own = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
-    outside = any(isinstance(n, ast.Name) and n.id == name and n not in own for n in ast.walk(owner))
-    stores = [scope.statement(n) for n in own if not isinstance(n.ctx, ast.Load)]
-    # Given several values one after the other, each is the one that the next statements read.
-    in_turn = all(isinstance(s, ast.Assign) and s in block for s in stores)
-    first = min((s.lineno for s in stores), default=0)
-    before = any(isinstance(n.ctx, ast.Load) and n.lineno <= first for n in own)
-    return outside or before or not in_turn or live_after(name, owner, scope)
 
 
 def _selection(

@@ -1,0 +1,117 @@
+"""Names of its own for what a branch computes before it returns, where the way on has others of the same name.
+
+if x.sum() > 0:              condition = x.sum() > 0
+    y = y * 2                early_y = y * 2
+    return y + x             early = early_y + x
+return y - 1                 return torch.where(condition, early, y - 1)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from compilefix.codemods.control_flow.exits import Exit
+from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
+from compilefix.codemods.names import free_name
+from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import Given, Template
+
+_OTHER_SCOPES = (ast.Lambda, ast.comprehension, ast.FunctionDef, ast.JoinedStr)
+
+
+@dataclass(frozen=True)
+class OwnNames:
+    """The names in branches that return, in the order of the code, that are written otherwise."""
+
+    names: dict[ast.Name, str] = field(default_factory=dict)
+
+    def reads(self, node: ast.AST) -> bool:
+        """Whether one of the names stands in a part of the code."""
+        return any(n in self.names for n in ast.walk(node) if isinstance(n, ast.Name))
+
+    def line(self, step: ast.Assign, template: Template) -> str:
+        """The code of a statement of a branch."""
+        if not self.reads(step):
+            return template.use(step)
+        targets = [self._target(target) for target in step.targets]
+        return " = ".join([*targets, self.code(step.value, template)])
+
+    def code(self, value: ast.expr, template: Template) -> str:
+        """The code of an expression of a branch."""
+        own = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n in self.names]
+        inlined = tuple((n, Given(ast.Name(self.names[n], ast.Load()), built=True)) for n in own)
+        return template.code(Given(value, inlined=inlined))
+
+    def _target(self, target: ast.expr) -> str:
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        return ", ".join(self.names.get(part, part.id) for part in parts if isinstance(part, ast.Name))
+
+
+def own_names(found: Exit, scope: Scope) -> OwnNames | str:
+    """The names that the steps of the branches need; the reason where they cannot be given."""
+    named: dict[str, ast.If] = {}
+    own: dict[ast.Name, str] = {}
+    for owner in found.ifs:
+        for block in _blocks(owner):
+            steps = [step for step in block if isinstance(step, ast.Assign) and step in found.steps]
+            given: dict[str, str] = {}
+            for name in _stored(steps):
+                first = named.setdefault(name, owner) is owner
+                if first and not _read_beside(name, block, owner, scope):
+                    continue
+                if found.acts or not _may_be_renamed(name, block, owner, scope):
+                    return f"a branch gives `{name}` another value before it returns"
+                given[name] = free_name(f"early_{name}", scope, [*own.values(), *given.values()])
+            own.update(_places(given, block))
+    return OwnNames(own)
+
+
+def _blocks(owner: ast.If) -> Iterator[Sequence[ast.stmt]]:
+    for inner in ast.walk(owner):
+        if isinstance(inner, ast.If):
+            yield inner.body
+            yield inner.orelse
+
+
+def _stored(steps: Sequence[ast.Assign]) -> list[str]:
+    parts = [p for step in steps for t in step.targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return list(dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name)))
+
+
+def _places(given: dict[str, str], block: Sequence[ast.stmt]) -> Iterator[tuple[ast.Name, str]]:
+    """Where a branch reads and gives the names: what it reads before it gives one is the value from outside."""
+    since: set[str] = set()
+    for statement in block:
+        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in given]
+        yield from ((n, given[n.id]) for n in names if n.id in since or not isinstance(n.ctx, ast.Load))
+        since.update(n.id for n in names if not isinstance(n.ctx, ast.Load))
+
+
+def _read_beside(name: str, block: Sequence[ast.stmt], owner: ast.If, scope: Scope) -> bool:
+    """Whether a name that a branch computes for its `return` has another meaning elsewhere."""
+    own = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
+    outside = any(isinstance(n, ast.Name) and n.id == name and n not in own for n in ast.walk(owner))
+    # Given several values one after the other, each is the one that the next statements read.
+    first = min((scope.statement(n).lineno for n in own if not isinstance(n.ctx, ast.Load)), default=0)
+    before = any(isinstance(n.ctx, ast.Load) and n.lineno <= first for n in own)
+    return outside or before or not _in_turn(name, block, scope) or live_after(name, owner, scope)
+
+
+def _in_turn(name: str, block: Sequence[ast.stmt], scope: Scope) -> bool:
+    stores = [
+        scope.statement(n)
+        for s in block
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+    ]
+    return all(isinstance(s, ast.Assign) and s in block for s in stores)
+
+
+def _may_be_renamed(name: str, block: Sequence[ast.stmt], owner: ast.If, scope: Scope) -> bool:
+    """Whether a branch may have a name of its own: only its own statements know of it, and none of them waits."""
+    if read_at_any_time(name, owner, scope) or not _in_turn(name, block, scope):
+        return False
+    others = [n for s in block for n in ast.walk(s) if isinstance(n, _OTHER_SCOPES)]
+    return not any(isinstance(n, ast.Name) and n.id == name for o in others for n in ast.walk(o))
