@@ -9,7 +9,7 @@ with weights the result is wrong on 2.11 (H200 and CPU).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -60,7 +60,7 @@ def attended_later(node: ast.expr, scope: Scope) -> str | None:
     calls = scope.among(ast.Call)
     names = [(scope.callee(call) or "").rpartition(".")[2] for call in calls]
     if not _ATTENTION.isdisjoint(names) or not _SOFTMAX.isdisjoint(names):
-        made = _made_of(node, scope)
+        made = made_of(node, scope)
 
         def is_made(part: ast.AST) -> bool:
             return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
@@ -86,7 +86,7 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
     calls = [c for c in scope.among(ast.Call) if (scope.callee(c) or "").rpartition(".")[2] in _ORDERS]
     if not calls:
         return None
-    made = _made_of(node, scope)
+    made = made_of(node, scope)
 
     def is_made(part: ast.AST) -> bool:
         return any(n is node or (isinstance(n, ast.Name) and n.id in made) for n in ast.walk(part))
@@ -107,8 +107,11 @@ def ordered_later(node: ast.expr, scope: Scope) -> str | None:
     return None
 
 
-def _made_of(node: ast.expr, scope: Scope) -> set[str]:
-    """The names that may hold what is made of a result, in its function: in one without loops, of what stands above."""
+def made_of(node: ast.expr | None, scope: Scope, names: Iterable[str] = ()) -> set[str]:
+    """The names that may hold what is made of a result, or of what has one of the `names`, in its function.
+
+    In one without loops they are made of what stands above.
+    """
     sources = [
         (n.iter, n.target) if isinstance(n, ast.For | ast.comprehension) else (n.value, target)
         for n in scope.function.nodes
@@ -118,7 +121,7 @@ def _made_of(node: ast.expr, scope: Scope) -> set[str]:
     repeated = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.Lambda)
     again = any(isinstance(n, repeated) for n in ast.walk(scope.function.node) if n is not scope.function.node)
     sources.sort(key=lambda source: (source[1].lineno, source[1].col_offset))
-    made: set[str] = set()
+    made = set(names)
     found = True
     while found:
         found = False

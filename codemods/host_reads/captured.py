@@ -20,6 +20,7 @@ from compilefix.codemods.host_reads.bound_checks import checked_before, conditio
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
+from compilefix.codemods.host_reads.sized_later import fails_later
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides
@@ -461,7 +462,9 @@ def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
                 return _part_not_captured(parent, scope, way)
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             known = known or _takes_symbol(parent, node, scope, way)
-            return None if known else f"`{snippet(parent)}` is not known to take a size that is no Python integer"
+            if not known:
+                return f"`{snippet(parent)}` is not known to take a size that is no Python integer"
+            return fails_later(parent, scope)
     return _used(node, scope.parents.get(node))
 
 
