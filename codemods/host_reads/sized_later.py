@@ -1,9 +1,9 @@
 """Whether torch fails on what is made of a tensor whose size is a number read from a tensor.
 
 The backward passes of running sums, products and the deviation of all elements ask how large their tensors are: the
-compilation fails (measured on torch 2.13, also with the `aot_eager` backend; means, norms, variances, sorts and a deviation
-along a dimension work). `positions = torch.arange(lengths.max().item())` is followed through
-names, calls and what functions of the file return.
+compilation fails (measured on torch 2.13, also with the `aot_eager` backend; means, norms, variances, sorts and a
+deviation along a dimension work). `positions = torch.arange(lengths.max().item())` is followed through names, calls and
+what functions of the file return.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _fails(
             return f"line {call.lineno}: the backward pass of `{snippet(call)}` fails where a size is a symbol"
     if depth >= _MAX_DEPTH:
         return None
-    for call, callee in scope.facts.calls.items():
-        given = _given(call, callee, is_made)
+    for site, callee in scope.facts.calls.items():
+        given = _given(site, callee, is_made)
         if given and (callee, ", ".join(sorted(given))) not in seen:
             seen.add((callee, ", ".join(sorted(given))))
             reason = _fails(None, given, _inside(callee, scope), depth + 1, seen)
