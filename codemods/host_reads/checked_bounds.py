@@ -12,12 +12,14 @@ from compilefix.codemods.control_flow.row_loop import RowLoop
 from compilefix.codemods.control_flow.row_reduction import RowReduction
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Fix
+from compilefix.codemods.flag_rule import library_roots, scopes_reached
 from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, narrowed, place_of
 from compilefix.codemods.host_reads.captured import unchecked_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports, read_of, torch_name
+from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut
 from compilefix.source.snippets import snippet
 
 
@@ -27,7 +29,7 @@ def checked_fix(node: ast.expr, others: Iterable[ast.expr], scope: Scope) -> Fix
     others: the numbers that are read behind it. A slice that one of them bounds too is left to that one.
     """
     items = unchecked_slices(node, scope)
-    if not items or any(_tensors(item, scope) for item in items) or needs_no_number(items, scope):
+    if not items or any(_tensors(item, scope) for item in items) or _are_for_nothing(items, scope):
         return None
     shared = (item for other in others for item in unchecked_slices(other, scope))
     if any(item in items for item in shared):
@@ -40,7 +42,7 @@ def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
     template = Template()
     if not _names(bound, scope):
         items = unchecked_slices(bound, scope)
-        if not items or needs_no_number(items, scope):
+        if not items or _are_for_nothing(items, scope):
             return None
         _refuse_reading(bound, scope, template)
         return _inside(bound, items, ".item()", template, scope)
@@ -57,7 +59,7 @@ def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
         items += [item for item in found if item not in items]
         others = (other for item in found for other in _tensors(item, scope))
         pending |= {other.id: other for other in others if other.id not in reads}
-    if needs_no_number(items, scope):
+    if _are_for_nothing(items, scope):
         return None
     for read in reads.values():
         _refuse_reading(read, scope, template)
@@ -147,6 +149,14 @@ def _fix(given: Sequence[Edit], items: Sequence[ast.Subscript], template: Templa
     if any(isinstance(n, ast.Call) and read_of(n, scope) is not None for item in items for n in ast.walk(item.slice)):
         return None  # one that is read in the bound comes first
     return _made([*given, *_checks(items, scope, template)], template, scope)
+
+
+def _are_for_nothing(items: Sequence[ast.Subscript], scope: Scope) -> bool:
+    """Whether checks would not do: a better fix needs no number, or what is cut off fails in other compiled code."""
+    if needs_no_number(items, scope):
+        return True
+    region = list(scopes_reached(library_roots(scope), scope))
+    return any(fails_where_cut(item, scope, region) or failing_layer(item, scope, region) for item in items)
 
 
 def needs_no_number(items: Sequence[ast.expr], scope: Scope) -> bool:
