@@ -34,6 +34,7 @@ from compilefix.codemods.host_reads.number_places import (
     clamp_of,
     compare_with,
     fill,
+    meet_each,
     move_window,
     pick,
     put_into,
@@ -45,6 +46,7 @@ from compilefix.codemods.host_reads.number_places import (
 from compilefix.codemods.host_reads.number_sinks import (
     compared_with,
     fill_of,
+    for_each,
     in_log,
     index_of,
     kept_in,
@@ -120,6 +122,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         roll(node, rolled, scope, flow)
     elif (scaled := scaled_by(node, scope)) is not None:
         scale(node, scaled, scope, flow)
+    elif (each := for_each(node, scope)) is not None:
+        meet_each(each, flow)
     elif (made := tensor_of_items(node, scope)) is not None:
         put_into(node, made, scope, flow)
     elif (compared := compared_with(node, scope)) is not None:

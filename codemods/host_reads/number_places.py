@@ -284,6 +284,18 @@ def scale(node: ast.expr, scaled: Scaled, scope: Scope, flow: Flow) -> None:
         flow.plain.add(scaled.part)  # `x.add_(y * n)`
 
 
+def meet_each(call: ast.Call, flow: Flow) -> None:
+    """The number is computed with each tensor of a list: one that is floating and has dimensions keeps its dtype."""
+    flow.beside = True
+    if flow.boolean or flow.read.dtype in ("bool", "complex"):
+        flow.refuse(f"`{snippet(call)}` may refuse a bool or complex number")
+    flow.refuse(
+        f"the tensors in `{snippet(call.args[0])}` are not proved to be floating, with dimensions: the results' dtype "
+        "could change",
+        "number-to-tensor",
+    )
+
+
 def _tensors_of(scaled: Scaled, scope: Scope) -> list[ast.expr]:
     return [argument for argument in scaled.call.args if scope.value(argument).is_tensor]
 

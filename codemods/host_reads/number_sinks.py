@@ -142,6 +142,17 @@ _SCALED = {f"{name}{end}": ("alpha", 1) for name in ("add", "sub") for end in ("
 _SCALED |= {f"{name}{end}": ("value", 2) for name in ("addcdiv", "addcmul") for end in ("", "_")}
 
 
+def for_each(node: ast.expr, scope: Scope) -> ast.Call | None:
+    """The call that computes each tensor of a list with the number, `torch._foreach_mul_(xs, n)`: it takes a tensor."""
+    call = scope.parents.get(node)
+    if not isinstance(call, ast.Call) or call.keywords or len(call.args) != 2 or call.args[1] is not node:
+        return None
+    return call if (scope.callee(call) or "").removesuffix("_") in _FOR_EACH else None
+
+
+_FOR_EACH = frozenset({"torch._foreach_add", "torch._foreach_mul", "torch._foreach_div"})
+
+
 def tensor_of_items(node: ast.expr, scope: Scope) -> ast.Call | None:
     """The call that makes a tensor of a list with the number in it, and is told the dtype: `torch.tensor([[n, 0]],
     dtype=x.dtype)`. Without one the number's own dtype would decide.

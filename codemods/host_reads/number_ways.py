@@ -24,7 +24,8 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
     if stored not in scope.facts.env_before:
         return False
     before = scope.facts.env_before[stored].get(name)
-    if before is not None and not before.is_(*_PLAIN) and not _argument_apart(name, stored, scope):
+    apart = _stored_apart(name, stored, scope)
+    if before is not None and not before.is_(*_PLAIN) and not apart and not _argument_apart(name, stored, scope):
         return False
     for store in scope.names(name, stores=True):
         statement = scope.statement(store)
@@ -32,6 +33,8 @@ def other_numbers(name: str, stored: ast.stmt, scope: Scope) -> bool:
             continue
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             return False
+        if apart:
+            continue
         other = scope.value(store)
         # Each use does for the tensor of another way already, and stays as it is for what is not known.
         seen = other.is_unknown or (other.is_tensor and other.certain)
@@ -52,6 +55,24 @@ def _argument_apart(name: str, stored: ast.stmt, scope: Scope) -> bool:
     tests = [around.test for around in scope.ancestors(stored) if isinstance(around, ast.If)]
     given = any(p.arg == name for p in scope.function.parameters)
     return given and bool(tests) and not any(is_tensor_test(test, scope) for test in tests)
+
+
+def _stored_apart(name: str, stored: ast.stmt, scope: Scope) -> bool:
+    """Whether a statement gives a name a number where that has a tensor: `if isinstance(n, Tensor): n = n.item()`.
+
+    On the other way nothing changes, whatever it was given before.
+    """
+    around = scope.parents.get(stored)
+    if not isinstance(around, ast.If) or stored not in around.body or is_tensor_test(around.test, scope):
+        return False
+    if any(isinstance(outer, _LOOPS) for outer in scope.ancestors(around)):
+        return False
+    test = around.test
+    asks = isinstance(test, ast.Call) and scope.callee(test) == "isinstance" and len(test.args) == 2
+    if not isinstance(test, ast.Call) or not asks or ast.unparse(test.args[0]) != name:
+        return False
+    others = [scope.statement(store) for store in scope.names(name, stores=True)]
+    return all(other is stored or other.lineno < around.lineno for other in others)
 
 
 def _corrects(first: ast.stmt, second: ast.stmt, scope: Scope) -> bool:

@@ -17,6 +17,7 @@ from compilefix.analysis.builtin_calls import (
     numpy_result,
 )
 from compilefix.analysis.einops_calls import LAYERS, einops_result, layer_result
+from compilefix.analysis.foreach_calls import foreach_result, is_foreach
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.in_place_functions import translated
 from compilefix.analysis.known_calls import method_only_keeps, method_only_reads, only_reads
@@ -492,6 +493,8 @@ class Calls(Binding):
             if api.mutates and node.args and args:
                 self._now_hangs_on(node, node.args[0], args[0], result, env)
             return result
+        if is_foreach(name):
+            return foreach_result(name, args, operands, self.place(node))
         if name.startswith("Tensor."):
             return self._into_unknown(node, operands, env)
         if makes_module(name) and not any(k.arg == "_weight" for k in node.keywords):  # may be one of integers

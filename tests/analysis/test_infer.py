@@ -42,6 +42,7 @@ torch.zeros(1).clone()[0] | torch.zeros(1)[None] | torch.zeros(1).expand(3) | to
 torch.tensor([[1.0]]) | torch.as_tensor(2.5) | torch.tensor(1, dtype=torch.float64) | torch.empty(n) | torch.rand(n) | torch.randn(2) | torch.randint(0, 2, (2,)) | torch.randperm(2)
 torch.zeros_like(x) | torch.ones_like(x, dtype=torch.bool) | torch.full_like(x, 3) | torch.empty_like(x) | x.new_zeros(2) | x.new_zeros(n) | x.new_tensor(1) | x.new_full((2,), 1)
 x.clamp(min=0) | x.clamp(min=0.5) | x.clamp(min=y) | x.clamp(0, 1) | torch.clamp(x, min=s) | x.clip(max=1.5) | x.masked_fill(m, 0) | x.masked_fill(y > 0, 0) | torch.where(m, x, x)
+torch._foreach_mul([x, y], 2)[0] | torch._foreach_norm([x.float(), y])[0] | torch._foreach_sqrt([x.float()])[0] | torch._foreach_add([x.float()], s)[0] | torch._foreach_div([x], [y])[0]
 torch.where(m, x, 0) | torch.where(m, x, 0.5) | torch.where(m, 1.0, 2.0) | torch.where(m, 1, 2) | torch.where(x > 0, x, y) | torch.where(m, x, s) | x.where(m, y) | torch.lerp(x.float(), y.float(), 0.5)
 x.exp() | x.sqrt() | x.sigmoid() | x.tanh() | x.relu() | F.relu(x) | F.gelu(x.float()) | F.silu(x.float()) | F.softmax(x.float(), -1) | x.softmax(-1, dtype=torch.float64) | x.float().log_softmax(0)
 F.leaky_relu(x.float()) | F.elu(x.float()) | F.softplus(x.float()) | F.normalize(x.float(), dim=0) | F.dropout(x.float(), 0.0) | F.layer_norm(x.float(), x.shape[-1:]) | F.pad(x, (0, 1))
