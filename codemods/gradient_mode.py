@@ -7,12 +7,14 @@ operations that give other tensors, which require none there, nobody sees that.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Collection
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.rule import Scope
 
 _CHANGES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+_OFF = frozenset({"torch.no_grad", "torch.inference_mode"})
 _RECORDS = frozenset({"enable_grad", "set_grad_enabled"})
 _TELLS_NOTHING = frozenset({"shape", "dtype", "device", "ndim"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -21,6 +23,24 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def is_changed(scope: Scope, at: ast.AST) -> bool:
     """Whether a decorator or a `with` block round a place says whether gradients are recorded."""
     return _region(scope, at) is not None
+
+
+def records_none(scope: Scope, at: ast.AST) -> bool:
+    """Whether it is certain that no gradient is recorded at a place: what is computed there passes none back."""
+    region = _region(scope, at)
+    if region is None or any(_last_name(scope.callee(call)) in _RECORDS for call in scope.function.of(ast.Call)):
+        return False
+    inner = list(itertools.takewhile(lambda around: around is not region, scope.ancestors(at)))
+    if any(isinstance(around, ast.Lambda) for around in inner):
+        return False
+    if isinstance(region, ast.With):
+        calls = [item.context_expr for item in region.items if isinstance(item.context_expr, ast.Call)]
+        return any(scope.callee(call) in _OFF and not call.args and not call.keywords for call in calls)
+    if any(_last_name(name) in _RECORDS for name in scope.function.decorators):
+        return False
+    given = [d for d in scope.function.node.decorator_list if isinstance(d, ast.Call) and (d.args or d.keywords)]
+    named = [_last_name(ast.unparse(call.func)) for call in given]
+    return any(name in _OFF and _last_name(name) not in named for name in scope.function.decorators)
 
 
 def is_decorated(scope: Scope, at: ast.AST) -> bool:

@@ -31,6 +31,7 @@ from compilefix.source.snippets import snippet
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 CASTS = ("float", "int", "bool")
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
+_OF_GRADIENTS = frozenset({"finite-derivative", "gradient-zeros"})
 _PLACEHOLDER = re.compile(r"compilefix_(operand|whole)_(\d+)")
 _NUMBER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _TYPE_QUESTIONS = frozenset({"isinstance", "type", "torch.is_tensor", "hasattr"})
@@ -78,7 +79,7 @@ class Template:
 
     edits: what else must change in the function for the code to be right. named: conditions that have a name already.
     mixes: whether a condition may be made of what is a tensor on one way and a Python bool on another: it may then be
-    on another device than the tensors of the function.
+    on another device than the tensors of the function. unrecorded: no gradient is recorded where the code runs.
     """
 
     parts: dict[str, ast.AST] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class Template:
     edits: list[Edit] = field(default_factory=list)
     named: dict[tuple[ast.expr, ...], str] = field(default_factory=dict)
     mixes: bool = False
+    unrecorded: bool = False
     _stays: tuple[int, int, int] = (0, 0, 0)
 
     def use(self, node: ast.AST, *, operand: bool = False) -> str:
@@ -146,12 +148,16 @@ class Template:
     @property
     def reasons(self) -> tuple[str, ...]:
         """What could not be proved."""
-        return tuple(dict.fromkeys(o.reason for o in self.obstacles))
+        return tuple(dict.fromkeys(o.reason for o in self._open))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the user must vouch for."""
-        return tuple(dict.fromkeys(o.assumption for o in self.obstacles if o.assumption is not None))
+        return tuple(dict.fromkeys(o.assumption for o in self._open if o.assumption is not None))
+
+    @property
+    def _open(self) -> list[Obstacle]:
+        return [o for o in self.obstacles if not self.unrecorded or o.assumption not in _OF_GRADIENTS]
 
 
 def read_of(node: ast.AST, scope: Scope) -> ast.expr | None:

@@ -85,6 +85,7 @@ from compilefix.codemods.control_flow.set_once import ONLY_UNTIL_SET, seen_set, 
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
 from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.exception_texts import ends_in_exception
 from compilefix.codemods.host_effects.plan import Refused
@@ -155,7 +156,7 @@ class TensorIf(Rule):
         failing = failing or _fails_behind(node, links, scope)
         if failing is not None:
             return self.declined(scope, node, message, failing)
-        template = Template()
+        template = Template(unrecorded=records_none(scope, node))
         edits: tuple[Edit, ...]
         try:
             rest = None

@@ -29,7 +29,9 @@ are exact in half precision. A number beside a tensor without dimensions becomes
 `float32-rounding` where it may need double). Dividing by such a tensor instead of by a Python number can differ by one
 unit in the last place on a GPU, where torch multiplies by the reciprocal of a number. Each condition that is not
 proved is a named assumption; one that is broken declines the fix, and so does a side that is no tensor by its looks:
-what a class makes, or what gives a context (`torch.no_grad() if frozen else nullcontext()`).
+what a class makes, or what gives a context (`torch.no_grad() if frozen else nullcontext()`). Under `torch.no_grad()`
+gradients are not asked for. `torch.where(mask, x, 0).sum() if mask.any() else torch.zeros(())`, as CF503 leaves it, is
+the sum alone.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -48,6 +50,7 @@ from compilefix.codemods.conditions import (
     tensor_tests,
     tensor_words,
 )
+from compilefix.codemods.control_flow.guarded_sum import guarded_sum
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
 from compilefix.codemods.control_flow.several_kinds import (
     asks_whether_there,
@@ -57,6 +60,7 @@ from compilefix.codemods.control_flow.several_kinds import (
 )
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.finding import Finding, Fix
+from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Given, Template, imports, judge_selection, torch_name, where
 
@@ -97,7 +101,7 @@ class TensorTernary(Rule):
         words = tensor_words(tensor_tests(node.test, scope)[0], scope)
         message = f"`{ast.unparse(node.test)}` {words}: the conditional expression on it breaks the graph"
         less = Template()
-        kept = mask_or_none(node, scope, less)
+        kept = mask_or_none(node, scope, less) or guarded_sum(node, scope, less)
         if kept is not None:
             return self.fixed(scope, node, message, Fix((kept,), (), less.assumptions, less.reasons))
         several = several_kinds(node, scope)
@@ -112,7 +116,7 @@ class TensorTernary(Rule):
         if several is not None:
             fixed = [part for part in fixed if not asks_whether_there(part, several)]
             tests = [without_question(test, several) for test in tests]
-        template = Template()
+        template = Template(unrecorded=records_none(scope, node))
         template.refuse(order_kept(node.test, scope))
         test = condition(tests, scope, template)
         if test is None:
