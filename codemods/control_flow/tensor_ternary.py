@@ -31,7 +31,7 @@ unit in the last place on a GPU, where torch multiplies by the reciprocal of a n
 proved is a named assumption; one that is broken declines the fix, and so does a side that is no tensor by its looks:
 what a class makes, or what gives a context (`torch.no_grad() if frozen else nullcontext()`). Under `torch.no_grad()`
 gradients are not asked for. `torch.where(mask, x, 0).sum() if mask.any() else torch.zeros(())`, as CF503 leaves it, is
-the sum alone.
+the sum alone. `int(a) if t.any() else n`, of an integer of 64 bits, becomes `int(torch.where(t.any(), a, n))`.
 
 Graph breaks: GB0170. torch: all supported versions.
 """
@@ -52,6 +52,7 @@ from compilefix.codemods.conditions import (
 )
 from compilefix.codemods.control_flow.guarded_sum import guarded_sum
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
+from compilefix.codemods.control_flow.read_behind import read_behind
 from compilefix.codemods.control_flow.several_kinds import (
     asks_whether_there,
     several_kinds,
@@ -104,6 +105,11 @@ class TensorTernary(Rule):
         kept = mask_or_none(node, scope, less) or guarded_sum(node, scope, less)
         if kept is not None:
             return self.fixed(scope, node, message, Fix((kept,), (), less.assumptions, less.reasons))
+        template = Template()
+        if (read := read_behind(node, scope, template)) is not None:
+            edits = (read, *template.edits)
+            fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
+            return self.fixed(scope, node, message, fix)
         several = several_kinds(node, scope)
         if several is not None:
             with taken_as_tensor(several, node, scope):
