@@ -23,7 +23,7 @@ from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.branch_acts import act_lines
 from compilefix.codemods.control_flow.exits import Exit, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
-from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
+from compilefix.codemods.control_flow.liveness import read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
 from compilefix.codemods.control_flow.own_names import OwnNames, own_names
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
