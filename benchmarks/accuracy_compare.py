@@ -393,6 +393,8 @@ _TITLES = {
     "after-seventeenth": "Models of five packages that were run after the work on the seventeenth group",
     "eighteenth": "Models of ten packages that were chosen after all of the seventeenth group",
     "after-eighteenth": "Models of five packages that were run after the work on the eighteenth group",
+    "nineteenth": "Models of ten well-known packages that were chosen after all of the eighteenth group",
+    "after-nineteenth": "Models of packages that were run after the work on the nineteenth group",
 }
 
 

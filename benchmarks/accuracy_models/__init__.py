@@ -40,6 +40,7 @@ _LATER_MODULES = {
     "after-seventeenth": ("seventeenth_after",),
     "eighteenth": ("eighteenth_models", "eighteenth_networks"),
     "after-eighteenth": ("eighteenth_after",),
+    "nineteenth": ("nineteenth_models", "nineteenth_networks"),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
