@@ -1266,9 +1266,9 @@ def attribute(name: str, example: torch.Tensor) -> Entry:
     return entry
 
 
-# Their forward runs modules that the caller gives, or has no fixed signature.
+# Their forward runs modules that the caller gives, has no fixed signature, or stands in the classes derived from them.
 UNKNOWN_MODULES = frozenset(
-    "Module Sequential ModuleList ModuleDict ParameterList ParameterDict Container DataParallel".split()
+    "Module Sequential ModuleList ModuleDict ParameterList ParameterDict Container DataParallel RNNBase".split()
 )
 # Several results: the output and the state, or the output and the weights.
 MODULE_RETURNS: dict[str, Any] = {

@@ -175,7 +175,8 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     # the result of a comparison.
     booleans = boolean_parameters(scope.function)
     for part in parts:
-        unknown = scope.value(part).is_unknown or scope.value(part).kinds == ARRAYS
+        value = scope.value(part)
+        unknown = value.is_unknown or value.kinds == ARRAYS or (value.is_tensor and value.dtype is None)
         if (unknown and (named_mask(part) or _is_compared(part, scope))) or _is_called(part, booleans, scope):
             return part
     return None
@@ -232,7 +233,9 @@ def _is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return _is_compared(node.operand, scope, above)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        return _is_compared(node.left, scope, above) and _is_compared(node.right, scope, above)
+        sides = [(side, _is_compared(side, scope, above)) for side in (node.left, node.right)]
+        # `(x == y) & mask`: no tensor of integers goes with a comparison to select rows.
+        return any(so for _, so in sides) and all(so or seems_mask(side, scope) for side, so in sides)
     if not isinstance(node, ast.Compare) or not all(isinstance(op, _ORDERS) for op in node.ops):
         return False
     texts = (scope.value(part).const for part in (node.left, *node.comparators))

@@ -90,6 +90,7 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
         *("glob.glob", "shutil.which", "socket.gethostname", "base64.b64encode", "zlib.crc32", "copy.copy"),
         *("sys._getframe", "sys.getsizeof", "sys.getrefcount", "tempfile.TemporaryDirectory"),
         *("torch.nn.utils.rnn.pack_padded_sequence", "torch.utils.data.get_worker_info", "torch.lobpcg"),
+        "torch.backends.mkldnn.is_available",
     ),
     "GB0008": (
         *(f"torch.autograd.{name}" for name in ("set_detect_anomaly", "detect_anomaly", "set_multithreading_enabled")),
@@ -107,7 +108,8 @@ _NOT_TRACED: dict[str, tuple[str, ...]] = {
         *(f"torch.cuda.{name}" for name in ("memory_allocated", "max_memory_allocated", "memory_reserved")),
         *("torch.cuda.max_memory_reserved", "torch.cuda.device_count", "torch.result_type", "torch.can_cast"),
         *("torch.get_float32_matmul_precision", "torch.is_deterministic_algorithms_warn_only_enabled"),
-        *("torch.backends.cudnn.is_available", "torch.backends.mps.is_available", "torch.backends.cudnn.flags"),
+        *(f"torch.backends.{name}.is_available" for name in ("cudnn", "mps", "mkl", "openmp")),
+        *("torch.backends.mps.is_built", "torch.backends.cuda.is_built", "torch.backends.cudnn.flags"),
         *("torch.backends.cuda.sdp_kernel", "Tensor.storage_offset", "Tensor.is_shared", "Tensor.is_pinned"),
         *(f"torch.{name}" for name in ("is_inference", "is_conj", "is_neg", "is_signed", "is_same_size", "get_device")),
         *(f"torch.{name}" for name in ("is_anomaly_enabled", "is_warn_always_enabled", "is_vulkan_available")),
@@ -136,7 +138,8 @@ _FIXED = (
 """Questions whose answer stays as it is, by the beginnings of their names."""
 _OF_THE_MACHINE = frozenset(
     {
-        *("torch.backends.mps.is_available", "torch.backends.cudnn.is_available", "torch.cuda.device_count"),
+        *(f"torch.backends.{name}.is_available" for name in ("cudnn", "mps", "mkl", "mkldnn", "openmp")),
+        *("torch.backends.mps.is_built", "torch.backends.cuda.is_built", "torch.cuda.device_count"),
         *("os.cpu_count", "socket.gethostname", "shutil.which"),
     }
 )

@@ -50,6 +50,8 @@ from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})
+_BASES = frozenset(f"torch.nn.{path}RNNBase" for path in ("", "modules.", "modules.rnn."))
+"""Their base class, by the names that annotations give it."""
 _WORDS = ("LSTM", "GRU", "RNN", "flatten_parameters")
 _METHOD = "flatten_parameters"
 _FLAG = "allow_rnn"
@@ -106,12 +108,14 @@ def _holds_layer(node: ast.expr, by_name: frozenset[str], scope: Scope) -> bool:
     if by_name and value.is_unknown and ast.unparse(node) in by_name:
         return True
     refs = [value.ref] if value.ref is not None else [v.ref for v in value.elements or ()]
-    return value.is_(Kind.OBJECT, Kind.UNKNOWN) and any(ref is not None and _is_recurrent(ref, scope) for ref in refs)
+    return value.is_(Kind.OBJECT, Kind.UNKNOWN, Kind.NONE) and any(
+        ref is not None and _is_recurrent(ref, scope) for ref in refs
+    )
 
 
 def _is_recurrent(ref: str, scope: Scope) -> bool:
     """Whether a class is one of the layers, or derived from one."""
-    if ref in _LAYERS:
+    if ref in _LAYERS or ref in _BASES:
         return True
     project = scope.legality.inference.project
     cls = project.resolve(ref) if not ref.startswith("torch.") else None

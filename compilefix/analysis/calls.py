@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import autocast, torch_api, values
@@ -42,6 +43,7 @@ _SHAPE_METHODS = {
 }
 
 
+_RECURRENT = re.compile(r"rnn|lstm|gru", re.IGNORECASE)
 _TENSOR = frozenset({Kind.TENSOR})
 _CONTAINERS_TOO = frozenset({"Tensor.add", "Tensor.index", "Tensor.sort", "Tensor.values"})
 _REDUCTIONS = frozenset({"sum", "mean", "prod", "std", "var", "argmax", "argmin", "amax", "amin"})
@@ -536,7 +538,13 @@ class Calls(Binding):
 
     def _named_attribute(self, node: ast.Call, args: Sequence[Value], env: Env) -> Value | None:
         """`getattr(self, "scale", None)` of an object of the project; None where that says nothing."""
-        if len(args) not in (2, 3) or node.keywords or not args[0].is_(Kind.OBJECT) or args[0].ref is None:
+        if len(args) not in (2, 3) or node.keywords or args[0].ref is None:
+            return None
+        if args[0].ref == "torch.nn" and _RECURRENT.search(ast.unparse(node.args[1])):
+            # `getattr(nn, rnn_type)`: another class of torch may be named, too.
+            classes = (replace(values.FUNCTION, ref=f"torch.nn.{name}") for name in ("LSTM", "GRU", "RNN"))
+            return replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))
+        if not args[0].is_(Kind.OBJECT):
             return None
         attr = args[1].const.value if args[1].const is not None else None
         if not isinstance(attr, str) or not isinstance(self.project.resolve(args[0].ref), Class):

@@ -270,9 +270,13 @@ def is_test_file(module: Module) -> bool:
 
 
 def _holds_data_sets(module: Module) -> bool:
-    """Whether a file defines data sets and no module, and trains none: what stands beside them prepares the data."""
+    """Whether a file defines data sets and no module, and trains none: what stands beside them prepares the data.
+
+    A sampler gives numbers of rows, and tells nothing of what stands beside it.
+    """
     bases = [base for cls in module.classes.values() for base in cls.bases]
-    if not any(base.startswith(_DATA_SETS) for base in bases) or any(base.startswith("torch.nn.") for base in bases):
+    of_data = (base for base in bases if base.startswith(_DATA_SETS) and not base.endswith("Sampler"))
+    if not any(of_data) or any(base.startswith("torch.nn.") for base in bases):
         return False
     return not any(map(_trains_a_model, module.all_functions))
 

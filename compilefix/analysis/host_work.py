@@ -105,7 +105,7 @@ def prints(function: Function) -> bool:
 
 
 def is_for_a_loop(function: Function) -> bool:
-    """Whether a loop over the data calls the function: it measures, or exchanges tensors with other processes.
+    """Whether a loop over the data calls the function: it measures, or always exchanges tensors with other processes.
 
     Exchanging is no work on the host. What calls such a function may still be compiled, as losses that sum over all
     processes are.
@@ -113,7 +113,9 @@ def is_for_a_loop(function: Function) -> bool:
     returns = function.node.returns
     if returns is not None and _NUMBERS_BY_NAME.search(ast.unparse(returns)) is not None:
         return True
-    return not function.called_names.isdisjoint(_EXCHANGES)
+    if function.called_names.isdisjoint(_EXCHANGES):
+        return False
+    return not _EXCHANGES.isdisjoint(_called_always(function))  # where there are other processes is another question
 
 
 def handles_gradients(function: Function, project: Project) -> bool:

@@ -284,6 +284,8 @@ def _completed(found: Value, declared: Value) -> Value:
         return found if declared.is_unknown else replace(declared, storage=memory_of(found))
     if found.is_tensor and not found.certain and declared.is_tensor:
         return replace(found, certain=declared.certain)
+    if found.elements is None and found.element is not None and found.element.is_unknown and declared.element:
+        return replace(found, element=_completed(found.element, declared.element))  # `-> Iterable[torch.Tensor]`
     if found.elements is None or declared.elements is None or len(found.elements) != len(declared.elements):
         return found
     items = tuple(_completed(a, b) for a, b in zip(found.elements, declared.elements, strict=True))

@@ -205,7 +205,20 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
         project,
         is_host=lambda user: _never_runs(user) or _is_on_the_host(user, project),
         live=lambda user: live_nodes(inference.facts(user)),
-    ) or _serves_others(function, inference, ())
+    ) or (_serves_others(function, inference, ()) and not _is_declared_on_tensors(function, inference))
+
+
+def _is_declared_on_tensors(function: Function, inference: Inference) -> bool:
+    """Whether a function that anybody may call says itself that it takes tensors and gives one.
+
+    Who else uses it is then no question: `def masked_mean(x: Tensor, mask: Tensor) -> Tensor` stands in many a file
+    beside a training loop.
+    """
+    if function.cls is not None or function.parent is not None or function.node.name.startswith("_"):
+        return False
+    returns = inference.annotated(function.node.returns, function.module)
+    gives = returns.is_tensor or (returns.element is not None and returns.element.may_be(Kind.TENSOR))
+    return gives and any(inference.annotated(p.annotation, function.module).is_tensor for p in function.parameters)
 
 
 def works_on_tensors_and_the_host(function: Function, inference: Inference) -> bool:

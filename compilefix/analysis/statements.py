@@ -96,7 +96,8 @@ class Interpreter(Expressions):
             env.setdefault(node.target.id, replace(declared, certain=False))
             return env
         value = self.eval(node.value, env) if node.value is not None else values.UNKNOWN
-        if value.is_unknown and not declared.is_unknown:
+        one_of = value.kinds == values.OBJECTS and (declared.ref or "").endswith(".Module")  # which says less
+        if value.is_unknown and not declared.is_unknown and not one_of:
             value = replace(declared, storage=value.storage, leaves=value.leaves)
         elif value.is_tensor and not value.certain and declared.is_tensor:
             value = replace(value, certain=declared.certain)

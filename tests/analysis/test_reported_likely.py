@@ -174,6 +174,94 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return torch.nonzero(self.scores[0])
         """,
     },
+    "functions that say that they take tensors and give one, whoever uses them": {
+        "pkg/trainer/helpers.py": """
+            from torch.utils.data import Sampler
+            class Repeated(Sampler):
+                def __iter__(self):
+                    return iter(range(4))
+            def lowest(x: Tensor) -> Tensor:
+                if torch.isnan(x).all():  # BREAK
+                    return x[0]
+                return torch.min(x[~torch.isnan(x)])  # BREAK
+            def halves(x: Tensor) -> list[Tensor]:
+                return [x[x > 0], x[x < 0]]  # BREAK
+            def rows(x, keep: Tensor):
+                if keep.any():
+                    return x
+                return keep
+            def _inner(x: Tensor) -> Tensor:
+                if x.any():
+                    return x
+                return x + 1
+        """,
+        "pkg/trainer/run.py": """
+            from pkg.trainer.helpers import lowest, halves, rows, _inner
+            class Trainer:
+                def compute_loss(self, model, batch):
+                    x = model(batch)
+                    return lowest(x) + halves(x)[0] + rows(x, x) + _inner(x)
+        """,
+        "pkg/data/prepared.py": """
+            from torch.utils.data import Dataset
+            class Prepared(Dataset):
+                def __getitem__(self, index):
+                    return cropped(self.x[index])
+            def cropped(x: Tensor) -> Tensor:
+                return x[x > 0]
+        """,
+    },
+    "items by the annotation of what gives them": {
+        "pkg/metric.py": """
+            from typing import Iterable, Optional
+            import torch.distributed as dist
+            class Metric:
+                @staticmethod
+                def detached(*tensors: Tensor) -> Iterable[Tensor]:
+                    return (x.detach() if isinstance(x, Tensor) else x for x in tensors)
+                def __call__(self, found: Tensor, wanted: Tensor, mask: Optional[Tensor] = None):
+                    found, wanted, mask = self.detached(found, wanted, mask)
+                    if mask is None:
+                        mask = torch.ones_like(found).bool()
+                    right = (found == wanted) & mask
+                    if self.together:
+                        dist.all_reduce(wanted)
+                    return wanted[right].sum() / wanted[mask].sum()  # BREAK
+                def gathered(self, found: Tensor):
+                    dist.all_reduce(found)
+                    return found[found > 0]
+        """,
+        "pkg/other.py": "",
+    },
+    "recurrent layers by an annotation and by the name of what chooses them": {
+        "pkg/wrapped.py": """
+            class Wrapped(nn.Module):
+                def __init__(self, module: nn.modules.RNNBase):
+                    super().__init__()
+                    self._module = module
+                def forward(self, x: Tensor):
+                    out, state = self._module(x)  # BREAK
+                    if state > 0:
+                        return x
+                    return out
+            class Chosen(nn.Module):
+                def __init__(self, rnn_type, activation):
+                    super().__init__()
+                    self.rnn: nn.Module = getattr(nn, rnn_type)(4, 4)
+                    self.act: nn.Module = getattr(nn, activation)()
+                def forward(self, x: Tensor):
+                    y, _ = self.rnn(x)  # BREAK
+                    return self.act(y)
+            class Optional(nn.Module):
+                def __init__(self, layers):
+                    super().__init__()
+                    self.lstm = nn.LSTM(4, 4) if layers else None
+                def forward(self, x: Tensor):
+                    if self.lstm is None:  # BREAK
+                        return x
+                    return x + 1
+        """,
+    },
     "a layer of one of several classes": {
         "pkg/recurrent.py": """
             class Encoder(nn.Module):
