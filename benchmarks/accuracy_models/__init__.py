@@ -41,6 +41,7 @@ _LATER_MODULES = {
     "eighteenth": ("eighteenth_models", "eighteenth_networks"),
     "after-eighteenth": ("eighteenth_after",),
     "nineteenth": ("nineteenth_models", "nineteenth_networks"),
+    "after-nineteenth": ("nineteenth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
