@@ -115,7 +115,10 @@ class StaticNumber(Rule):
             if place is not None and place[0] is not None and place[0] is not whole:
                 edits.append(scope.edit(place[0], "{name}", name=_name_in(place[0])))
         fix = Fix(tuple(edits), tuple(sorted(made.imports)), template.assumptions, template.reasons)
-        yield self.fixed(scope, node, message, fix)
+        calls = [place[0] for place in places if place is not None and place[0] is not None]
+        elsewhere = calls and len(calls) == len(places) and scope.statement(node) is not scope.statement(calls[0])
+        # The graph breaks where the number is read, not where the tensor is made.
+        yield self.fixed(scope, calls[0] if elsewhere else node, message, fix)
 
 
 def is_static(node: ast.expr, scope: Scope) -> bool:

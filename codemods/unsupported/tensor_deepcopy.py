@@ -1,11 +1,13 @@
 """CF701: `copy.deepcopy` of a tensor.
 
 ## What it does
-Finds `copy.deepcopy` and `copy.copy` of a tensor in compiled code, and writes `.clone()` for a deep copy.
+Finds `copy.deepcopy` and `copy.copy` of a tensor in compiled code, and writes `.clone()` for a deep copy. It finds deep
+copies of modules, too.
 
 ## Why is this bad
 Dynamo does not trace into `copy` with a tensor: the graph breaks (GB4198, GB0208 for `copy.copy`), also where the
-tensor stands in a list or dict. Copies of lists, dicts and numbers are no problem.
+tensor stands in a list or dict, or with a module (GB4198, GB0008 for one without parameters). Copies of lists, dicts
+and numbers are no problem.
 
 ## Example
 ```python
@@ -27,7 +29,7 @@ function expands is declined.
 
 No fix for `copy.copy`, whose result shares the memory, for a module, and where it is not known that a tensor is copied.
 
-Graph breaks: GB4198, GB0208. torch: all supported versions.
+Graph breaks: GB4198, GB0008, GB0208. torch: all supported versions.
 """
 
 from __future__ import annotations
@@ -42,18 +44,19 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.index import Class
 from compilefix.source.snippets import snippet
 
 _OF_TENSORS = frozenset({"data", "grad", "requires_grad"})
 
 
 class TensorDeepcopy(Rule):
-    """Copy of a tensor by the module `copy`."""
+    """Copy of a tensor or module by the module `copy`."""
 
     code = "CF701"
     name = "tensor-deepcopy"
     summary = "copy.deepcopy of a tensor"
-    gb = ("GB4198", "GB0208")
+    gb = ("GB4198", "GB0008", "GB0208")
     hints = ("copy",)
     assumptions = ("no-gradient", "no-aliasing")
 
@@ -70,6 +73,10 @@ class TensorDeepcopy(Rule):
                 )
                 kind = "{key: value.clone() for ...}" if value.ref == "dict" else "[item.clone() for ...]"
                 yield self.declined(scope, node, message, f"copy the tensors themselves: `{kind}`", gb=("GB4198",))
+            if name == "copy.deepcopy" and _is_module(value, scope):
+                message = f"`{snippet(node)}`: Dynamo does not trace the copy of a module, and the graph breaks"
+                reason = "copy the module where the compiled code is called, or set it aside in `__init__`"
+                yield self.declined(scope, node, message, reason, gb=("GB4198", "GB0008"))
             if not value.is_tensor:
                 continue
             message = f"`{snippet(node)}`: Dynamo does not trace the copy of a tensor, and the graph breaks"
@@ -87,6 +94,15 @@ class TensorDeepcopy(Rule):
                 yield self.declined(scope, node, message, reason, gb=("GB4198",))
             else:
                 yield self.fixed(scope, node, message, _clone(node, scope), gb=("GB4198",))
+
+
+def _is_module(value: Value, scope: Scope) -> bool:
+    """Whether a module is copied, as far as an annotation or the class that it is made of tells."""
+    if not value.is_(Kind.OBJECT, Kind.NONE) or value.ref is None:
+        return False
+    project = scope.legality.inference.project
+    cls = project.resolve(value.ref)
+    return project.is_module_class(cls) if isinstance(cls, Class) else value.ref.startswith("torch.nn.")
 
 
 def _holds_tensors(value: Value) -> bool:

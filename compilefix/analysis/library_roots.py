@@ -216,9 +216,14 @@ def _is_declared_on_tensors(function: Function, inference: Inference) -> bool:
     """
     if function.cls is not None or function.parent is not None or function.node.name.startswith("_"):
         return False
-    returns = inference.annotated(function.node.returns, function.module)
-    gives = returns.is_tensor or (returns.element is not None and returns.element.may_be(Kind.TENSOR))
-    return gives and any(inference.annotated(p.annotation, function.module).is_tensor for p in function.parameters)
+    if not _says_tensor(inference.annotated(function.node.returns, function.module)):
+        return False
+    return any(_says_tensor(inference.annotated(p.annotation, function.module)) for p in function.parameters)
+
+
+def _says_tensor(declared: Value) -> bool:
+    """Whether an annotation names a tensor, be it one of the items."""
+    return Kind.TENSOR in declared.kinds or (declared.element is not None and _says_tensor(declared.element))
 
 
 def works_on_tensors_and_the_host(function: Function, inference: Inference) -> bool:

@@ -187,6 +187,7 @@ CLASSES = frozenset({Kind.CALLABLE, Kind.UNKNOWN})
 """The kinds of a class out of a table: its `elements` are the classes that are known to be in it."""
 OBJECTS = frozenset({Kind.OBJECT, Kind.UNKNOWN})
 """The kinds of an object of such a class: its `elements` are an object of each."""
+_OBJECT_OR_MORE = frozenset({frozenset({Kind.OBJECT}), OBJECTS})
 _NONE = frozenset({Kind.NONE})
 NONE = Value(_NONE, const=Const(None))
 STATIC = Value(frozenset({Kind.STATIC}))
@@ -328,7 +329,9 @@ def join(a: Value, b: Value, decision: str = ANY_LEAF) -> Value:
     elements = None
     if items_a is not None and items_b is not None and len(items_a) == len(items_b):
         elements = tuple(join(one, other, decision) for one, other in zip(items_a, items_b, strict=True))
-    if kinds_a == kinds_b and kinds_a in _ONE_OF and x["ref"] != y["ref"]:
+    if (kinds_a == kinds_b and kinds_a in _ONE_OF and x["ref"] != y["ref"]) or (
+        kinds_a != kinds_b and kinds_a in _OBJECT_OR_MORE and kinds_b in _OBJECT_OR_MORE
+    ):
         elements = _alternatives(a, b)
     if item_a is None and Kind.CONTAINER in kinds_a and items_a != ():
         element = None  # of the items of one nothing is known; one without items says nothing against the other's

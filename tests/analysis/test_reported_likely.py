@@ -186,6 +186,8 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return torch.min(x[~torch.isnan(x)])  # BREAK
             def halves(x: Tensor) -> list[Tensor]:
                 return [x[x > 0], x[x < 0]]  # BREAK
+            def parts(batch: dict[str, Tensor]) -> dict[str, list[Tensor]]:
+                return {"x": list(torch.split(batch["x"], batch["sizes"].tolist()))}  # BREAK
             def rows(x, keep: Tensor):
                 if keep.any():
                     return x
@@ -196,11 +198,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
         "pkg/trainer/run.py": """
-            from pkg.trainer.helpers import lowest, halves, rows, _inner
+            from pkg.trainer.helpers import lowest, halves, parts, rows, _inner
             class Trainer:
                 def compute_loss(self, model, batch):
                     x = model(batch)
-                    return lowest(x) + halves(x)[0] + rows(x, x) + _inner(x)
+                    return lowest(x) + halves(x)[0] + rows(x, x) + _inner(x) + parts({"x": x})["x"][0]
         """,
         "pkg/data/prepared.py": """
             from torch.utils.data import Dataset
@@ -247,7 +249,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
             class Chosen(nn.Module):
                 def __init__(self, rnn_type, activation):
                     super().__init__()
-                    self.rnn: nn.Module = getattr(nn, rnn_type)(4, 4)
+                    if rnn_type in ("LSTM", "GRU"):
+                        rnn_class = getattr(nn, rnn_type)
+                        self.rnn: nn.Module = rnn_class(4, 4)
+                    else:
+                        self.rnn = nn.RNN(4, 4)
                     self.act: nn.Module = getattr(nn, activation)()
                 def forward(self, x: Tensor):
                     y, _ = self.rnn(x)  # BREAK
