@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,11 @@ from compilefix.measuring.observing import observe
 from compilefix.measuring.request import ArmResult, BreakSite, FrameEvent, Options, WorkerRequest, WorkloadError
 
 
-def serve(fixes: str, names: list[str], out: Path, seconds: int, backend: str = "eager") -> int:
-    """Run all arms with these fixes whose results are not there."""
-    arms = [arm for arm, (level, _) in ARMS.items() if level == fixes]
+def serve(
+    fixes: str, names: list[str], out: Path, seconds: int, backend: str = "eager", wanted: Collection[str] = tuple(ARMS)
+) -> int:
+    """Run those of the wanted arms with these fixes whose results are not there."""
+    arms = [arm for arm, (level, _) in ARMS.items() if level == fixes and arm in wanted]
     package = names[0].partition("/")[0]
     overlay, boundary = load(package, fixes, out)
     texts = {str(path): text for path, text in overlay.sources}

@@ -1,16 +1,22 @@
 """What torch fails to compile for tensors of unknown size, or gets wrong, and whether such a tensor gets there.
 
 Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shape_ops` and `capture_scalar_outputs`: a
-convolution in two dimensions fails in its first call, multi-head attention in training or with the sequence first, and
-`grid_sample` where height and width are symbols. In one and three dimensions convolutions work, and so do linear,
-recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail (and work
-with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and running sums; 85 more
-operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too). On a CPU, a linear layer
-without bias whose weight requires no gradient fails for what has such a number as its second of three dimensions.
+convolution in two dimensions fails in its first call, one in one dimension where the length is the symbol, multi-head
+attention in training or with the sequence first, and `grid_sample` where height and width are symbols. In three
+dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers. Over a slice up to a number,
+all convolutions and attention fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the
+derivatives of `prod` and running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has
+56 of them, views too). On a CPU, a linear layer without bias whose weight requires no gradient fails for what has such
+a number as its second of three dimensions.
 
-A view that cuts the last dimension, of 8 say, in pieces and counts these together with a size that was read as a number
+A tensor that is made with a number as a size, as `torch.zeros(n, 8)`, fails in convolutions, `einsum` and products of
+batches, and in the derivatives of `prod` and running sums. Where the number is an argument's own, `n.item()` and not
+`lengths.max().item()`, normalising over it, pooling, attention, `logsumexp`, `roll` and `diff` fail too, and so does a
+returned result with a gradient whose size is computed of the number (`torch.cat([x, x.new_zeros(n, 8)])`).
+
+A view that cuts the last dimension, of 8 say, in pieces and counts these together with an unknown size
 (`rows.view(-1, 4)`) has the pieces of one row alone, without a word: inductor of 2.13 takes the size for 1. Where it is
-a size that a selection has, and with 2.11, the result is right.
+a size that a selection has, that is so of its gradient, and of what `repeat_interleave` gives. With 2.11 all are right.
 """
 
 from __future__ import annotations
@@ -21,17 +27,27 @@ from collections.abc import Callable, Sequence
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
 
-_LAYERS = ("Conv2d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
-_FUNCTIONS = frozenset({"conv2d", "conv_transpose2d", "multi_head_attention_forward", "grid_sample"})
+_LAYERS = ("Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "MultiheadAttention", "Transformer")
+_FUNCTIONS = frozenset(
+    {"conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "multi_head_attention_forward", "grid_sample"}
+)
 _LAYERS_WHERE_CUT = ("Conv", "Softmax", *_LAYERS)
 _WHERE_CUT = (
     _FUNCTIONS
-    | {"conv1d", "conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold"}
+    | {"conv3d", "scaled_dot_product_attention", "softmax", "tril", "triu", "unfold"}
     | {"quantile", "sort", "argsort", "msort"}
     | {"fft", "rfft", "fft2", "rfft2", "fftn", "rfftn", "ifft", "irfft", "stft"}
 )
+_WHERE_MADE = frozenset({"einsum", "bmm", "baddbmm"})
+_LAYERS_OF_ARGUMENTS = ("BatchNorm", "InstanceNorm", "Pool1d")
+_OF_ARGUMENTS = frozenset(
+    {"scaled_dot_product_attention", "batch_norm", "instance_norm", "avg_pool1d", "max_pool1d"}
+    | {"logsumexp", "roll", "diff"}
+)
+_COMPUTED_SIZES = frozenset({"cat", "concat", "concatenate", "hstack", "vstack", "pad"})
 _DERIVED = frozenset({"prod", "cumsum", "cumprod", "logcumsumexp"})
 """They fail in the backward pass."""
 _PRODUCTS = frozenset({"matmul", "bmm", "mm", "baddbmm", "einsum"})
@@ -45,7 +61,7 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     """
     layer = _behind(node, scope, region, _fails)
     sampled = layer is not None and ast.unparse(layer.func).endswith("grid_sample")
-    kind = "a sampling of pictures" if sampled else "a convolution in two dimensions or multi-head attention"
+    kind = "a sampling of pictures" if sampled else "a convolution or multi-head attention"
     return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
 
 
@@ -53,6 +69,34 @@ def fails_where_cut(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> st
     """Why a slice with a bound that is a symbol fails in what is done with it, though other unknown sizes may not."""
     found = _behind(node, scope, region, _fails_cut) or _product(node, scope)
     return None if found is None else f"{_place(found)} fails over a slice up to it, or its backward pass does"
+
+
+def fails_where_made(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """Why a tensor that is made with a number as a size fails in what is done with it, though a slice may not."""
+    if not _is_size(node, scope):
+        return None
+    found = _behind(node, scope, region, _fails_made)
+    straight = _is_argument(node, scope)
+    if found is None and straight:
+        found = _behind(node, scope, region, _fails_of_argument)
+    if found is not None:
+        return f"{_place(found)} fails where a size is a number that is read from a tensor, or its backward pass does"
+    returned = _behind(node, scope, region, _is_returned) if straight else None
+    if returned is not None:
+        return f"the backward pass of {_place(returned)} fails where it is returned: its size is computed of the number"
+    return None
+
+
+def _is_argument(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number is that of a tensor which the compiled function is given, as it is."""
+    read = read_of(node, scope) or node
+    given = {parameter.arg for parameter in scope.function.parameters}
+    return (
+        isinstance(read, ast.Name)
+        and read.id in given
+        and not scope.names(read.id, stores=True)
+        and not scope.compiled.callers
+    )
 
 
 def _product(node: ast.expr, scope: Scope) -> ast.expr | None:
@@ -71,6 +115,11 @@ def miscounted_view(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> st
     """Why a tensor with a number as a size comes out wrong of a view behind it; None where it gets to no such view."""
     if scope.value(node).dtype == "float" or not _is_size(node, scope):
         return None
+    return miscounted_rows(node, scope, region)
+
+
+def miscounted_rows(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+    """The same for a tensor that has an unknown size itself, or its gradient: `x[mask].view(-1, 4)`."""
     view = _behind(node, scope, region, _may_cut)
     return None if view is None else f"{_place(view)} may cut a dimension, which inductor of torch 2.13 gets wrong then"
 
@@ -160,6 +209,45 @@ def _fails_cut(call: ast.Call, scope: Scope) -> bool:
     if short in _WHERE_CUT or (short in _DERIVED and scope.value(call).dtype not in ("int", "bool")):
         return True
     return _holds_layer(scope.value(call.func), _LAYERS_WHERE_CUT) and not ref.startswith("torch.nn.functional.")
+
+
+def _fails_made(call: ast.Call, scope: Scope) -> bool:
+    short = _of_torch(call, scope)
+    value = scope.value(call)
+    return short in _WHERE_MADE or (short in _DERIVED and bool(value.leaves) and value.dtype not in ("int", "bool"))
+
+
+def _fails_of_argument(call: ast.Call, scope: Scope) -> bool:
+    short = _of_torch(call, scope)
+    return short in _OF_ARGUMENTS or (_holds_layer(scope.value(call.func), _LAYERS_OF_ARGUMENTS) and not short)
+
+
+def _of_torch(call: ast.Call, scope: Scope) -> str:
+    """The name of a function of torch, or of a method of tensors, without where it stands; empty for others."""
+    ref = scope.callee(call) or ""
+    functions = ref.startswith(("torch.", "Tensor.")) and not (ref.startswith("torch.nn.") and "functional" not in ref)
+    return ref.rpartition(".")[2] if functions else ""
+
+
+def _is_returned(call: ast.Call, scope: Scope) -> bool:
+    """Whether compiled code returns what a call gives: a tensor with a size that is computed of others."""
+    value = scope.value(call)
+    if _of_torch(call, scope) not in _COMPUTED_SIZES or not value.leaves or scope.compiled.callers:
+        return False
+    parent = scope.parents.get(call)
+    places: list[ast.expr] = [call]
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        places += scope.names(parent.targets[0].id)
+    return any(_is_result(place, scope) for place in places)
+
+
+def _is_result(node: ast.expr, scope: Scope) -> bool:
+    around: ast.AST = node
+    while isinstance(around, ast.expr):
+        around = scope.parents[around]
+        if not isinstance(around, ast.Tuple | ast.List | ast.Dict | ast.Return):
+            return False
+    return isinstance(around, ast.Return)
 
 
 def _holds_layer(value: Value, layers: tuple[str, ...] = _LAYERS) -> bool:

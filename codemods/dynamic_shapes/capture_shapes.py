@@ -27,8 +27,9 @@ model = torch.compile(forward)
 ## Fix safety
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`).
 Where the code asks a size that depends on values for its truth, goes through such a result in a loop, takes the
-standard deviation or the running sum of one, or gives it to a convolution in two dimensions or multi-head attention,
-the flag is not enough or makes the compilation fail: nothing is offered, and the finding names the place. In a file
+standard deviation, the product or the running sum of one, or gives it to a convolution in one or two dimensions or to
+multi-head attention, the flag is not enough or makes the compilation fail; where a view may cut its last dimension,
+the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the place. In a file
 where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
 of classes, and makes `bincount` with weights wrong before torch 2.13.
@@ -47,7 +48,7 @@ from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.unknown_rows import failing_layer
+from compilefix.codemods.unknown_rows import failing_layer, miscounted_rows
 from compilefix.source.snippets import snippet
 
 
@@ -86,6 +87,7 @@ def _refused(region: Sequence[Scope]) -> str | None:
     for inner in region:
         for node in _results(inner):
             reason = not_captured(node, inner) or failing_layer(node, inner, region)
+            reason = reason or miscounted_rows(node, inner, region)
             if reason is not None:
                 return f"`{snippet(node)}` in `{inner.function.qualname}`: {reason}"
     return None

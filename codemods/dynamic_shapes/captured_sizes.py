@@ -17,7 +17,7 @@ from compilefix.source.snippets import snippet
 _NOT_HELPED = frozenset({"one_hot", "lstsq"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
 _FAILING = frozenset(
-    {"std", "var", "std_mean", "var_mean", "cumsum", "cumprod", "logcumsumexp", "quantile"}
+    {"std", "var", "std_mean", "var_mean", "prod", "cumsum", "cumprod", "logcumsumexp", "quantile"}
 )  # in the backward pass, `quantile` in the forward one
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})

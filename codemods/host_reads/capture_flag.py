@@ -28,16 +28,18 @@ model = torch.compile(forward)
 The flag counts for the whole process, and what is compiled with it is compiled in another way (`capture-scalars`). A
 number that bounds a slice makes the compilation fail with the flag on, unless `torch._check` says where the slice lies
 (CF201 and CF202 write these checks); one that picks an item of a list does, and so does one that is a size of what a
-convolution in two dimensions, `grid_sample` or multi-head attention is given: nothing is offered where the compiled
-code has one of these, or asks a number for its truth; the finding names it. A list must hold integers, by the dtype of
-its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the code asks
-for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and `reshape`
-take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of such a list
-compiles with torch 2.13, and not with 2.11 (inductor, on an H200). A view that may cut the last dimension in pieces and
-count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of torch 2.13 gives
-the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that is all its code,
-with what it calls and where it returns the number to. Nothing is offered in a package where nothing is compiled: the
-flag would count for all the code of whoever imports it.
+convolution, `grid_sample`, `einsum`, a product of batches or multi-head attention is given: nothing is offered where
+the compiled code has one of these, or asks a number for its truth; the finding names it. Of a number that is an
+argument's own (`n.item()`, not `lengths.max().item()`), torch 2.13 fails on more: normalising, pooling, attention,
+`roll`, `diff`, and a result with a gradient that is joined of tensors of such sizes. A list must hold integers, by the
+dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
+code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and
+`reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of
+such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). A view that may cut the last dimension
+in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of
+torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that
+is all its code, with what it calls and where it returns the number to. Nothing is offered in a package where nothing is
+compiled: the flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
@@ -62,7 +64,7 @@ from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, r
 from compilefix.codemods.host_reads.number_helpers import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
-from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut, miscounted_view
+from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut, fails_where_made, miscounted_view
 from compilefix.source.snippets import snippet
 
 
@@ -112,7 +114,10 @@ def _fails_behind(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     if scope.value(node).dtype == "float":
         return None
     cut = fails_where_cut(node, scope, region) if bounds_slices(node, scope) else None
-    return cut or failing_layer(node, scope, region) or miscounted_view(node, scope, region)
+    reason = cut or failing_layer(node, scope, region) or miscounted_view(node, scope, region)
+    if reason is None and not is_list(node, scope):
+        reason = fails_where_made(node, scope, region)
+    return reason
 
 
 def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:
