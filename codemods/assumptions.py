@@ -54,9 +54,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "above 2**53 to double."
     ),
     "math-errors": (
-        "A domain or overflow error of `math`, a power that is complex in Python, or a warning of NumPy about one, "
-        "may become NaN or inf, and where NumPy gives one of these Python may raise. What a number is cut or rounded "
-        "to may be minus zero."
+        "A domain or overflow error of `math`, a division by zero, a power that is complex in Python, or a warning of "
+        "NumPy about one, may become NaN or inf, and where NumPy gives one of these Python may raise. What a number is "
+        "cut or rounded to may be minus zero."
     ),
     "log-late": (
         "Printed and logged lines appear, with the same text and in the same order, after the compiled call returns; "

@@ -23,7 +23,7 @@ from compilefix.codemods.host_reads.number_sinks import in_log
 from compilefix.codemods.host_reads.sized_later import fails_later
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import decides
+from compilefix.codemods.selection import decides, read_of
 from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
 from compilefix.source.index import Function
 from compilefix.source.snippets import snippet
@@ -107,6 +107,8 @@ def bounds_slices(node: ast.expr, scope: Scope) -> bool:
 def _judge(node: ast.expr, scope: Scope, way: Way) -> str | None:
     if scope.value(node).dtype == "complex":
         return f"line {node.lineno}: `{snippet(node)}` is complex, and the graph has no symbols for these"
+    if scope.value(read_of(node, scope) or node).dtype == "bool":
+        return f"line {node.lineno}: `{snippet(node)}` is a truth value, and the graph breaks where that is a number"
     found = _list_not_captured(node, scope, way) if is_list(node, scope) else _not_captured(node, scope, 0, way)
     return found or miscounted_view(node, scope, [scope])
 
