@@ -176,7 +176,7 @@ def mask_or_none(node: ast.IfExp, scope: Scope, template: Template) -> Edit | No
         mask, kept = _shown_all(node.test, scope), node.orelse
     other = node.orelse if kept is node.body else node.body
     guarded = kept is node.body or not isinstance(node.test, ast.BoolOp)
-    if mask is None or not guarded or not _is_none(other):
+    if mask is None or not guarded or not _is_none(other) or _decides_more(scope.statement(node), scope):
         return None
     template.refuse([_handed_on(mask)])
     if ast.dump(kept) == ast.dump(mask):
