@@ -3,8 +3,9 @@
     python benchmarks/symbol_sizes.py [--device cuda] [--only NAME ...]
 
 Each operation is done on a slice `x[:, :n]` behind checks of `n`, forward and backward, and compared with eager for
-several `n`; the views are made of a tensor of `n` rows, forward. `capture_scalar_outputs` is on. What fails or is wrong
-here is what CF201 and CF205 leave alone (`codemods/unknown_rows.py`).
+several `n`; the views are made of a tensor of `n` rows. Others are done on such a tensor itself, and on the rows
+`x[mask]`. The flags that capture scalars and dynamic shapes are on. What fails or is wrong here is what CF201, CF205
+and CF506 leave alone (`codemods/unknown_rows.py`).
 """
 
 from __future__ import annotations
@@ -99,6 +100,21 @@ VIEWS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "view(-1, 4)": lambda z: z.view(-1, 4),
     "view(-1, 2)": lambda z: z.view(-1, 2),
 }
+MADE: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "made: einsum": lambda z: torch.einsum("nd,md->nm", z, z),
+    "made: bmm": lambda z: torch.bmm(z[None].expand(2, -1, -1), torch.ones(2, 8, 3, device=z.device)),
+    "made: conv1d": lambda z: functional.conv1d(z.t()[None], torch.ones(4, 8, 1, device=z.device)),
+    "made: prod": lambda z: z.prod(0),
+    "made: cumsum": lambda z: z.cumsum(0),
+    "made: sum": lambda z: z.sum(0),
+}
+SELECTED: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "selected: view(-1, 4)": lambda z: z.view(-1, 4) * 1,
+    "selected: view(-1, 2, 4)": lambda z: z.view(-1, 2, 4) * 1,
+    "selected: conv1d": lambda z: functional.conv1d(z.t()[None], torch.ones(4, 8, 1, device=z.device)),
+    "selected: prod": lambda z: z.prod(0),
+    "selected: sum": lambda z: z.sum(0),
+}
 
 
 def outcome(name: str, device: str) -> str:
@@ -108,7 +124,11 @@ def outcome(name: str, device: str) -> str:
     modules = _modules().to(device)
 
     def operate(x: Tensor, lengths: Tensor) -> Tensor:
+        if name in SELECTED:
+            return SELECTED[name](x[0][torch.arange(7, device=device) < lengths.max()])
         n = int(lengths.max())
+        if name in MADE:
+            return MADE[name](torch.zeros(n, 8, device=device) + x[0, :1])
         if name in VIEWS:
             return VIEWS[name](torch.zeros(3, n, 8, device=device) + x[:, :1])
         torch._check(n >= 0)
@@ -138,7 +158,8 @@ def outcome(name: str, device: str) -> str:
 def _run(function: Callable[[Tensor, Tensor], Tensor], x: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
     given = x.clone().requires_grad_()
     result = function(given, lengths)
-    result.float().pow(2).sum().backward()
+    weights = torch.linspace(0.5, 1.5, result.numel(), device=result.device).reshape(result.shape)
+    (result.float().pow(2) * weights).sum().backward()  # another gradient for each element
     assert given.grad is not None
     return result.detach(), given.grad
 
@@ -165,8 +186,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of operations and views")
     options = parser.parse_args()
     torch._dynamo.config.capture_scalar_outputs = True
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
     print(f"torch {torch.__version__}, {options.device}, inductor")
-    for name in options.only or (*OPERATIONS, *VIEWS):
+    for name in options.only or (*OPERATIONS, *VIEWS, *MADE, *SELECTED):
         print(f"{name}: {outcome(name, options.device)}", flush=True)
 
 
