@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from compilefix.analysis.values import Kind
 from compilefix.analysis.written_memory import is_outside
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.gradient_mode import records_none
@@ -44,7 +45,9 @@ def _as_method(node: ast.AugAssign, fix: Fix, scope: Scope) -> Edit | None:
     cls = scope.function.cls
     attribute = target.attr if isinstance(target, ast.Attribute) else None
     stored = attribute is not None and cls is not None and scope.legality.inference.project.method(cls, attribute)
-    if method is None or stored or not scope.value(target).certain or not _is_plain(target):
+    # With an array of NumPy `+=` gives an array, and the method raises.
+    fits = scope.value(node.value).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.TENSOR)
+    if method is None or stored or not fits or not scope.value(target).certain or not _is_plain(target):
         return None
     if any(edit.target.overlaps(scope.span(node)) for edit in fix.edits):
         return None

@@ -19,12 +19,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.control_flow.masks import empty_masks
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
+from compilefix.source.snippets import snippet
 
 _PARTS = (
     *(ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call),
@@ -52,9 +54,28 @@ def general_branch(node: ast.If, links: Sequence[Link], scope: Scope, template: 
         # What is only a copy on one side would be another object on the other.
         if one is None or two is None or not isinstance(one, ast.BinOp | ast.Call) or ast.dump(one) != ast.dump(two):
             return None
-    if not results:
+    if not results or any(_is_written_later(statement, scope) for statement in links[0].body):
         return None
+    for statement in written:
+        value = scope.value(statement.targets[0].value)  # type: ignore[attr-defined]
+        if value.dtype != "float" or not value.certain:
+            reason = (
+                f"`{snippet(statement)}` raises for a number that the dtype does not hold, be the mask empty or not"
+            )
+            template.refuse([Obstacle(reason, "branches-total")])
     return "\n".join(template.use(statement) for statement in links[0].body)
+
+
+def _is_written_later(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether a tensor that is copied is written into: the backward pass keeps it on one side, else the copy."""
+    copied = statement.value if isinstance(statement, ast.Assign) else None
+    while copied is not None and _is_clone(copied):
+        assert isinstance(copied, ast.Call)
+        assert isinstance(copied.func, ast.Attribute)
+        copied = copied.func.value
+        if scope.legality.writer(scope.value(copied).storage, (), scope.facts) is not None:
+            return True
+    return False
 
 
 class _Reading:
