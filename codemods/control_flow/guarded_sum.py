@@ -28,8 +28,10 @@ def guarded_sum(node: ast.IfExp, scope: Scope, template: Template) -> Edit | Non
         return None
     if not scope.value(mask).is_tensor or not scope.value(mask).certain:
         template.refuse([Obstacle(f"`{snippet(mask)}` is not proved to be a tensor", "branches-total")])
-    if given.dtype_id is None or given.dtype_id != other.dtype_id:
-        template.refuse([Obstacle("the two sides are not proved to have the same dtype", "same-shape-dtype")])
+    template.refuse(scope.legality.both_evaluated([node.body], scope.facts))
+    same = given.dtype_id is not None and given.dtype_id == other.dtype_id
+    what = "stand on one device" if same else "have the same dtype and device"
+    template.refuse([Obstacle(f"the two sides are not proved to {what}", "same-shape-dtype")])
     if given.leaves and not records_none(scope, node):
         reason = f"`{snippet(node.body)}` would get a gradient of zeros where nothing is selected"
         template.refuse([Obstacle(reason, "gradient-zeros")])
