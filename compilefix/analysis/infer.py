@@ -61,6 +61,8 @@ class Inference:
         self._given: tuple[Function, Mapping[str, Value]] | None = None
         self._with_sizes: dict[tuple[Function, frozenset[str], frozenset[str]], Value] = {}
         self.too_deep: list[Function] = []
+        # What `library_roots` asks of many functions again and again.
+        self.on_the_host: dict[Function, bool] = {}
 
     def facts(self, function: Function) -> FunctionFacts:
         """The facts of a function."""

@@ -181,7 +181,7 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     """
     if len(inference.project.modules) == 1:
         return drives(function) or opens_files(function)
-    if _is_on_the_host(function, inference.project):
+    if _is_on_the_host(function, inference):
         return True
     facts = inference.facts(function)
     project = inference.project
@@ -203,9 +203,9 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
     return serves_the_host(
         function,
         project,
-        is_host=lambda user: _never_runs(user) or _is_on_the_host(user, project),
+        is_host=lambda user: _never_runs(user) or _is_on_the_host(user, inference),
         live=lambda user: live_nodes(inference.facts(user)),
-    ) or (_serves_others(function, inference, ()) and not _is_declared_on_tensors(function, inference))
+    ) or (_serves_others(function, inference, {function}) and not _is_declared_on_tensors(function, inference))
 
 
 def _is_declared_on_tensors(function: Function, inference: Inference) -> bool:
@@ -244,47 +244,50 @@ def _never_runs(function: Function) -> bool:
     return function.node.name in NEVER_COMPILED or leaves(function)
 
 
-def _may_run(function: Function, inference: Inference, used: tuple[Function, ...]) -> bool:
+def _may_run(function: Function, used: Function, inference: Inference, seen: set[Function | Class]) -> bool:
     """Whether what uses another function may be compiled, or is a loop over the data, which calls what is compiled.
 
-    A function by itself may be where it is on tensors, and not for others again that are not; `used` are those on the
-    way. A method may be as part of what its object does.
+    A function by itself may be where it is on tensors, and not for others again that are not. A method may be as part
+    of what its object does. `seen` are those whose own users have been looked at, or are just now.
     """
-    project = inference.project
-    if _never_runs(function) or function in used:
+    if _never_runs(function) or function in seen:
         return False
     if drives(function) or shows_progress(function):
         return True
-    if _is_on_the_host(function, project):
+    if _is_on_the_host(function, inference):
         return False
-    by_itself = function.cls is None and function.parent is None and not _hands_through(function, used[-1:], inference)
+    by_itself = function.cls is None and function.parent is None and not _hands_through(function, used, inference)
     if by_itself and not _on_tensors(function, inference, inference.facts):
         return False
-    return not _serves_others(function, inference, used)
+    seen.add(function)
+    return not _serves_others(function, inference, seen)
 
 
-def _hands_through(function: Function, to: tuple[Function, ...], inference: Inference) -> bool:
+def _hands_through(function: Function, to: Function, inference: Inference) -> bool:
     """Whether a function gives one on tensors what it is given itself, which are tensors then: `return twice(x)`."""
     given = {p.arg for p in function.parameters}
-    calls = (node for node, callee in inference.facts(function).calls.items() if callee in to)
+    calls = (node for node, callee in inference.facts(function).calls.items() if callee is to)
     return any(
         isinstance(a, ast.Name) and a.id in given for node in calls if isinstance(node, ast.Call) for a in node.args
     )
 
 
-def _serves_others(function: Function, inference: Inference, used: tuple[Function, ...]) -> bool:
+def _serves_others(function: Function, inference: Inference, seen: set[Function | Class]) -> bool:
     """Whether nothing that uses a function, or the objects of its class, may be compiled.
 
     What a module does is asked for by users of the project, but for what is there to set it up.
     """
-    project, cls, way = inference.project, function.cls, (*used, function)
+    project, cls = inference.project, function.cls
     if function.parent is not None:
         return False
     if cls is None:
-        return serves_others(function, project, lambda user: _may_run(user, inference, way))
+        return serves_others(function, project, lambda user: _may_run(user, function, inference, seen))
     bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
     if not project.is_module_class(cls) and not any(base.startswith("torch") or "Metric" in base for base in bases):
-        return serves_others(cls, project, lambda user: _may_run(user, inference, way))
+        if cls in seen:
+            return True  # else the search had ended there
+        seen.add(cls)
+        return serves_others(cls, project, lambda user: _may_run(user, function, inference, seen))
     name = function.node.name
     asks = (other for other in cls.methods.values() if any(node.attr == name for node in other.of(ast.Attribute)))
     if not any(other.node.name in NEVER_COMPILED for other in asks):
@@ -292,11 +295,14 @@ def _serves_others(function: Function, inference: Inference, used: tuple[Functio
     return serves_others(function, project, lambda user: user.node.name not in NEVER_COMPILED)
 
 
-def _is_on_the_host(function: Function, project: Project) -> bool:
+def _is_on_the_host(function: Function, inference: Inference) -> bool:
     """Whether the function by itself is code round the model, or does work on the host."""
-    if is_host_code(function, project) or does_host_work(function):
-        return True
-    return prints(function) or is_for_a_loop(function) or handles_gradients(function, project)
+    known = inference.on_the_host.get(function)
+    if known is None:
+        known = is_host_code(function, inference.project) or does_host_work(function) or prints(function)
+        known = known or is_for_a_loop(function) or handles_gradients(function, inference.project)
+        inference.on_the_host[function] = known
+    return known
 
 
 def is_beside_the_work(function: Function, project: Project) -> bool:

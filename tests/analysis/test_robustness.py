@@ -189,6 +189,18 @@ def test_nested_loops_are_walked_a_bounded_number_of_times(depth: int) -> None:
     assert time.process_time() - started < LIMIT
 
 
+def test_functions_that_use_each_other_on_many_ways() -> None:
+    layers = [
+        f"def part_{layer}_{at}(x):\n    x = torch.relu(x)\n    return "
+        + " + ".join(f"part_{layer - 1}_{below}(x)" if layer else "x" for below in range(4))
+        for layer in range(14)
+        for at in range(4)
+    ]
+    top = ", ".join(f"part_13_{at}(torch.ones(2))" for at in range(4))
+    shown = f"def show_results():\n    print({top})"
+    survives("import torch\n\n\n" + "\n\n\n".join([*layers, shown]), "import torch\n")
+
+
 def test_the_same_is_found_every_time() -> None:
     texts = [mutations.mutated(Random(seed), SOURCES) for seed in range(6)]
     first = [f.fingerprint for text in texts for f in rewritten(files(text)).findings]
