@@ -216,6 +216,8 @@ def late_check(
         if code is None:
             return None
         binds = any(isinstance(n, ast.NamedExpr) for n in ast.walk(part))
+        zero = _all_zero(part) if negated else None
+        indices, masks = ([name for name in names if name != zero] for names in (indices, masks))
         moved.append(_Moved(guard, code, indices, masks, later, binds))
     lines: list[str] = []
     if fixed and isinstance(statement, ast.Assert):
@@ -246,6 +248,14 @@ def late_check(
         template.refuse(obstacles)
     template.edits += failing_indices(failing, scope)
     return "\n".join(lines)
+
+
+def _all_zero(test: ast.expr) -> str | None:
+    """The tensor that has nothing but zeros where a test is false, `mask.any()`: as an index it does not fail."""
+    if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Attribute) or test.args or test.keywords:
+        return None
+    asked = test.func.value
+    return asked.id if test.func.attr == "any" and isinstance(asked, ast.Name) else None
 
 
 def _flag(node: ast.stmt, scope: Scope, taken: Sequence[str]) -> str:

@@ -79,14 +79,15 @@ def _is_level(method: str) -> bool:
 def effects(scope: Scope, kind: HostKind) -> Iterator[ast.Call]:
     """The calls of one kind that the function itself makes; those in a lambda run when the lambda does.
 
-    None for a function that writes once: its calls are what is looked at.
+    What an assert says is not said in a graph: where it fails there is none. None for a function that writes once: its
+    calls are what is looked at.
     """
     if once_function(scope.function) is not None:
         return
     for node in scope.of(ast.Call):
         if kind_of(node, scope) != kind:
             continue
-        if not any(isinstance(parent, ast.Lambda) for parent in scope.ancestors(node)):
+        if not any(isinstance(parent, ast.Lambda | ast.Assert) for parent in scope.ancestors(node)):
             yield node
 
 

@@ -135,6 +135,10 @@ def _shown(scope: Scope) -> Iterator[tuple[ast.Call, frozenset[str] | None]]:
             yield call, frozenset(_assumed(plan))
 
 
+def _writes_a_line(node: ast.AST, scope: Scope) -> bool:
+    return isinstance(node, ast.Call) and (kind_of(node, scope) is not None or _looks_like_a_line(node, scope))
+
+
 def _looks_like_a_line(call: ast.Call, scope: Scope) -> bool:
     """Whether something that nothing is known of is called like a logger: `sink.info(...)`."""
     is_level = isinstance(call.func, ast.Attribute) and call.func.attr in LEVELS - {"log"}
@@ -179,16 +183,26 @@ def deferred_raise(
     if asserted is not None:
         body = f"AssertionError({argument(asserted, plan, raw=True)})"
     elif isinstance(statement, ast.Assert):
-        body = f"AssertionError({argument(statement.msg, plan, raw=True) if statement.msg is not None else ''})"
+        body = f"AssertionError({_message(statement.msg, plan) if statement.msg is not None else ''})"
     elif isinstance(exception, ast.Call):
         function = receiver_text(exception.func, plan)
         body = f"{function}({', '.join(arguments(exception, None, plan))})"
     else:
         assert exception is not None
         body = inline_or_captured(exception, plan)
+    line = next((call for part in plan.nodes for call in ast.walk(part) if _writes_a_line(call, scope)), None)
+    if line is not None:
+        raise Refused(f"`{snippet(line)}` would be carried out whether the check fails or not")
     code = f"emit({', '.join([escaped(plan.head + body), *map(escaped, plan.captured)])}, raise_if={failed})"
     unbound = unbound_in(plan.nodes, statement, scope)
     return code, [*(Obstacle(text, "gradient-text") for text in plan.gradient_texts), *plan.failing, *unbound]
+
+
+def _message(node: ast.expr, plan: Plan) -> str:
+    """What an assert says: `assert ok, print(...)` prints where it fails."""
+    if isinstance(node, ast.Call) and kind_of(node, plan.scope) in ("print", "log", "warn"):
+        return _line(node, plan)
+    return argument(node, plan, raw=True)
 
 
 def deferred_check(call: ast.Call, flags: Mapping[ast.expr, tuple[str, str]], scope: Scope) -> tuple[str, list[str]]:
@@ -357,9 +371,13 @@ def _called(call: ast.Call, plan: Plan) -> str:
             raise Refused(f"`{target.id}` is opened in the function, and closed before the compiled call returns")
         if isinstance(target, ast.Call) and scope.callee(target) == "open":
             raise Refused(f"`{snippet(target)}` is written and closed at once, and may be read in the same call")
-    if (taken := taken_by_name(call, scope)) is not None:
+    return _line(call, plan)
+
+
+def _line(call: ast.Call, plan: Plan) -> str:
+    if (taken := taken_by_name(call, plan.scope)) is not None:
         plan.reasons.append(taken)
-    return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, scope), plan))})"
+    return f"{receiver_text(call.func, plan)}({', '.join(arguments(call, kind_of(call, plan.scope), plan))})"
 
 
 def check_statement(call: ast.Call, scope: Scope) -> None:
