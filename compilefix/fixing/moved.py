@@ -1,9 +1,9 @@
 """Fixes that only move a break: a number stays a tensor, and decides a branch that no fix takes out then.
 
 Which fixes a branch gets is known when all are made. Where one is left that was none of a tensor before, and no more
-reads went than such branches came, nothing is won: the number is read as it was. So it is with the places of a mask
-that become the mask: what selects by it has a size that depends on values, where it had that of the list; and with
-their number, which a fix gives a name of its own and puts into the line of the branch.
+reads went than such branches came, nothing is won: the number is read, or drawn, as it was. So it is with the places of
+a mask that become the mask: what selects by it has a size that depends on values, where it had that of the list; and
+with their number, which a fix gives a name of its own and puts into the line of the branch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from compilefix.codemods.finding import Edit, Finding
 from compilefix.source.files import SourceFile
 
-_READS, _PLACES, _TRUTHS, _COUNTS = "CF2", "CF505", "CF105", "CF508"
+_READS, _PLACES, _TRUTHS, _COUNTS, _DRAWS = "CF2", "CF505", "CF105", "CF508", "CF403"
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
 _SELECTIONS = frozenset({"CF501", "CF502"})
@@ -33,7 +33,7 @@ class Kept:
 
 def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
     """Those of some fixes that leave another tensor in a name, or one for a number; the file is as they found it."""
-    codes = (_READS, _PLACES, _COUNTS)
+    codes = (_READS, _PLACES, _COUNTS, _DRAWS)
     reads = [finding for finding in fixes if finding.code.startswith(codes) or _is_value(finding)]
     assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
     found = []
@@ -78,12 +78,22 @@ def moved_breaks(
         if line in map(str.strip, lines):
             moved += [(k.finding, branch) for k in near if k.names & words]
             continue
+        moved += [(k.finding, branch) for k in near if _is_drawn_in(k.finding, line)]
         for one in near:  # a fix wrote this line: what stood there is known where no other moved it
             if one.given & words:
                 places = [e.target.line - 1 for e in _edits(one.finding) if e.template in words]
                 was = [lines[n] for n in places if n < len(lines) and one.names & set(re.findall(r"\w+", lines[n]))]
                 moved.append((one.finding, replace(branch, source_line=was[0]) if was else branch))
     return [pair for pair in moved if not _is_gain(pair, moved)]
+
+
+def _is_drawn_in(finding: Finding, line: str) -> bool:
+    """Whether a line is that of a number that is drawn and decides at once, but for the draw, which is a tensor now."""
+    if finding.code != _DRAWS or finding.span.line != finding.span.end_line:
+        return False
+    was, span = finding.source_line, finding.span
+    before, behind = was[: span.column].lstrip(), was[span.end_column :].rstrip()
+    return line.startswith(before) and line.endswith(behind)
 
 
 def _is_value(finding: Finding) -> bool:

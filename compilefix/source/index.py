@@ -63,7 +63,9 @@ class Function:
     @property
     def full_name(self) -> str:
         """Dotted name with the module."""
-        return f"{self.module.name}.{self.qualname}"
+        if self.parent is not None:
+            return f"{self.parent.full_name}.<locals>.{self.node.name}"
+        return f"{self.module.name if self.cls is None else self.cls.full_name}.{self.node.name}"
 
     @cached_property
     def decorators(self) -> tuple[str, ...]:
@@ -216,8 +218,9 @@ class Class:
 
     @property
     def full_name(self) -> str:
-        """Dotted name with the module."""
-        return f"{self.module.name}.{self.qualname}"
+        """Dotted name with the module, and with the line where another class of the file has the name now."""
+        is_named = self.module.classes.get(self.qualname) is self
+        return f"{self.module.name}.{self.qualname if is_named else _with_line(self)}"
 
     @cached_property
     def other_methods(self) -> Mapping[str, tuple[Function, ...]]:
@@ -243,6 +246,11 @@ class Class:
         """Qualified names of the base classes, as far as they are names."""
         nodes = (b.value if isinstance(b, ast.Subscript) else b for b in self.node.bases)
         return tuple(name for b in nodes if (name := self.module.qualified(b)) is not None)
+
+
+def _with_line(cls: Class) -> str:
+    """A name for a class that has no name of its own in its file, as another one took it."""
+    return f"{cls.qualname}@{cls.node.lineno}"
 
 
 class Module:
@@ -307,10 +315,12 @@ class Module:
     def _class(self, node: ast.ClassDef, prefix: str) -> None:
         methods: dict[str, Function] = {}
         cls = Class(prefix + node.name, node, self, methods)
-        if not prefix:
-            self.classes[node.name] = cls
-        else:
-            self.classes.setdefault(prefix + node.name, cls)
+        known = self.classes.get(cls.qualname)
+        if known is None or not prefix:
+            self.classes[cls.qualname] = cls
+        if known is not None:
+            hidden = cls if prefix else known
+            self.classes[_with_line(hidden)] = hidden
         self._collect(node.body, cls)
 
     def _function(

@@ -129,3 +129,29 @@ def test_a_list_of_places_stays_where_their_number_would_decide_a_branch(then: s
     assert ("nonzero" in after) is not made
     assert (found.fix is not None) is made
     assert made or found.declined == "the break would only move to `if ends.numel() == 0:`, which stays a branch"
+
+
+DRAWN = """\
+import numpy as np
+import torch
+
+
+def drawn(x: torch.FloatTensor):
+    if np.random.rand() < 0.5:
+        y = x.sin()
+    else:
+        y = x * {number}
+    return y
+"""
+
+
+@pytest.mark.parametrize(("number", "made"), [("np.random.randint(3, 5)", False), ("2", True)])
+def test_a_draw_stays_where_its_branch_does(number: str, made: bool, tmp_path: Path) -> None:
+    file = SourceFile(tmp_path / "m.py", "m", DRAWN.format(number=number))
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    found = next(f for f in outcome.findings if f.code == "CF403")
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("np.random.rand()" in after) is not made
+    assert (found.fix is not None) is made
+    branch = "if torch.rand((), dtype=torch.float64) < 0.5:"
+    assert made or found.declined == f"the break would only move to `{branch}`, which stays a branch"
