@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis import values
+from compilefix.analysis.builtin_calls import NUMPY_GENERATORS
 from compilefix.analysis.values import Kind, Value, replace
 from compilefix.source.index import Class, Module, Project
 
@@ -97,7 +98,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return values.NDARRAY
     if last in _CONTAINERS:
         return values.container()
-    if name == "logging.Logger":
+    if name == "logging.Logger" or name in NUMPY_GENERATORS:
         return replace(values.ANY_OBJECT, ref=name)
     found = project.resolve(name)
     if isinstance(found, Class):
@@ -141,7 +142,11 @@ def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
     head, _, last = name.rpartition(".")
     module = project.modules.get(head)
     node = module.assigns.get(last) if module is not None else None
-    if module is None or not isinstance(node, ast.Subscript | ast.BinOp):
+    if module is None:
+        return None
+    if isinstance(node, ast.Call):
+        return _variable(node, module, project, within | {name})
+    if not isinstance(node, ast.Subscript | ast.BinOp):
         return None
     try:
         return annotated(node, module, project, within | {name})
@@ -149,6 +154,15 @@ def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
         if recursive.alias != name:
             raise
         return None
+
+
+def _variable(node: ast.Call, module: Module, project: Project, within: frozenset[str]) -> Value | None:
+    """What a type variable may stand for: `TypeVar("ImageT", Tensor, Image)`, `TypeVar("T", bound=Tensor)`."""
+    if (module.qualified(node.func) or "").rpartition(".")[2] != "TypeVar":
+        return None
+    bound = [k.value for k in node.keywords if k.arg == "bound"]
+    kinds = node.args[1:] or bound
+    return _either([annotated(kind, module, project, within) for kind in kinds]) if kinds else None
 
 
 def is_tensor_type(name: str) -> bool:

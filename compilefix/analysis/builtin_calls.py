@@ -306,9 +306,26 @@ def draws_one(name: str, count: int, keywords: Iterable[str | None]) -> bool:
     return count <= NUMPY_DRAWS[name] and not {"size", "d0", None} & set(keywords)
 
 
+NUMPY_GENERATORS = frozenset({"numpy.random.RandomState", "numpy.random.Generator"})
+"""The classes of NumPy whose objects draw random numbers."""
+_MADE_GENERATORS = {
+    "numpy.random.RandomState": "numpy.random.RandomState",
+    "numpy.random.default_rng": "numpy.random.Generator",
+    "sklearn.utils.check_random_state": "numpy.random.RandomState",
+    "sklearn.utils.validation.check_random_state": "numpy.random.RandomState",
+}
+
+
+def generator_of(name: str) -> str | None:
+    """The class of the generator that a function of this name makes, or gives back; None where it makes none."""
+    return _MADE_GENERATORS.get(name)
+
+
 def numpy_result(name: str, args: Sequence[Value], keywords: Iterable[str | None] = ()) -> Value:
     """The result of a function of `numpy`."""
     drawn = name.removeprefix("numpy.random.")
+    if name.rpartition(".")[0] in NUMPY_GENERATORS:
+        return values.UNKNOWN  # a number or an array
     if drawn in NUMPY_DRAWS and drawn != name and draws_one(drawn, len(args), keywords):
         return perhaps_read(None)  # the graph ends at the draw, and goes on with a Python number
     if name in _NUMPY_ARRAYS:

@@ -14,6 +14,7 @@ from compilefix.analysis.builtin_calls import (
     BUILTINS,
     array_method_result,
     builtin_result,
+    generator_of,
     math_result,
     numpy_result,
 )
@@ -469,6 +470,8 @@ class Calls(Binding):
             return builtin_result(name, args, self.place(node))
         if name.startswith("math."):
             return math_result(name, args)
+        if (kind := generator_of(name)) is not None:
+            return Value(frozenset({Kind.OBJECT}), ref=kind)
         if name.startswith("numpy."):
             array = numpy_result(name, args, keywords)
             shared = values.NOTHING.union(*[v.storage for v in operands])
@@ -540,7 +543,7 @@ class Calls(Binding):
         """`getattr(self, "scale", None)` of an object of the project; None where that says nothing."""
         if len(args) not in (2, 3) or node.keywords or args[0].ref is None:
             return None
-        if args[0].ref == "torch.nn" and _RECURRENT.search(ast.unparse(node.args[1])):
+        if args[0].ref == "torch.nn" and _RECURRENT.search(f"{ast.unparse(node.args[1])} {self._made_for(node)}"):
             # `getattr(nn, rnn_type)`: another class of torch may be named, too.
             classes = (replace(values.FUNCTION, ref=f"torch.nn.{name}") for name in ("LSTM", "GRU", "RNN"))
             return replace(values.UNKNOWN, kinds=values.CLASSES, elements=tuple(classes))
@@ -554,6 +557,13 @@ class Calls(Binding):
         if found.is_unknown:
             return None
         return join(found, args[2]) if len(args) == 3 else found
+
+    def _made_for(self, maker: ast.Call) -> str:
+        """What the object of a class found by name is kept as: `self.rnn` of `self.rnn = getattr(nn, name)(3, 4)`."""
+        for statement in self.function.of(ast.Assign):
+            if isinstance(statement.value, ast.Call) and statement.value.func is maker:
+                return ast.unparse(statement.targets[0])
+        return ""
 
     def _written(self, node: ast.Call, env: Env) -> None:
         """`torch.add(x, 1, out=s)` gives `s` another shape where it does not fit."""

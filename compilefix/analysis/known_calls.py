@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compilefix.analysis import torch_api
-from compilefix.analysis.builtin_calls import BUILTINS
+from compilefix.analysis.builtin_calls import BUILTINS, NUMPY_GENERATORS
 
 _READING_FAMILIES = (
     "collections.",
@@ -130,6 +130,8 @@ def only_reads(name: str) -> bool:
 
     Functions of the table of the torch API are not asked for here.
     """
+    if name.rpartition(".")[0] in NUMPY_GENERATORS:
+        return False  # some draws have an `out`
     if name in BUILTINS or name in _READING_FUNCTIONS:
         return True
     last = name.rpartition(".")[2]
