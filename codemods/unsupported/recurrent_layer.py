@@ -90,7 +90,7 @@ class RecurrentLayer(Rule):
                 yield self.declined(scope, node, message, _ADVICE)
         mentions: list[ast.Attribute | ast.Name] = [*scope.of(ast.Attribute), *scope.of(ast.Name)]
         for mention in mentions:
-            asks = isinstance(mention.ctx, ast.Load) and mention not in called
+            asks = isinstance(mention.ctx, ast.Load) and mention not in called and not _is_iterated(mention, scope)
             if asks and _holds_layer(mention, by_name, scope):
                 message = f"`{snippet(mention)}`: Dynamo does not trace recurrent layers, and the graph breaks where it"
                 yield self.declined(scope, mention, f"{message} meets one", _ELSEWHERE)
@@ -111,6 +111,16 @@ def _holds_layer(node: ast.expr, by_name: frozenset[str], scope: Scope) -> bool:
     return value.is_(Kind.OBJECT, Kind.UNKNOWN, Kind.NONE) and any(
         ref is not None and _is_recurrent(ref, scope) for ref in refs
     )
+
+
+def _is_iterated(node: ast.expr, scope: Scope) -> bool:
+    """Whether the items of something are asked for: of one of several kinds, that is a list of layers then."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return node in parent.args and scope.callee(parent) in ("enumerate", "zip", "len", "reversed", "iter")
+    if isinstance(parent, ast.Subscript):
+        return parent.value is node
+    return isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
 
 
 def _is_recurrent(ref: str, scope: Scope) -> bool:

@@ -1,7 +1,8 @@
 """CF706: `sorted` on tensors.
 
 ## What it does
-Finds the builtin `sorted` over a tensor, a list of tensors, or the items of a dict of tensors in compiled code.
+Finds the builtin `sorted` over a tensor or an array, a list of tensors, or the items of a dict of tensors in compiled
+code.
 
 ## Why is this bad
 Python compares the tensors one by one, and each comparison must be known: the graph breaks (GB0207, GB0059). On a GPU
@@ -63,6 +64,11 @@ class SortedTensors(Rule):
                 gb, advice = "GB0059", f"use `{snippet(node.args[0])}.sort().values`"
             elif value.element is not None and value.element.is_tensor:
                 gb, advice = "GB0207", "use `torch.stack(...).sort().values`"
+            elif value.is_(Kind.NDARRAY):
+                message = f"`{snippet(node)}` compares the items of an array on the host and breaks the graph"
+                reason = f"use `np.sort({snippet(node.args[0])})`, which puts NaN last"
+                yield self.declined(scope, node, message, reason, gb=("GB0059",))
+                continue
             else:
                 continue
             message = f"`{snippet(node)}` compares tensors on the host and breaks the graph"
