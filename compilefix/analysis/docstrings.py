@@ -41,12 +41,24 @@ _ENTRIES = (
     re.compile(rf"^\s*:type\s+(?P<names>\w+)\s*:\s*{_TENSOR}{_ALONE}"),
 )
 _BOOLEAN = re.compile(r"BoolTensor|\bbool(?:ean)?\b", re.IGNORECASE)
+_GIVES = re.compile(r"^\s*Returns?\s*:?\s*$")
+_GIVEN = re.compile(rf"^\s*(?:\w+\s*:\s*)?\(?\s*{_DESCRIBED}{_TENSOR}{_ALONE}")
 _RESULTS = re.compile(r"^\s*(?:Returns?|Yields?|Outputs?|Examples?|Attributes|Raises)\s*:?\s*$")
 
 
 def tensor_parameters(function: Function) -> frozenset[str]:
     """The parameters that the docstring of a function calls tensors, and nothing else beside that but None."""
     return frozenset(name for names, _ in _entries(function) for name in names)
+
+
+def gives_tensor(function: Function) -> bool:
+    """Whether the docstring of a function says first of its result that it is a tensor."""
+    if "ensor" not in (text := _text(function)):
+        return False
+    lines = text.splitlines()
+    heads = [number for number, line in enumerate(lines) if _GIVES.match(line)]
+    after = [line for line in lines[heads[-1] + 1 :] if line.strip(" -")] if heads else []
+    return bool(after) and _GIVEN.match(after[0]) is not None
 
 
 def boolean_parameters(function: Function) -> frozenset[str]:
@@ -56,11 +68,7 @@ def boolean_parameters(function: Function) -> frozenset[str]:
 
 def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
     """The entries for tensors: the parameters that one is for, and its line."""
-    first = function.node.body[0]
-    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
-        return
-    text = first.value.value
-    if not isinstance(text, str) or "ensor" not in text:
+    if "ensor" not in (text := _text(function)):
         return
     for line in text.splitlines():
         if _RESULTS.match(line):
@@ -69,3 +77,12 @@ def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
             match = next((found for entry in _ENTRIES if (found := entry.match(line))), None)
             if match is not None:
                 yield re.split(r"\s*,\s*", match["names"]), line
+
+
+def _text(function: Function) -> str:
+    """The docstring of a function; empty without one."""
+    first = function.node.body[0]
+    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        return ""
+    text = first.value.value
+    return text if isinstance(text, str) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -41,6 +42,12 @@ _OF_TWO = frozenset(
 """Functions that take two tensors."""
 _OF_LISTS = frozenset(f"torch.{name}" for name in ("cat", "concat", "stack", "hstack", "vstack", "dstack"))
 """Functions that take a list of tensors."""
+_GRADIENTS = "torch.autograd.grad"
+"""What takes tensors, or lists of them, as `outputs` and `inputs`."""
+
+
+_NAMED_SO = re.compile(r"(^|_)tensor\d?$")
+"""How parameters are called that hold a tensor, as their names say."""
 
 
 class Evidence:
@@ -61,7 +68,7 @@ class Evidence:
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
         given = _Given(function)
         forward = function.node.name == "forward"
-        constant = _with_constant(function) | _sizes(function) if forward else ()
+        constant = _with_constant(function) | _sizes(function) if forward else frozenset[str]()
         for attribute in function.of(ast.Attribute):
             if isinstance(attribute.value, ast.Name) and attribute.value.id in names:
                 if attribute.attr in tensors_only:
@@ -101,13 +108,22 @@ class Evidence:
         if namespaces or (method and function.node.name == "forward"):
             self._hint |= self.computes
         self._hint |= tensor_parameters(function) & names
+        if function.module.mentions("torch"):
+            self._hint |= {name for name in names if _NAMED_SO.search(name) and name not in constant}
 
     def _of_several(self, node: ast.Call, given: _Given) -> None:
         """Note what torch takes for tensors beside a first argument: `b` of `torch.mm(a, b)`, both of `cat([a, b])`."""
-        called = self._function.module.qualified(node.func) if node.args else None
+        called = self._function.module.qualified(node.func) if node.args or node.keywords else None
+        if called == _GRADIENTS:
+            for asked in [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("outputs", "inputs"))]:
+                while isinstance(asked, ast.Call) and isinstance(asked.func, ast.Attribute):
+                    asked = asked.func.value
+                if isinstance(asked, ast.Name) and asked.id in self._names:
+                    self._note(asked, given, proof=False)  # either may be a list of tensors
+            return
         if called in _OF_TWO:
             more: list[ast.expr] = node.args[1:2]
-        elif called in _OF_LISTS and isinstance(node.args[0], ast.List | ast.Tuple):
+        elif called in _OF_LISTS and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
             more = node.args[0].elts
         else:
             return

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from compilefix.analysis.docstrings import gives_tensor, tensor_parameters
 from compilefix.source.index import Class, Function, Module, Project
 from compilefix.source.tree import children, walk
 
@@ -155,7 +156,8 @@ def _is_so_itself(function: Function, project: Project) -> bool:
     return (
         _is_called_so(function)
         or any(_feeds(parameter, function.module) for parameter in function.parameters)
-        or _is_beside_the_model(function.module, project)
+        or _is_beside_the_model(function.module)
+        or (_is_in_data_folder(function.module, project) and not says_tensors(function))
         or drives(function)
         or prepares(function)
         or _handles_models(function)
@@ -252,15 +254,35 @@ def _draws(function: Function) -> bool:
     return _calls_one_of(function, ("torch.rand", "torch.randn", "torch.randint"))
 
 
-def _is_beside_the_model(module: Module, project: Project) -> bool:
-    """Whether a file holds tests, data sets or exporters, or stands in a folder of these.
-
-    A folder `data` may hold modules too: rotations, fields, what else a model computes with.
-    """
+def _is_beside_the_model(module: Module) -> bool:
+    """Whether a file holds tests, data sets or exporters, or stands in a folder of these."""
     packages, last = module.file.packages, module.file.module.rpartition(".")[2]
     beside = not _BESIDE.isdisjoint(packages) or (bool(packages) and (last in _BESIDE or last.endswith("_dataset")))
-    beside = beside or ("data" in packages and not any(map(project.is_module_class, module.classes.values())))
     return beside or is_test_file(module) or _is_program(module) or _holds_data_sets(module)
+
+
+def _prepares_data(module: Module, project: Project) -> bool:
+    return _is_beside_the_model(module) or _is_in_data_folder(module, project)
+
+
+def _is_in_data_folder(module: Module, project: Project) -> bool:
+    """Whether a file stands in a folder `data` and holds no module: rotations, fields, what else is computed."""
+    return "data" in module.file.packages and not any(map(project.is_module_class, module.classes.values()))
+
+
+def says_tensors(function: Function) -> bool:
+    """Whether a function that anybody may call says itself that it takes a tensor and gives one.
+
+    By its annotations, or by its docstring where these say nothing.
+    """
+    if function.cls is not None or function.parent is not None or function.node.name.startswith("_"):
+        return False
+    declared = [ast.unparse(p.annotation) for p in function.parameters if p.annotation is not None]
+    takes = any("Tensor" in text for text in declared) or bool(tensor_parameters(function))
+    if not takes:
+        return False
+    returns = function.node.returns
+    return "Tensor" in ast.unparse(returns) if returns is not None else gives_tensor(function)
 
 
 def is_test_file(module: Module) -> bool:
@@ -333,7 +355,7 @@ def takes_arrays(function: Function, project: Project) -> bool:
     declared = [ast.unparse(p.annotation) for p in function.parameters[1:] if p.annotation is not None]
     if not declared or any("Tensor" in text for text in declared):
         return False
-    sample = declared[0].startswith(("dict", "Dict")) and _is_beside_the_model(function.module, project)
+    sample = declared[0].startswith(("dict", "Dict")) and _prepares_data(function.module, project)
     return sample or _ARRAYS.search(declared[0]) is not None
 
 

@@ -27,6 +27,7 @@ from compilefix.analysis.host_code import (
     feeds_or_tests,
     handles_files,
     prepares,
+    shows_or_keeps,
 )
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.library_roots import (
@@ -174,6 +175,8 @@ def library_functions(
     beside = [(f, label_of(f)) for module in own for f in module.all_functions if f not in reached]
     beside = [(f, label) for f, label in beside if works_on_tensors_and_the_host(f, inference)]
     _reach(beside, inference, known, lambda _: True, reached)
+    while hooks := list(_hooks(own, reached, known, inference)):
+        _reach(hooks, inference, known, is_end, reached, enters)
     return tuple(reached.values())
 
 
@@ -217,6 +220,44 @@ def _overriding(
                 taken = method in reached or function_key(method) in known or leaves(method)
                 if root is not None and not taken and not drives(method) and not prepares(method):
                     yield method, root
+
+
+def _hooks(
+    modules: Iterable[Module],
+    reached: Mapping[Function, CompiledFunction],
+    known: Collection[FunctionKey],
+    inference: Inference,
+) -> Iterator[tuple[Function, str]]:
+    """What classes on tensors that are no modules have for the `__call__` of a base: `self.get_parameters(image)`.
+
+    The base says what is done, and its subclasses how: one whose other methods compute on tensors does all of it there.
+    """
+    project = inference.project
+    on_tensors = {f.cls for f in reached if f.cls is not None and f.parent is None}
+    names = {name for f in reached if f.node.name == "__call__" for name in _asked_of_itself(f)}
+    for module in modules:
+        for cls in module.classes.values():
+            if not (cls in on_tensors or names & cls.methods.keys()):
+                continue
+            if project.is_module_class(cls) or feeds_or_tests(cls, project):
+                continue
+            bases = [base for base in project.ancestors(cls) if isinstance(base, Class) and base is not cls]
+            template = next((base.methods["__call__"] for base in bases if "__call__" in base.methods), None)
+            if template is None or "__call__" in cls.methods or not (cls in on_tensors or template in reached):
+                continue
+            asked = set(_asked_of_itself(template))
+            for base in (cls, *bases):
+                asked |= {n for name in asked & base.methods.keys() for n in _asked_of_itself(base.methods[name])}
+            for name in sorted(asked & cls.methods.keys() - NEVER_COMPILED):
+                method = cls.methods[name]
+                taken = method in reached or function_key(method) in known or leaves(method)
+                if not taken and not drives(method) and not prepares(method) and not shows_or_keeps(method, project):
+                    yield method, label_of(template)
+
+
+def _asked_of_itself(function: Function) -> Iterator[str]:
+    """The names of the methods that a method calls on its object."""
+    return (node.func.attr for node in function.of(ast.Call) if _is_own(node.func))  # type: ignore[attr-defined]
 
 
 def _reach(

@@ -235,6 +235,117 @@ CASES: Mapping[str, Mapping[str, str]] = {
         """,
         "pkg/other.py": "",
     },
+    "what a class that is no module has for the `__call__` of a base": {
+        "pkg/base.py": """
+            class Transform:
+                def __call__(self, **data):
+                    return self.apply(data, **self.parameters(**data))
+                def apply(self, data, **given):
+                    data["image"] = self.apply_to_image(data["image"], **given)
+                    return data
+                def parameters(self, **data):
+                    return {}
+                def described(self, **data):
+                    return {}
+                def apply_to_image(self, image: Tensor, **given) -> Tensor:
+                    raise NotImplementedError
+        """,
+        "pkg/noise.py": """
+            import numpy as np
+            from pkg.base import Transform
+            class Noise(Transform):
+                def __init__(self, p):
+                    self.p = p
+                def parameters(self, **data):
+                    places = torch.where(torch.rand(4) < self.p)[0]  # BREAK
+                    return {"places": places, "strength": np.random.uniform(0, 1)}  # BREAK
+                def described(self, **data):
+                    return {"p": np.random.uniform(0, 1)}
+                def apply_to_image(self, image: Tensor, **given) -> Tensor:
+                    return image + given["strength"]
+            class Names(Transform):
+                def parameters(self, **data):
+                    return {"name": np.random.choice(["a", "b"])}
+        """,
+    },
+    "a folder of data may have functions that say that they take tensors and give one": {
+        "pkg/__init__.py": "",
+        "pkg/data/__init__.py": "",
+        "pkg/data/noise.py": '''
+            def noisy(image, gray=0):
+                """Adds noise.
+
+                Args:
+                    image (Tensor): Shape (b, c, h, w).
+                    gray (float | Tensor): How much of it is gray.
+
+                Returns:
+                    (Tensor): The image with noise, shape (b, c, h, w).
+                """
+                if isinstance(gray, float):
+                    is_gray = gray > 0
+                else:
+                    gray = gray.view(-1, 1, 1, 1)
+                    is_gray = torch.sum(gray) > 0
+                if is_gray:  # BREAK
+                    image = image * gray
+                return image
+            def cropped(image: Tensor, size: int) -> Tensor:
+                if image.sum() > 0:  # BREAK
+                    image = image[:size]
+                return image
+            def sample(image: Tensor, size: int):
+                if image.sum() > 0:
+                    image = image[:size]
+                return {"image": image, "size": size}
+        ''',
+    },
+    "type variables that may stand for a tensor": {
+        "pkg/kinds.py": """
+            from typing import TypeVar
+            from PIL.Image import Image
+            ImageT = TypeVar("ImageT", Tensor, Image)
+            TensorT = TypeVar("TensorT", bound=Tensor)
+            Any = TypeVar("Any")
+            def lit(image: ImageT) -> ImageT:
+                if image.mean() > 0:  # BREAK
+                    image = image * 2
+                return image
+            def bound(x: TensorT) -> TensorT:
+                if x.mean() > 0:  # BREAK
+                    x = x * 2
+                return x
+            def anything(x: Any) -> Any:
+                if x.mean() > 0:
+                    x = x * 2
+                return x
+        """,
+        "pkg/other.py": "",
+    },
+    "what gradients are computed of, what is called a tensor, and an array that is sorted": {
+        "pkg/named.py": """
+            import numpy as np
+            from sklearn.utils import check_random_state
+            from torch import autograd
+            def penalty(predicted, image):
+                given = autograd.grad(outputs=predicted.sum(), inputs=image, create_graph=True)[0]  # BREAK
+                return given.pow(2).sum()
+            def power(tensor, gamma):
+                if tensor.min() < 0:  # BREAK
+                    tensor = tensor.abs()
+                return tensor**gamma
+            def powers(values, gamma):
+                if values.min() < 0:
+                    return 0
+                return values**gamma
+            def kept(x: Tensor):
+                return x[sorted(torch.randperm(4)[:2].numpy())]  # BREAK
+            def jittered(x: Tensor, rng: np.random.Generator, seed: int):
+                x = x + rng.normal(size=x.shape)  # BREAK
+                return x + check_random_state(seed).normal()  # BREAK
+        """,
+        "pkg/other.py": "",
+    },
     "recurrent layers by an annotation and by the name of what chooses them": {
         "pkg/wrapped.py": """
             class Wrapped(nn.Module):
@@ -258,6 +369,29 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 def forward(self, x: Tensor):
                     y, _ = self.rnn(x)  # BREAK
                     return self.act(y)
+            class Kept(nn.Module):
+                def __init__(self, name, act):
+                    super().__init__()
+                    self.rnn = getattr(nn, name)(4, 4)
+                    self.act = getattr(nn, act)()
+                def forward(self, x: Tensor):
+                    y, _ = self.rnn(x)  # BREAK
+                    return self.act(y)
+            class Layers(nn.Module):
+                def __init__(self, one):
+                    super().__init__()
+                    if one:
+                        self.lstm = nn.LSTM(4, 4, 2)
+                    else:
+                        self.lstm = nn.ModuleList([nn.LSTM(4, 4), nn.LSTM(4, 4)])
+                    self.one = one
+                def forward(self, x: Tensor):
+                    if self.one:
+                        x, _ = self.lstm(x)  # BREAK
+                    else:
+                        for i, lstm in enumerate(self.lstm):
+                            x, _ = lstm(x)  # BREAK
+                    return x
             class Optional(nn.Module):
                 def __init__(self, layers):
                     super().__init__()
