@@ -102,10 +102,14 @@ def _warm_up(packages: set[str]) -> None:
     for package in sorted(packages):
         if package == "vit_pytorch":
             continue  # its __init__ needs torchvision
+        there = set(sys.modules)
         try:
             importlib.import_module(package)
         except Exception as error:
             print(f"{package} is not there: {error}", file=sys.stderr)
+            for half in set(sys.modules) - there:  # its models import it anew, with what stands for the missing
+                if half.partition(".")[0] == package:
+                    del sys.modules[half]
     torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
 
 
