@@ -59,7 +59,9 @@ class Places:
         around = [folder.as_posix() for folder in file.path.absolute().parents][:_MOST_FOLDERS]
         found = (self._below(folder, parts, at_least=1) for folder in around)
         unknown = f"?.{dotted}" if known else dotted  # which of several is meant, nothing says
-        return next((name for name in found if name is not None), None) or self._only(parts) or unknown
+        # A file that is called like the package that it imports, `gradio.py`, does not mean itself.
+        others = (name for name in found if name is not None and self._files.get(name) is not file)
+        return next(others, None) or self._only(parts) or unknown
 
     def relative(self, parts: Sequence[str], level: int, file: SourceFile) -> str | None:
         """The dotted name of what a relative import in a file names; None where no file stands there."""

@@ -106,3 +106,8 @@ def test_a_file_in_a_folder_of_a_package_switches_no_flag_on(tmp_path: Path) -> 
         texts = {"pkg/layers/count.py": text, **({package: ""} if package else {})}
         outcome = run(project(tmp_path, texts), Config(root=tmp_path), rules=rules, allowed=None)
         assert len(outcome.patchset.changes) == changed
+
+
+def test_a_file_that_is_called_like_the_package_it_imports_does_not_mean_itself(tmp_path: Path) -> None:
+    files = project(tmp_path, {"net/__init__.py": "", "net/gradio.py": "import gradio as gr\n"})
+    assert Project(files).modules["net.gradio"].packages == {"gradio"}
