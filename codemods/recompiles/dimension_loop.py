@@ -37,8 +37,9 @@ layer in it rests on `all-rows` too, since the matrix product of all rows may ro
 `enough-dimensions` where `x` is not proved to have another dimension for the layer. Other loops are declined.
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
-seldom changes; functions that no `forward` and no compile call reaches. Loops without a fix over what a model has a
-fixed number of, by the name (`for i in range(num_classes)`), are shown behind what matters.
+seldom changes, or over a size that the function checks against a number of its own object; functions that no `forward`
+and no compile call reaches; loops in which the graph breaks, which Dynamo leaves to Python as they are. Loops without a
+fix over what a model has a fixed number of, by the name (`for i in range(num_classes)`), are shown behind what matters.
 
 Graph breaks: GB0039. torch: all supported versions.
 """
@@ -88,7 +89,7 @@ class DimensionLoop(Rule):
             if not isinstance(node, ast.For | ast.comprehension) or node in inside:
                 continue
             turns = _turns(node.iter, scope)
-            if turns is not None:
+            if turns is not None and not _is_checked(turns, scope):
                 # Of loops in loops the outermost is enough.
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
@@ -130,6 +131,29 @@ def _turns(iterated: ast.expr, scope: Scope) -> ast.expr | None:
     value = scope.value(iterated)
     is_batch = value.is_tensor and value.certain and not value.is_scalar_tensor
     return iterated if is_batch and isinstance(iterated, ast.Name) and _comes_in(iterated, scope) else None
+
+
+def _is_checked(size: ast.expr, scope: Scope) -> bool:
+    """Whether the function raises unless the size is a number that its object has: no other length is ever compiled."""
+    tests: list[tuple[ast.expr, type[ast.cmpop]]] = [(node.test, ast.Eq) for node in scope.of(ast.Assert)]
+    tests += [(node.test, ast.NotEq) for node in scope.of(ast.If) if isinstance(node.body[-1], ast.Raise)]
+    sizes = {ast.dump(node) for node in (size, definition_of(size, scope))}
+    for test, wanted in tests:
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], wanted):
+            sides = (test.left, test.comparators[0])
+            own = (isinstance(side, ast.Constant) or _is_own(side, scope) for side in reversed(sides))
+            if any(is_own and ast.dump(side) in sizes for side, is_own in zip(sides, own, strict=True)):
+                return True
+    return False
+
+
+def _is_own(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is read of the object of the method: `self.config.heads`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+        if isinstance(node, ast.Name):
+            return scope.function.cls is not None and node.id in {p.arg for p in scope.function.parameters[:1]}
+    return False
 
 
 def _varies(size: ast.expr, scope: Scope) -> bool:

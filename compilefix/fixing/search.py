@@ -31,6 +31,7 @@ from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.tried import handled
 from compilefix.fixing.always_run import without_new_breaks
+from compilefix.fixing.skipped_loops import without_skipped_loops
 from compilefix.fixing.surroundings import Surroundings
 from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
@@ -236,7 +237,7 @@ class _Judge:
         path, qualname, line = key = function_key(compiled.function)
         scope = Scope(compiled, self._legality, path, self._logging)
         try:
-            found = tuple(self._findings(scope))
+            found = without_skipped_loops(tuple(self._findings(scope)), scope)
             if any(finding.fix is not None for finding in found):
                 around = self._surroundings(compiled.function.module)
                 found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])

@@ -16,6 +16,9 @@ from pathlib import Path
 NOTEBOOK_SUFFIX = ".ipynb"
 _DEEPEST = 3
 """How many folders without `__init__.py` may stand between a file and the package that it belongs to."""
+_DEEPEST_IN_PROJECT = 6
+_OF_PROJECTS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+"""What stands in the folder of a project, at most so many folders above a file."""
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -44,7 +47,10 @@ class SourceFile:
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
-        """The folders from the outermost package to the file: those of `module`, and others without `__init__.py`."""
+        """The folders from the outermost package to the file: those of `module`, and others without `__init__.py`.
+
+        In a project without packages these are the folders below that of the project.
+        """
         return (*_package_round(self.path.absolute().parent), *self.module.split(".")[:-1])
 
     @cached_property
@@ -119,14 +125,23 @@ def module_name(path: Path) -> str:
 
 
 def _package_round(folder: Path) -> tuple[str, ...]:
-    """The names of a folder without `__init__.py` and of those above it, up to the package that it belongs to."""
-    names: list[str] = []
-    while not (folder / "__init__.py").is_file():
-        names.insert(0, folder.name)
-        if len(names) > _DEEPEST or folder == folder.parent:
-            return ()
-        folder = folder.parent
-    return (*module_name(folder / "__init__.py").split("."), *names) if names else ()
+    """The names of a folder without `__init__.py` and of those above it, up to the package that it belongs to.
+
+    Or up to the folder of a project, which what stands there shows: many a repository has no package at all.
+    """
+    around = (folder, *folder.parents)
+    for depth, above in enumerate(around[: _DEEPEST + 1]):
+        if (above / "__init__.py").is_file():
+            return (*module_name(above / "__init__.py").split("."), *_names(around, depth)) if depth else ()
+    for depth, above in enumerate(around[: _DEEPEST_IN_PROJECT + 1]):
+        if any((above / name).exists() for name in _OF_PROJECTS):
+            return _names(around, depth)
+    return ()
+
+
+def _names(around: tuple[Path, ...], depth: int) -> tuple[str, ...]:
+    """The names of so many folders, the outermost first."""
+    return tuple(folder.name for folder in reversed(around[:depth]))
 
 
 def read(path: Path) -> SourceFile | SourceError:

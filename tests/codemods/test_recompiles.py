@@ -553,3 +553,26 @@ def test_the_number_of_a_layer_compiles_each_layer(part: str, given: str, how: s
     torch._dynamo.reset()
     assert count == (5 if reported else 1)
     assert _reported(LayerIndex, text) == int(reported)
+
+
+@pytest.mark.parametrize(
+    ("check", "reported"),
+    [
+        ("assert n == self.levels", False),
+        ("if self.levels != n:\n            raise ValueError", False),
+        ("if n != 4:\n            raise ValueError", False),
+        ("assert n > self.levels", True),
+        ("assert n == y.shape[0]", True),
+        ("if n == self.levels:\n            raise ValueError", True),
+    ],
+)
+def test_a_length_that_has_to_be_the_objects_own_compiles_nothing_again(check: str, reported: bool) -> None:
+    text = f"""
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor):
+        n, width = x.shape
+        {check}
+        return sum(self.layers[i](x[i]) for i in range(n))
+"""
+    assert _reported(DimensionLoop, text) == int(reported)
