@@ -54,9 +54,11 @@ from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
 from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_of, outermost, sequence_origin
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
 from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS, Function
+from compilefix.codemods.recompiles.sizes import is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 
@@ -107,7 +109,7 @@ class NumpyStatic(Rule):
             yield self.declined(scope, node, message, reason, gb=(gb,))
 
     def _array(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
-        if len(node.args) >= 1 and sequence_origin(node.args[0], scope) == "size":
+        if len(node.args) >= 1 and sequence_origin(node.args[0], scope) == "size" and _is_of_shape(node.args[0], scope):
             reason = "an ndarray of shape integers: compute with the integers one by one"
             if _read_as_number(node, scope):
                 message = f"`{snippet(node)}` makes an array of a shape, and its numbers are read: the graph breaks"
@@ -155,6 +157,14 @@ class NumpyStatic(Rule):
         yield self.fixed(
             scope, place, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
         )
+
+
+def _is_of_shape(node: ast.expr, scope: Scope) -> bool:
+    """Whether what a comprehension goes over or computes shows a size; a number of a turn is none."""
+    if not isinstance(node, ast.ListComp):
+        return True
+    parts = [part for part in walk(node) if isinstance(part, ast.expr)]
+    return any(scope.value(part).ref == "torch.Size" or is_size(part, scope) for part in parts)
 
 
 def _needs(node: ast.expr, gb: str, scope: Scope) -> str:

@@ -39,9 +39,10 @@ Under `cache-in-init`: what the value is made of does not change between `__init
 whether it is there, and it may move and be cast with the module as buffers are. The test stays, for code that sets the
 attribute back to None. A module that is made on the meta device has to fill its buffers again.
 
-Declined where the value hangs on an argument of the function (then the compiled code is right to look again), where it
-is made of something else than constants and attributes that `__init__` has set before, for good and in any case, where
-it hangs on what is trained, and where `__init__` does not set the attribute to None, or something else sets it.
+Declined where the value hangs on an argument of the function (compute it before the compiled call then, and pass it
+in), where it is made of something else than constants and attributes that `__init__` has set before, for good and in
+any case, where it hangs on what is trained, and where `__init__` does not set the attribute to None, or something else
+sets it.
 
 Graph breaks: none (a recompile). torch: all supported versions.
 """
@@ -49,7 +50,7 @@ Graph breaks: none (a recompile). torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compilefix.analysis import torch_api
@@ -57,6 +58,7 @@ from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.index import Class, Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
 
 
 class LazyCache(Rule):
@@ -83,8 +85,12 @@ class LazyCache(Rule):
                 continue
             message = f"`self.{name}` is filled by the first call, and the second one is compiled again"
             reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
+            given = _hangs_on(filled, scope)
             found = _in_init(node, name, cls, scope)
-            if isinstance(found, str):
+            if given is not None:
+                why = f"the value hangs on `{given}`, which the caller gives: compute it before the compiled call"
+                yield self.declined(scope, node.test, message, f"{why}, and pass it in")
+            elif isinstance(found, str):
                 yield self.declined(scope, node.test, message, f"{found}: {reason}")
             else:
                 why = f"what `self.{name}` is made of is taken not to change before the first call"
@@ -113,6 +119,28 @@ def _tested(test: ast.expr, scope: Scope) -> str | None:
 
 def _fills(statement: ast.stmt, name: str, scope: Scope) -> bool:
     return isinstance(statement, ast.Assign) and any(_attribute(t, scope.function) == name for t in statement.targets)
+
+
+def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
+    """An argument of the function that the value is computed of, also by way of names that the function gives.
+
+    What is asked for its device or dtype alone is none: a buffer has these from the module.
+    """
+    given = {p.arg for p in scope.function.parameters} - {_self(scope.function), "device", "dtype"}
+    pending: list[ast.AST] = [s.value for s in filled if isinstance(s, ast.Assign)]
+    seen: set[str] = set()
+    while pending:
+        for node in walk(pending.pop()):
+            parent = scope.parents.get(node)
+            of_place = isinstance(parent, ast.Attribute) and parent.attr in ("device", "dtype")
+            if not isinstance(node, ast.Name) or node.id in seen or of_place:
+                continue
+            if node.id in given:
+                return node.id
+            seen.add(node.id)
+            stores = (store for store in scope.names(node.id, stores=True) if store.lineno <= node.lineno)
+            pending += [s.value for s in map(scope.statement, stores) if isinstance(s, ast.Assign)]
+    return None
 
 
 def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
