@@ -285,6 +285,11 @@ def says_tensors(function: Function) -> bool:
     return "Tensor" in ast.unparse(returns) if returns is not None else gives_tensor(function)
 
 
+def stands_with_the_data(module: Module) -> bool:
+    """Whether a file stands in a folder of data sets, or of data: modules in it may be for these alone."""
+    return not {"data", *_BESIDE}.isdisjoint(module.file.packages)
+
+
 def is_test_file(module: Module) -> bool:
     """Whether a file holds tests, by its name."""
     name = module.name.rpartition(".")[2]

@@ -15,6 +15,7 @@ from compilefix.analysis.host_code import (
     is_test_file,
     opens_files,
     shows_or_keeps,
+    stands_with_the_data,
     takes_arrays,
     trains,
     works_without_torch,
@@ -129,7 +130,15 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
             for name in _roots_of(cls, project):
                 if name in cls.methods:
                     method = cls.methods[name]
-                    yield method, method.qualname
+                    label = f"{method.qualname} by itself" if _is_for_data(cls, project) else method.qualname
+                    yield method, label
+
+
+def _is_for_data(cls: Class, project: Project) -> bool:
+    """Whether a module that stands with data sets is used by these alone: a step of the preparation on the host."""
+    if not stands_with_the_data(cls.module):
+        return False
+    return serves_others(cls, project, lambda user: user.cls is None or not feeds_or_tests(user.cls, project))
 
 
 def tensor_functions(modules: Iterable[Module], inference: Inference) -> Iterator[tuple[Function, str]]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from compilefix.analysis.compile_sites import (
     compile_sites,
@@ -164,13 +165,14 @@ def library_functions(
     is_beside = cache(lambda function: is_beside_the_work(function, project))
     reached = _reach(library_roots(own, project), inference, known, is_end)
     _reach(_handed_on(reached, inference), inference, known, is_end, reached)
+    # What a `forward` calls is told as that, and not as a function on tensors that somebody may compile by itself.
+    _reach_overriding(own, inference, known, is_end, reached, enters)
     _reach(tensor_functions(own, inference), inference, known, is_end, reached, enters)
     # What only callers know to be tensors was found out on the way.
     late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
     roots = [(f, label_of(f)) for f in late if is_tensor_function(f, inference)]
     _reach(roots, inference, known, is_end, reached, enters)
-    while overriding := list(_overriding(own, reached, known, inference)):
-        _reach(overriding, inference, known, is_end, reached, enters)
+    _reach_overriding(own, inference, known, is_end, reached, enters)
     # What works on the host as well is told by itself: what it calls is not taken to be compiled for that.
     beside = [(f, label_of(f)) for module in own for f in module.all_functions if f not in reached]
     beside = [(f, label) for f, label in beside if works_on_tensors_and_the_host(f, inference)]
@@ -193,20 +195,34 @@ def _handed_on(reached: Mapping[Function, CompiledFunction], inference: Inferenc
                 yield target, compiled.root
 
 
+def _reach_overriding(
+    modules: Sequence[Module],
+    inference: Inference,
+    known: Collection[FunctionKey],
+    is_end: Callable[[Function], bool],
+    reached: dict[Function, CompiledFunction],
+    enters: Callable[[str, Function], bool],
+) -> None:
+    """Add what subclasses put in the place of the methods that are reached, and what that reaches."""
+    while overriding := list(_overriding(modules, reached, known, inference)):
+        ways = {method: (*caller.callers, caller.function) for method, caller in overriding}
+        _reach(((m, caller.root) for m, caller in overriding), inference, known, is_end, reached, enters, ways)
+
+
 def _overriding(
     modules: Iterable[Module],
     reached: Mapping[Function, CompiledFunction],
     known: Collection[FunctionKey],
     inference: Inference,
-) -> Iterator[tuple[Function, str]]:
+) -> Iterator[tuple[Function, CompiledFunction]]:
     """The methods that subclasses of a module put in the place of what it calls compiled: `self._compute(x)`."""
     project = inference.project
-    called: dict[tuple[Class, str], str] = {}
+    called: dict[tuple[Class, str], CompiledFunction] = {}
     for compiled in reached.values():
         for node, callee in compiled.facts.calls.items():
             own = isinstance(node, ast.Call) and _is_own(node.func)
             if own and callee.cls is not None and project.is_module_class(callee.cls):
-                called.setdefault((callee.cls, callee.node.name), compiled.root)
+                called.setdefault((callee.cls, callee.node.name), compiled)
     names = {name for _, name in called if not name.lstrip("_").startswith(SETS_UP)} - NEVER_COMPILED
     for module in modules:
         for cls in module.classes.values():
@@ -216,10 +232,10 @@ def _overriding(
             bases = [base for base in project.ancestors(cls) if isinstance(base, Class) and base is not cls]
             for name in sorted(overridden):
                 method = cls.methods[name]
-                root = next((called[base, name] for base in bases if (base, name) in called), None)
+                caller = next((called[base, name] for base in bases if (base, name) in called), None)
                 taken = method in reached or function_key(method) in known or leaves(method)
-                if root is not None and not taken and not drives(method) and not prepares(method):
-                    yield method, root
+                if caller is not None and not taken and not drives(method) and not prepares(method):
+                    yield method, caller
 
 
 def _hooks(
@@ -267,12 +283,16 @@ def _reach(
     is_end: Callable[[Function], bool] = lambda _: False,
     before: dict[Function, CompiledFunction] | None = None,
     enters: Callable[[str, Function], bool] = lambda _root, _callee: True,
+    ways: Mapping[Function, tuple[Function, ...]] = MappingProxyType({}),
 ) -> dict[Function, CompiledFunction]:
-    """What the roots reach, added to what was reached `before`. `enters` may leave out what is called from a root."""
+    """What the roots reach, added to what was reached `before`.
+
+    `enters` may leave out what is called from a root, and `ways` says by which functions some of the roots are called.
+    """
     reached: dict[Function, CompiledFunction] = {} if before is None else before
     renewed: dict[Function, int] = {}
     pending: deque[tuple[Function, str, tuple[Function, ...]]] = deque(
-        (function, label, ()) for function, label in roots
+        (function, label, ways.get(function, ())) for function, label in roots
     )
     while pending:
         function, root, callers = pending.popleft()

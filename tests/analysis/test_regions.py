@@ -2065,3 +2065,65 @@ def test_a_forward_of_a_class_that_is_no_module_stands_apart(tmp_path: Path) -> 
     told = [f for f in found([path]) if f.code in ("CF101", "CF102")]
     assert len(told) == 2
     assert {f.span.line for f in told if f.apart} == marked(text, "APART")
+
+
+def test_what_subclasses_put_in_the_place_of_a_method_is_told_with_the_way_to_it(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Transform(nn.Module):
+            def forward(self, x: torch.Tensor):
+                return self.apply_transform(x)
+            def apply_transform(self, x: torch.Tensor):
+                raise NotImplementedError
+        class Shifted(Transform):
+            def apply_transform(self, x: torch.Tensor) -> torch.Tensor:
+                return self.shifted(x)
+            def shifted(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        """
+    )
+    path = tmp_path / "transforms.py"
+    path.write_text(text, encoding="utf-8")
+    [told] = [f for f in found([path]) if f.code in ("CF101", "CF102")]
+    assert told.reached_by == ("Transform.forward", "Shifted.apply_transform", "Shifted.shifted")
+    assert not told.apart
+
+
+@pytest.mark.parametrize("marker", ["setup.py", "requirements.txt", ""])
+def test_folders_of_data_count_in_a_project_without_packages(tmp_path: Path, marker: str) -> None:
+    text = program(f"def cropped(x: torch.Tensor):\n    {DECIDES}\n    return x\n")
+    places = ["src/datasets/video/crops.py", "src/models/crops.py", "tests/crops.py"]
+    for place in places:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(text, encoding="utf-8")
+    if marker:
+        (tmp_path / marker).write_text("", encoding="utf-8")
+    told = {Path(f.path).parent.name for f in found([tmp_path / place for place in places])}
+    assert told == ({"models"} if marker else {"video", "models", "tests"})
+
+
+def test_modules_that_data_sets_alone_use_stand_apart(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Flipped(nn.Module):
+            def __call__(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return x
+        class Padded(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        """
+    )
+    users = "from steps import {0}\nfrom torch.utils.data import Dataset\nclass Uses{0}({1}):\n"
+    users += "    def __init__(self):\n        self.step = {0}()\n"
+    places = {"pkg/__init__.py": "", "pkg/data/steps.py": text}
+    places["pkg/data/sounds.py"] = users.format("Flipped", "Dataset") + users.format("Padded", "Dataset")
+    places["pkg/net.py"] = users.format("Padded", "object")
+    (tmp_path / "pkg" / "data").mkdir(parents=True)
+    for place, content in places.items():
+        (tmp_path / place).write_text(content, encoding="utf-8")
+    told = [f for f in found([tmp_path / place for place in places]) if f.code in ("CF101", "CF102")]
+    assert len(told) == 2
+    assert {f.span.line for f in told if f.apart} == marked(text, "APART")
