@@ -55,8 +55,10 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     for text in elements.bases:
         one, other = scope.value(first), scope.value(elements.atoms[text])
         if text != ast.unparse(first) and (one.shape_id is None or one.shape_id != other.shape_id):
-            reason = f"`{text}` is not proved to have the shape of `{snippet(first)}`"
-            elements.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+            part = _is_part(first, elements.atoms[text]) or _is_part(elements.atoms[text], first)
+            kind = "has another shape than" if part else "is not proved to have the shape of"
+            reason = f"`{text}` {kind} `{snippet(first)}`"
+            elements.obstacles.append(Obstacle(reason, None if part else "same-shape-dtype"))
     if found.kind in COUNTS and rows:
         return f"{template.use(elements.mask.node, operand=True)}.sum()"
     if found.kind in COUNTS:
@@ -66,6 +68,11 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     replaced = elements.replaced(tree, value, over, template)
     code = elements.code(tree, template, replaced)
     return _reduced(found, code, value, over, first, elements, template)
+
+
+def _is_part(node: ast.expr, of: ast.expr) -> bool:
+    """Whether an expression is a stretch of another one: both sides of a choice cannot have one shape then."""
+    return isinstance(node, ast.Subscript) and ast.dump(node.value) == ast.dump(of)
 
 
 def _taken(found: Reduction, elements: Elements) -> ast.expr | None:
