@@ -29,7 +29,7 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
         live = [value for value in test.values if value not in scope.facts.dead]
         return [part for value in live for part in tensor_tests(value, scope)]
     if isinstance(test, ast.Compare):
-        operands = [test.left, *test.comparators]
+        operands = _operands(test)
         chained = len(test.ops) > 1 and any(scope.value(o).is_tensor or read_of(o, scope) for o in operands)
         if chained or _is_membership(test, scope) or any(_read(o, scope) for o in operands):
             return [test]
@@ -41,6 +41,10 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     return [test] if named_truth(test, scope) is not None else []
 
 
+def _operands(test: ast.Compare) -> list[ast.expr]:
+    return [test.left, *test.comparators]
+
+
 def _read(node: ast.expr, scope: Scope) -> bool:
     """Whether an operand of a comparison is a number read from a tensor, there or for one check under a name."""
     return read_of(node, scope) is not None or checked_read(node, scope) is not None
@@ -50,6 +54,8 @@ def tensor_words(test: ast.expr, scope: Scope) -> str:
     """How a message says of a part of a condition that it is a tensor, or a number read from one."""
     value = scope.value(test)
     if value.is_(Kind.NUMBER) and not is_builtin_truth(test, scope):
+        return "is read from a tensor"
+    if isinstance(test, ast.Compare) and not value.is_tensor and any(_read(o, scope) for o in _operands(test)):
         return "is read from a tensor"
     return "is a tensor in some calls" if value.sometimes_tensor else "is a tensor"
 
