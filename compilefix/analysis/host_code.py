@@ -26,6 +26,8 @@ _DATA_BASES = (
     "sklearn.",
 )
 """What begins the names of classes whose objects hand out data, test, log or run beside the model."""
+_SIMULATORS = ("torch_sim.", "ase.")
+"""What begins the names of classes by which a simulator calls a model: the model is compiled, and not these."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
     r"|Plotter|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"
@@ -65,9 +67,11 @@ _HOOK = re.compile(
 """How the methods are called that a trainer, or a loop that generates, runs round the steps of a model."""
 _TRAINS = re.compile(r"(Trainer|Learner)(Base|Interface|Mixin)?$")
 """What ends the names of classes that train a model that they hold, where they do: some are modules themselves."""
-_BESIDE = frozenset(
+_EXPORTS = frozenset({"export", "exporter", "exporters", "deploy", "deployment", "onnx", "tensorrt"})
+"""Folders and files of a package that bring models to another framework."""
+_BESIDE = _EXPORTS | frozenset(
     {"test", "tests", "unittests", "unit_tests", "testing", "_testing", "testing_utils", "benchmark", "benchmarks"}
-    | {"dataset", "datasets", "dataparsers", "export", "exporter", "exporters", "visualization", "visualisation"}
+    | {"dataset", "datasets", "dataparsers", "visualization", "visualisation"}
     | {"cli", "commands", "dataloader", "dataloaders"}
 )
 """Folders and files of a package that hold no model."""
@@ -288,6 +292,18 @@ def says_tensors(function: Function) -> bool:
 def stands_with_the_data(module: Module) -> bool:
     """Whether a file stands in a folder of data sets, or of data: modules in it may be for these alone."""
     return not {"data", *_BESIDE}.isdisjoint(module.file.packages)
+
+
+def is_for_another_framework(cls: Class, project: Project) -> bool:
+    """Whether a module, or a derivative, is there to be exported, or to be called by a simulator.
+
+    `symbolic` is what the exporter to ONNX asks a function for: one without a derivative is there for it alone.
+    """
+    module = cls.module
+    exports = not _EXPORTS.isdisjoint((*module.file.packages, module.file.module.rpartition(".")[2]))
+    if exports or any(isinstance(base, str) and base.startswith(_SIMULATORS) for base in project.ancestors(cls)):
+        return True
+    return project.is_autograd_function(cls) and "symbolic" in cls.methods and "backward" not in cls.methods
 
 
 def is_test_file(module: Module) -> bool:

@@ -11,6 +11,7 @@ from compilefix.analysis.host_code import (
     drives,
     feeds_or_tests,
     fits_to_its_input,
+    is_for_another_framework,
     is_host_code,
     is_test_file,
     opens_files,
@@ -130,8 +131,8 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
             for name in _roots_of(cls, project):
                 if name in cls.methods:
                     method = cls.methods[name]
-                    label = f"{method.qualname} by itself" if _is_for_data(cls, project) else method.qualname
-                    yield method, label
+                    apart = is_for_another_framework(cls, project) or _is_for_data(cls, project)
+                    yield method, f"{method.qualname} by itself" if apart else method.qualname
 
 
 def _is_for_data(cls: Class, project: Project) -> bool:

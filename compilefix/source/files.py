@@ -47,11 +47,11 @@ class SourceFile:
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
-        """The folders from the outermost package to the file: those of `module`, and others without `__init__.py`.
-
-        In a project without packages these are the folders below that of the project.
-        """
-        return (*_package_round(self.path.absolute().parent), *self.module.split(".")[:-1])
+        """The folders from that of the project to the file: those of `module`, and others without `__init__.py`."""
+        folder = self.path.absolute().parent
+        while (folder / "__init__.py").is_file() and folder != folder.parent:
+            folder = folder.parent
+        return (*_folders_round(folder), *self.module.split(".")[:-1])
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -124,15 +124,16 @@ def module_name(path: Path) -> str:
     return ".".join(parts) or absolute.parent.name
 
 
-def _package_round(folder: Path) -> tuple[str, ...]:
-    """The names of a folder without `__init__.py` and of those above it, up to the package that it belongs to.
+def _folders_round(folder: Path) -> tuple[str, ...]:
+    """The names of the folders round a file, or round its outermost package, that a module's name does not hold.
 
-    Or up to the folder of a project, which what stands there shows: many a repository has no package at all.
+    Those without `__init__.py` up to the package that they belong to; or up to the folder of a project, which what
+    stands there shows: many a repository has no package at all, or has packages in folders such as `tests`.
     """
     around = (folder, *folder.parents)
     for depth, above in enumerate(around[: _DEEPEST + 1]):
-        if (above / "__init__.py").is_file():
-            return (*module_name(above / "__init__.py").split("."), *_names(around, depth)) if depth else ()
+        if depth and (above / "__init__.py").is_file():
+            return (*module_name(above / "__init__.py").split("."), *_names(around, depth))
     for depth, above in enumerate(around[: _DEEPEST_IN_PROJECT + 1]):
         if any((above / name).exists() for name in _OF_PROJECTS):
             return _names(around, depth)

@@ -2127,3 +2127,47 @@ def test_modules_that_data_sets_alone_use_stand_apart(tmp_path: Path) -> None:
     told = [f for f in found([tmp_path / place for place in places]) if f.code in ("CF101", "CF102")]
     assert len(told) == 2
     assert {f.span.line for f in told if f.apart} == marked(text, "APART")
+
+
+def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) -> None:
+    net = program(
+        f"""
+        from torch_sim.models.interface import ModelInterface
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Wrapper(ModelInterface):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return x
+        class Select(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x: torch.Tensor):
+                {DECIDES}  # APART
+                return x
+            @staticmethod
+            def symbolic(g, x):
+                return g.op("Select", x)
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x: torch.Tensor):
+                {DECIDES}
+                return x
+            @staticmethod
+            def backward(ctx, grad):
+                return grad
+            @staticmethod
+            def symbolic(g, x):
+                return g.op("Square", x)
+        """
+    )
+    deployed = program(f"class Out(nn.Module):\n    def forward(self, x: torch.Tensor):\n        {DECIDES}  # APART\n")
+    (tmp_path / "deploy" / "pkg").mkdir(parents=True)
+    for place, text in {"pyproject.toml": "", "net.py": net, "deploy/pkg/__init__.py": ""}.items():
+        (tmp_path / place).write_text(text, encoding="utf-8")
+    (tmp_path / "deploy" / "pkg" / "out.py").write_text(deployed, encoding="utf-8")
+    told = [f for f in found([tmp_path / "net.py", tmp_path / "deploy/pkg/out.py"]) if f.code in ("CF101", "CF102")]
+    apart = {(Path(f.path).name, f.span.line) for f in told if f.apart}
+    assert apart == {("net.py", n) for n in marked(net, "APART")} | {("out.py", n) for n in marked(deployed, "APART")}
+    assert len(told) == len(apart) + 2
