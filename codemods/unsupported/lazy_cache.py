@@ -87,7 +87,10 @@ class LazyCache(Rule):
             reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
             given = _hangs_on(filled, scope)
             found = _in_init(node, name, cls, scope)
-            if given is not None:
+            if any(_fills(s, name, scope) for s in node.orelse):
+                why = "each later call gives it another value: start with one that `__init__` makes, as a buffer"
+                yield self.declined(scope, node.test, message, f"{why} with `persistent=False`")
+            elif given is not None:
                 why = f"the value hangs on `{given}`, which the caller gives: compute it before the compiled call"
                 yield self.declined(scope, node.test, message, f"{why}, and pass it in")
             elif isinstance(found, str):
@@ -138,9 +141,18 @@ def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:
             if node.id in given:
                 return node.id
             seen.add(node.id)
-            stores = (store for store in scope.names(node.id, stores=True) if store.lineno <= node.lineno)
-            pending += [s.value for s in map(scope.statement, stores) if isinstance(s, ast.Assign)]
+            pending += (s.value for s in _giving(node.id, scope) if s.lineno < node.lineno)
     return None
+
+
+def _giving(name: str, scope: Scope) -> Iterator[ast.Assign]:
+    """What gives a name its value, or writes into what it holds: `counts = zeros(n)`, `counts[i] = x.sum()`."""
+    for statement in scope.of(ast.Assign):
+        for target in statement.targets:
+            while isinstance(target, ast.Subscript):
+                target = target.value
+            if any(isinstance(part, ast.Name) and part.id == name for part in walk(target)):
+                yield statement
 
 
 def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
