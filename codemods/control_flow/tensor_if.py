@@ -211,7 +211,9 @@ class TensorIf(Rule):
         return self.fixed(scope, node, message, Fix(edits, (), template.assumptions, template.reasons))
 
     def _judge_turn(self, node: ast.If, turn: Turn, scope: Scope) -> Finding:
-        message = f"`{ast.unparse(turn.test)}` is a tensor: the `if` that skips on it breaks the graph"
+        message = (
+            f"`{ast.unparse(turn.test)}` {tensor_words(turn.test, scope)}: the `if` that skips on it breaks the graph"
+        )
         template = Template()
         edits = always_run(turn, scope, template)
         if not edits or template.broken is not None:
@@ -222,7 +224,7 @@ class TensorIf(Rule):
 
     def _judge_effects(self, node: ast.If, calls: list[ast.Call], scope: Scope) -> Finding:
         first = next(iter(tensor_tests(node.test, scope)))
-        message = f"`{ast.unparse(first)}` is a tensor: the `if` on it breaks the graph"
+        message = f"`{ast.unparse(first)}` {tensor_words(first, scope)}: the `if` on it breaks the graph"
         template = Template()
         try:
             code = late_effects(node, calls, scope, template)

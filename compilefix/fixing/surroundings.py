@@ -145,7 +145,10 @@ class Surroundings:
                         return f"`{name}` compiles `{node.name}`, and gives each name and result one type"
                     continue
                 if name is not None:
-                    return f"`{name}` compiles `{node.name}` from its text, and may not take the new code"
+                    # Where only a question such as `is_scripting()` tells, somebody else compiles it.
+                    asks = "torch.jit.is_scripting" in self._module.file.text and not names
+                    verb = "may compile" if asks else "compiles"
+                    return f"`{name}` {verb} `{node.name}` from its text, and may not take the new code"
         return None
 
     @cached_property
