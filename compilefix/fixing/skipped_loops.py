@@ -6,7 +6,7 @@ Such a loop is not unrolled, and other lengths compile nothing again, as long as
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Scope
@@ -57,4 +57,19 @@ def _run_whole(statement: ast.stmt, broken: Span, scope: Scope) -> bool:
         parts = [item.context_expr for item in statement.items]
     else:
         parts = [] if isinstance(statement, _NESTED) else [statement]
-    return any(Span(*scope.file.span(part)).holds(broken) for part in parts)
+    return any(
+        Span(*scope.file.span(part)).holds(broken)
+        and not any(Span(*scope.file.span(arm)).holds(broken) for arm in _at_times(part))
+        for part in parts
+    )
+
+
+def _at_times(part: ast.AST) -> Iterator[ast.expr]:
+    """What an expression or statement evaluates in some runs only, or later."""
+    for node in walk(part):
+        if isinstance(node, ast.IfExp):
+            yield from (node.body, node.orelse)
+        elif isinstance(node, ast.BoolOp):
+            yield from node.values[1:]
+        elif isinstance(node, ast.Lambda):
+            yield node.body

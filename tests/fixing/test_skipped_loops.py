@@ -38,6 +38,7 @@ def codes(turn: Sequence[str], tmp_path: Path) -> set[str]:
         (("with torch.no_grad():", "    n = x[i].sum().item()", "y = y * n"), False),
         (("for j in range(3):", "    n = x[i, j].item()", "    y = y * n"), False),
         (("if flag:", "    n = x[i].sum().item()", "    y = y * n", "y = y + 1"), True),
+        (("y = y * (x[i].sum().item() if flag else 2)",), True),
         (("if flag:", "    continue", "n = x[i].sum().item()", "y = y * n"), True),
     ],
 )
