@@ -306,6 +306,11 @@ def is_for_another_framework(cls: Class, project: Project) -> bool:
     return project.is_autograd_function(cls) and "symbolic" in cls.methods and "backward" not in cls.methods
 
 
+def makes_pictures(method: Function) -> bool:
+    """Whether a `forward` makes pictures or files of results on the host, as what follows a model does."""
+    return _draws_pictures(method)
+
+
 def is_test_file(module: Module) -> bool:
     """Whether a file holds tests, by its name."""
     name = module.name.rpartition(".")[2]

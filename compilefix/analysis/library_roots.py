@@ -14,6 +14,7 @@ from compilefix.analysis.host_code import (
     is_for_another_framework,
     is_host_code,
     is_test_file,
+    makes_pictures,
     opens_files,
     shows_or_keeps,
     stands_with_the_data,
@@ -131,7 +132,8 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
             for name in _roots_of(cls, project):
                 if name in cls.methods:
                     method = cls.methods[name]
-                    apart = is_for_another_framework(cls, project) or _is_for_data(cls, project)
+                    apart = makes_pictures(method) or is_for_another_framework(cls, project)
+                    apart = apart or _is_for_data(cls, project)
                     yield method, f"{method.qualname} by itself" if apart else method.qualname
 
 

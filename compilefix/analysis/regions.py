@@ -9,6 +9,7 @@ where all that a package compiles are functions that it decorates, and no module
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,10 +164,12 @@ def library_functions(
     project = inference.project
     alone = len(project.modules) == 1  # a file by itself may hold just what somebody compiles
     is_beside = cache(lambda function: is_beside_the_work(function, project))
-    reached = _reach(library_roots(own, project), inference, known, is_end)
+    roots = list(library_roots(own, project))
+    reached = _reach((root for root in roots if leads_from_a_forward(root[1])), inference, known, is_end)
     _reach(_handed_on(reached, inference), inference, known, is_end, reached)
     # What a `forward` calls is told as that, and not as a function on tensors that somebody may compile by itself.
     _reach_overriding(own, inference, known, is_end, reached, enters)
+    _reach(roots, inference, known, is_end, reached)
     _reach(tensor_functions(own, inference), inference, known, is_end, reached, enters)
     # What only callers know to be tensors was found out on the way.
     late = [f for f in inference.outdated if id(f.module) in inside and f not in reached]
@@ -399,6 +402,15 @@ def _is_own(node: ast.AST) -> bool:
 def is_given_to_compile(root: str) -> bool:
     """Whether a root is a target of torch.compile in the project, or one that the configuration names."""
     return "compile" in root or root.endswith("(configured root)")
+
+
+_PICTURES = re.compile(r"_*(visuali[sz]e|plot|imshow|draw_(image|figure|boxes))(_|$)")
+"""How functions are called that make pictures for people."""
+
+
+def makes_pictures_on_the_way(way: Sequence[str]) -> bool:
+    """Whether a function on the way from a root shows something: models do that once in many steps, when asked to."""
+    return any(_PICTURES.match(name.rpartition(".")[2]) for name in way[1:])
 
 
 def leads_from_a_forward(root: str) -> bool:

@@ -23,6 +23,7 @@ from compilefix.analysis.regions import (
     function_key,
     leads_from_a_forward,
     library_functions,
+    makes_pictures_on_the_way,
 )
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.hint_words import HintWords
@@ -191,7 +192,7 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
             if way is None or _order_of_way(reached.path) < _order_of_way(way):
                 ways[reached.key] = reached.path
     findings: dict[Finding, None] = {}
-    seen = {key for key, way in ways.items() if leads_from_a_forward(way[0])}
+    seen = {k for k, way in ways.items() if leads_from_a_forward(way[0]) and not makes_pictures_on_the_way(way)}
     # Of a file by itself in which nothing is seen to be compiled somebody compiles the functions.
     told = bool(seen) or len({path for path, _, _ in found}) > 1
     for key, group in found.items():

@@ -2171,3 +2171,52 @@ def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) 
     apart = {(Path(f.path).name, f.span.line) for f in told if f.apart}
     assert apart == {("net.py", n) for n in marked(net, "APART")} | {("out.py", n) for n in marked(deployed, "APART")}
     assert len(told) == len(apart) + 2
+
+
+def test_what_makes_pictures_stands_apart(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        from PIL import Image
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor, step: int):
+                if step % 100 == 0:
+                    self.visualize_training(x)
+                return self.scaled(x)
+            def visualize_training(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return boxes_of(x)
+            def scaled(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Shown(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}  # APART
+                return Image.fromarray(x)
+        def boxes_of(x: torch.Tensor):
+            {DECIDES}  # APART
+            return x
+        """
+    )
+    path = tmp_path / "net.py"
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "other.py").write_text("import net\n", encoding="utf-8")
+    told = [f for f in found([path, tmp_path / "other.py"]) if f.code in ("CF101", "CF102")]
+    assert {f.span.line for f in told if f.apart} == marked(text, "APART")
+    assert len(told) == 4
+
+
+def test_a_function_that_a_forward_and_an_exporter_call_is_told_with_the_forward(tmp_path: Path) -> None:
+    shared = program(f"def anchors(x: torch.Tensor):\n    {DECIDES}\n    return x\n")
+    module = "import torch\nfrom torch import nn\nfrom shared import anchors\nclass {}(nn.Module):\n"
+    direct = "    def forward(self, x):\n        return anchors(x)\n"
+    later = (
+        "    def forward(self, x):\n        return self.inner(x)\n    def inner(self, x):\n        return anchors(x)\n"
+    )
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "setup.py").write_text("", encoding="utf-8")
+    places = {"onnx/a.py": module.format("Out") + direct, "net.py": module.format("Net") + later, "shared.py": shared}
+    for place, text in places.items():
+        (tmp_path / place).write_text(text, encoding="utf-8")
+    [told] = [f for f in found([tmp_path / place for place in places]) if f.code in ("CF101", "CF102")]
+    assert told.reached_by[0] == "Net.forward"
+    assert not told.apart
