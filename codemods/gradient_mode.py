@@ -12,10 +12,12 @@ from collections.abc import Collection
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.rule import Scope
+from compilefix.source.index import Function
 
 _CHANGES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 _OFF = frozenset({"torch.no_grad", "torch.inference_mode"})
 _RECORDS = frozenset({"enable_grad", "set_grad_enabled"})
+_KEEP = ("torch.", "contextlib.nullcontext", "contextlib.suppress", "warnings.catch_warnings", "open")
 _TELLS_NOTHING = frozenset({"shape", "dtype", "device", "ndim"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -31,7 +33,9 @@ def records_none(scope: Scope, at: ast.AST) -> bool:
     if region is None or any(_last_name(scope.callee(call)) in _RECORDS for call in scope.function.of(ast.Call)):
         return False
     inner = list(itertools.takewhile(lambda around: around is not region, scope.ancestors(at)))
-    if any(isinstance(around, ast.Lambda) for around in inner):
+    if any(isinstance(around, ast.Lambda) or _may_record(around, scope) for around in inner):
+        return False
+    if any(_switches(callee, scope, set()) for callee in scope.facts.calls.values()):
         return False
     if isinstance(region, ast.With):
         calls = [item.context_expr for item in region.items if isinstance(item.context_expr, ast.Call)]
@@ -41,6 +45,25 @@ def records_none(scope: Scope, at: ast.AST) -> bool:
     given = [d for d in scope.function.node.decorator_list if isinstance(d, ast.Call) and (d.args or d.keywords)]
     named = [_last_name(ast.unparse(call.func)) for call in given]
     return any(name in _OFF and _last_name(name) not in named for name in scope.function.decorators)
+
+
+def _may_record(around: ast.AST, scope: Scope) -> bool:
+    """Whether a `with` block may switch gradients on again: what it enters is not known."""
+    items = around.items if isinstance(around, ast.With | ast.AsyncWith) else []
+    return not all((scope.callee(item.context_expr) or "").startswith(_KEEP) for item in items)
+
+
+def _switches(function: Function, scope: Scope, seen: set[Function]) -> bool:
+    """Whether a function that is called, or one that it calls, may leave gradients switched on."""
+    if function in seen:
+        return False
+    seen.add(function)
+    # As a `with` block or a decorator it would switch back.
+    calls = (s.value for s in function.of(ast.Expr) if isinstance(s.value, ast.Call))
+    if any(_last_name(ast.unparse(call.func)) == "set_grad_enabled" for call in calls):
+        return True
+    callees = scope.legality.inference.facts(function).calls.values()
+    return any(_switches(callee, scope, seen) for callee in callees)
 
 
 def is_decorated(scope: Scope, at: ast.AST) -> bool:

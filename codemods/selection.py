@@ -39,6 +39,7 @@ _OF_ONE_TENSOR = frozenset(
     {"is_leaf", "grad_fn", "grad", "retain_grad", "retains_grad", "requires_grad_", "register_hook", "detach_"}
     | {"_version", "_base", "data_ptr", "storage", "untyped_storage", "is"}
 )
+_DIFFERENTIATE = ("autograd.grad", "autograd.backward", "Tensor.backward")
 _NUMBER_METHODS = frozenset({"mul", "div", "add", "sub", "mul_", "div_", "add_", "sub_", "true_divide", "multiply"})
 
 
@@ -517,7 +518,24 @@ def _asks(load: ast.Name, asked: Collection[str], scope: Scope) -> bool:
         return parent.attr in asked
     if "is" in asked and isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot):
         return not any(isinstance(side, ast.Constant) for side in (parent.left, *parent.comparators))
-    return "is" in asked and isinstance(parent, ast.Call) and load in parent.args and scope.callee(parent) == "id"
+    if "is" not in asked:
+        return False
+    return _is_differentiated_by(load, scope) or (
+        isinstance(parent, ast.Call) and load in parent.args and scope.callee(parent) == "id"
+    )
+
+
+def _is_differentiated_by(load: ast.Name, scope: Scope) -> bool:
+    """Whether a gradient with respect to a tensor is asked for: what was computed of the one before has none."""
+    asked: ast.expr = load
+    around = scope.parents.get(load)
+    while isinstance(around, ast.Tuple | ast.List | ast.keyword):
+        asked = asked if isinstance(around, ast.keyword) else around
+        around = scope.parents.get(around)
+    if not isinstance(around, ast.Call) or not (scope.callee(around) or "").endswith(_DIFFERENTIATE):
+        return False
+    named = any(k.arg == "inputs" and k.value is asked for k in around.keywords)
+    return named or ((scope.callee(around) or "").endswith(".grad") and asked in around.args[1:2])
 
 
 def _own_writes(uses: Sequence[ast.expr], scope: Scope) -> frozenset[ast.AST]:

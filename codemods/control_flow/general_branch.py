@@ -45,8 +45,8 @@ def general_branch(node: ast.If, links: Sequence[Link], scope: Scope, template: 
     body, other = _Reading(scope, masks), _Reading(scope, frozenset())
     if not body.all(links[0].body) or not other.all(links[1].body):
         return None
-    made = {ast.dump(part) for value in other.given.values() for part in ast.walk(value)}
-    if not all(isinstance(v, ast.Name | ast.Attribute) or ast.dump(v) in made for v in body.given.values()):
+    # What one of them computes alone may fail, and is an error less or more.
+    if not body.makes(other) or not other.makes(body):
         return None
     results = {name for name in body.given.keys() | other.given.keys() if live_after(name, node, scope)}
     for name in results:
@@ -86,6 +86,11 @@ class _Reading:
         self._copies: set[str] = set()
         self._scope = scope
         self._masks = masks
+
+    def makes(self, other: _Reading) -> bool:
+        """Whether what is computed here is all that the other one computes."""
+        made = {ast.dump(part) for value in self.given.values() for part in ast.walk(value)}
+        return all(isinstance(v, ast.Name | ast.Attribute) or ast.dump(v) in made for v in other.given.values())
 
     def all(self, statements: Sequence[ast.stmt]) -> bool:
         """Whether all statements are read: names that get a value, and copies that are written into at a mask."""

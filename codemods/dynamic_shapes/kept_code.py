@@ -174,8 +174,8 @@ class _Steps:
         behind = self._surely_behind(first)
         if all(any(statement in behind for statement in path) for path in paths):
             return first
-        level = 0
-        while all(path[level] is paths[0][level] for path in paths):
+        level, last = 0, min(len(path) for path in paths) - 1
+        while level < last and all(path[level] is paths[0][level] for path in paths):
             level += 1
         return min((path[level] for path in paths), key=lambda s: s.lineno)
 

@@ -10,6 +10,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.host_effects.calls import kind_of
 from compilefix.codemods.host_effects.plan import Plan, Refused, capture, check, check_text, is_global, may_change
 from compilefix.codemods.host_effects.reads import CASTS, bound_read, host_chain, read_of, read_text
 from compilefix.codemods.host_effects.texts import replaced_parts, source_of
@@ -147,6 +148,9 @@ def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:
         return []
     if ast.dump(node) in _asked(node, plan.scope):
         return []
+    acts = next((n for n in ast.walk(node) if isinstance(n, ast.Call) and kind_of(n, plan.scope) is not None), None)
+    if acts is not None:
+        return [Obstacle(f"`{snippet(acts)}` acts on the host only where the condition is true")]
     return list(plan.scope.legality.both_evaluated([node], plan.scope.facts))
 
 

@@ -112,6 +112,15 @@ _INTEGER_MODULES = frozenset({"Identity", "ReLU", "Threshold"})
 """These take what is not floating."""
 _FILLS = {"full_like": 1, "masked_fill": 2, "index_fill": 3, "new_full": 2, "fill": 1, "nan_to_num": 1}
 """The place of the number that is to fit into the dtype of what comes first."""
+_BOUNDS = {
+    **dict.fromkeys(("clamp", "clip", "hardtanh"), (1, 2)),
+    **dict.fromkeys(("clamp_min", "clamp_max", "hardshrink", "softshrink", "logit"), (1,)),
+    "threshold": (2,),
+    **dict.fromkeys(("add", "sub", "subtract", "rsub"), ()),
+}
+_BOUNDS_BY_NAME = frozenset({"min", "max", "min_val", "max_val", "lambd", "eps", "value", "alpha"})
+"""Where functions take a number that is to fit, too: with half precision they raise for a larger one (measured on
+torch 2.13, and not for the numbers of `leaky_relu`, `elu`, `lerp`, `addcmul` or arithmetic)."""
 _CHAIN = "torch.nn.Sequential"
 _SUBTRACTIONS = frozenset({"sub", "sub_", "subtract", "subtract_", "rsub"})
 _UNORDERED = frozenset({Kind.CONTAINER, Kind.OBJECT, Kind.CALLABLE})
@@ -261,12 +270,18 @@ def _fails_on_numbers(name: str, api: torch_api.Api) -> bool:
 def _fills(name: str, part: ast.Call, operands: Sequence[ast.expr], facts: FunctionFacts) -> Iterator[str]:
     """torch raises where a number does not fit into the dtype of the tensor that it is put into."""
     place = _FILLS.get(name)
-    if place is None or not operands:
+    if not operands or (place is None and name not in _BOUNDS):
         return
     into = facts.value(operands[0])
-    numbers = [k.value for k in part.keywords if k.arg in ("fill_value", "value", "nan", "posinf", "neginf")]
-    if not numbers:
-        numbers = list(operands[place:] if name == "nan_to_num" else operands[place : place + 1])
+    if place is None:
+        given = len(operands) - len(part.keywords)
+        numbers = [k.value for k in part.keywords if k.arg in _BOUNDS_BY_NAME]
+        numbers += [operands[index] for index in _BOUNDS[name] if index < given]
+        numbers = [node for node in numbers if not facts.value(node).is_tensor]
+    else:
+        numbers = [k.value for k in part.keywords if k.arg in ("fill_value", "value", "nan", "posinf", "neginf")]
+        if not numbers:
+            numbers = list(operands[place:] if name == "nan_to_num" else operands[place : place + 1])
     for node in numbers:
         if into.dtype != "bool" and not _holds(into, node, facts):
             yield f"`{snippet(node)}` may not fit into the dtype of `{snippet(operands[0])}`"
@@ -283,11 +298,37 @@ def _holds(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
         if into.dtype == "float":
             return number != number or abs(number) in (float("inf"), 0) or abs(number) <= _LARGEST_HALF
         return 0 <= number <= 127
-    # The smallest number of a dtype fits into it.
-    limit = isinstance(node, ast.Attribute) and facts.value(node.value).ref in ("torch.finfo", "torch.iinfo")
-    return into.dtype == "float" and (limit or value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER))
+    return into.dtype == "float" and _within_limits(node, facts)
 
 
+def _within_limits(node: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a number is one of the limits of a dtype, or is made smaller from one: `torch.finfo(x.dtype).max - 1000`.
+
+    Which dtype it is, is not asked, but for one that is named: who asks for its limits has that tensor in mind.
+    """
+    if isinstance(node, ast.Name):
+        stores = [n for n in facts.function.of(ast.Name) if n.id == node.id and not isinstance(n.ctx, ast.Load)]
+        given = [s.value for s in facts.function.of(ast.Assign) if len(s.targets) == 1 and s.targets[0] in stores]
+        return 0 < len(stores) == len(given) and all(_within_limits(value, facts) for value in given)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _within_limits(node.operand, facts)
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        number = node.right.value
+        if not isinstance(number, int | float) or not _within_limits(node.left, facts):
+            return False
+        if isinstance(node.op, ast.Mult | ast.Div):
+            return 0 < number <= 1 if isinstance(node.op, ast.Mult) else number >= 1
+        side = node.left.attr if isinstance(node.left, ast.Attribute) else ""
+        inwards = isinstance(node.op, ast.Sub) if side == "max" else side == "min" and isinstance(node.op, ast.Add)
+        return inwards and 0 <= number <= _LARGEST_HALF
+    limits = node.value if isinstance(node, ast.Attribute) and node.attr in _LIMITS else None
+    if not isinstance(limits, ast.Call) or facts.callee(limits) not in ("torch.finfo", "torch.iinfo"):
+        return False
+    asked = limits.args[0] if len(limits.args) == 1 else None
+    return isinstance(asked, ast.Attribute) and asked.attr == "dtype" and facts.value(asked.value).is_tensor
+
+
+_LIMITS = frozenset({"max", "min", "eps", "tiny", "smallest_normal", "resolution"})
 _LARGEST_HALF = 65504
 
 
