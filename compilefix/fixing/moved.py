@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compilefix.codemods.finding import Edit, Finding
@@ -19,6 +19,7 @@ from compilefix.source.files import SourceFile
 _READS, _PLACES, _TRUTHS, _COUNTS, _DRAWS = "CF2", "CF505", "CF105", "CF508", "CF403"
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
+_HEADS = ("if ", "elif ", "while ", "assert ", "if(", "elif(", "while(", "assert(")
 _SELECTIONS = frozenset({"CF501", "CF502"})
 
 
@@ -63,7 +64,9 @@ def moved_breaks(
     `left` are the findings when all fixes are made and `before` those of the files as they were, with these `texts` by
     path.
     """
-    known = {_place(finding) for finding in before}
+    found = list(before)
+    known = {_place(finding) for finding in found}
+    branches = {_place(finding) for finding in found if finding.code in _BRANCHES}
     moved = []
     for branch in left:
         if branch.code not in _BRANCHES | _SELECTIONS or branch.effect != "break" or _place(branch) in known:
@@ -78,22 +81,25 @@ def moved_breaks(
         if line in map(str.strip, lines):
             moved += [(k.finding, branch) for k in near if k.names & words]
             continue
-        moved += [(k.finding, branch) for k in near if _is_drawn_in(k.finding, line)]
         for one in near:  # a fix wrote this line: what stood there is known where no other moved it
             if one.given & words:
                 places = [e.target.line - 1 for e in _edits(one.finding) if e.template in words]
                 was = [lines[n] for n in places if n < len(lines) and one.names & set(re.findall(r"\w+", lines[n]))]
                 moved.append((one.finding, replace(branch, source_line=was[0]) if was else branch))
+            elif branch.code in _BRANCHES and (stood := _read_in(one, line, lines)) is not None:
+                was_one = (branch.path, branch.function, stood.strip()) in branches
+                moved += [] if was_one else [(one.finding, replace(branch, source_line=stood))]
     return [pair for pair in moved if not _is_gain(pair, moved)]
 
 
-def _is_drawn_in(finding: Finding, line: str) -> bool:
-    """Whether a line is that of a number that is drawn and decides at once, but for the draw, which is a tensor now."""
-    if finding.code != _DRAWS or finding.span.line != finding.span.end_line:
-        return False
-    was, span = finding.source_line, finding.span
-    before, behind = was[: span.column].lstrip(), was[span.end_column :].rstrip()
-    return line.startswith(before) and line.endswith(behind)
+def _read_in(kept: Kept, line: str, lines: Sequence[str]) -> str | None:
+    """The line of a branch as it was where a number was read in it: `if abs(float(x)) < limit:`."""
+    for target in (edit.target for edit in _edits(kept.finding)):
+        was = lines[target.line - 1] if target.line == target.end_line and target.line <= len(lines) else ""
+        head, tail = was[: target.column].lstrip(), was[target.end_column :].rstrip()
+        if head.startswith(_HEADS) and line.startswith(head) and line.endswith(tail):
+            return was
+    return None
 
 
 def _is_value(finding: Finding) -> bool:
