@@ -125,3 +125,27 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
         return "a size"
     first = _FIRST_INTEGER.get(bare)
     return "a size" if first is not None and position >= first else None
+
+
+_INDEX_AT = {
+    **dict.fromkeys(("gather", "index_select", "scatter", "scatter_add", "index_add", "index_copy", "index_fill"), 2),
+    **dict.fromkeys(("take", "take_along_dim"), 1),
+    **dict.fromkeys(("embedding", "one_hot", "bincount"), 0),
+}
+"""Which argument is an index, the tensor counted."""
+
+
+def is_index(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression picks elements, as a tensor of integers does: `x[i]`, `x.gather(1, i)`, `one_hot(i)`."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Tuple):
+        node, parent = parent, scope.parents.get(parent)
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is node
+    if isinstance(parent, ast.keyword):
+        return parent.arg == "index"
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    name = scope.callee(parent) or ""
+    place = _INDEX_AT.get(name.rpartition(".")[2].rstrip("_"))
+    return name.startswith(("torch.", "Tensor.")) and place == parent.args.index(node) + name.startswith("Tensor.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.devices import on_default_device
+from compilefix.codemods.host_reads.integer_places import integer_place, is_index
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.index import Function
@@ -127,6 +128,32 @@ def met(other: ast.expr, scope: Scope, flow: Flow) -> None:
     """The number meets what should be a tensor: does the result keep its dtype?"""
     flow.beside = True
     same_dtype(other, scope, flow)
+    place = None if flow.read.dtype in ("int", "bool") else _integer_place_behind(other, scope)
+    if place is not None:
+        flow.picks = True
+        flow.refuse(
+            f"line {place.lineno}: the number is taken to be an integer, as it is in a size or index", "index-in-range"
+        )
+
+
+def _integer_place_behind(other: ast.expr, scope: Scope) -> ast.expr | None:
+    """Where arithmetic with a tensor gives a size, an index or the bound of a slice, which takes no float."""
+    result = scope.parents.get(other)
+    if not isinstance(result, ast.BinOp | ast.UnaryOp):
+        return None
+    result = _whole_arithmetic(result, scope)
+    uses: list[ast.expr] = [result]
+    around = scope.parents.get(result)
+    if isinstance(around, ast.Assign) and len(around.targets) == 1 and isinstance(around.targets[0], ast.Name):
+        uses += [_whole_arithmetic(use, scope) for use in scope.names(around.targets[0].id)]
+    return next((use for use in uses if integer_place(use, scope) is not None or is_index(use, scope)), None)
+
+
+def _whole_arithmetic(node: ast.expr, scope: Scope) -> ast.expr:
+    """The sum, product or the like that an expression is a part of."""
+    while isinstance(around := scope.parents.get(node), ast.BinOp | ast.UnaryOp):
+        node = around
+    return node
 
 
 def has_other_dtype(value: Value, other: Value) -> bool:

@@ -114,6 +114,8 @@ class Narrowing(Walk):
         if len(test.args) > 1:
             types = self._types(test.args[1])
             names = [self.module.qualified(t) or "" for t in types]
+            if any(isinstance(t, ast.Call) for t in types) or any(name.endswith("NoneType") for name in names):
+                return  # `type(y)` is that of None where `y` is None
         else:
             names = ["torch.Tensor"]
         old = self.facts.value(test.args[0])

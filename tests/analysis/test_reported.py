@@ -35,6 +35,15 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "what has the type of another value, which may be None": {
+        "pkg/distance.py": """
+            from typing import Optional
+            def distance(x: Tensor, extra: Optional[Tensor] = None, other: Optional[Tensor] = None) -> Tensor:
+                assert type(extra) == type(other)
+                assert not extra
+                return x * 2
+        """,
+    },
     "a size that a method says it takes": {
         "pkg/bias.py": """
             class Bias(nn.Module):
