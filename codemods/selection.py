@@ -620,7 +620,7 @@ def _selected(
     yield from scope.legality.saved(steps, computed or scope.statement(at), scope.facts)
     if is_changed(scope, at) and not is_only_computed_with(names, scope, at):
         for side, value in zip(sides, values, strict=True):
-            if value.leaves and (side is None or side.hands_on):
+            if value.leaves and (side is None or side.built or side.hands_on):
                 decorated = is_decorated(scope, at)
                 if decorated and not _keeps_leaf(value):
                     continue  # it was computed here
