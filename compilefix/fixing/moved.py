@@ -2,8 +2,9 @@
 
 Which fixes a branch gets is known when all are made. Where one is left that was none of a tensor before, and no more
 reads went than such branches came, nothing is won: the number is read, or drawn, as it was. So it is with the places of
-a mask that become the mask: what selects by it has a size that depends on values, where it had that of the list; and
-with their number, which a fix gives a name of its own and puts into the line of the branch.
+a mask that become the mask: what selects by it has a size that depends on values, where it had that of the list; with
+their number, which a fix gives a name of its own and puts into the line of the branch; and with the size of what a mask
+selects, which becomes the number of its true values.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from compilefix.codemods.finding import Edit, Finding
 from compilefix.source.files import SourceFile
 
-_READS, _PLACES, _TRUTHS, _COUNTS, _DRAWS = "CF2", "CF505", "CF105", "CF508", "CF403"
+_READS, _PLACES, _TRUTHS, _COUNTS, _SIZES, _DRAWS = "CF2", "CF505", "CF105", "CF508", "CF503", "CF403"
 _ASSIGNED = re.compile(r"^[ ]*(\w+(?:, \w+)*) = ", re.MULTILINE)
 _BRANCHES = frozenset({"CF101", "CF102", "CF104", "CF105"})
 _HEADS = ("if ", "elif ", "while ", "assert ", "if(", "elif(", "while(", "assert(")
@@ -34,7 +35,7 @@ class Kept:
 
 def kept_tensors(fixes: Iterable[Finding], file: SourceFile) -> list[Kept]:
     """Those of some fixes that leave another tensor in a name, or one for a number; the file is as they found it."""
-    codes = (_READS, _PLACES, _COUNTS, _DRAWS)
+    codes = (_READS, _PLACES, _COUNTS, _SIZES, _DRAWS)
     reads = [finding for finding in fixes if finding.code.startswith(codes) or _is_value(finding)]
     assigned = [n for n in ast.walk(file.tree) if isinstance(n, ast.Assign | ast.AnnAssign)] if reads else []
     found = []

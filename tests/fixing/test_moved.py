@@ -58,6 +58,32 @@ def test_the_read_stays_in_the_line_of_its_branch(then: str, made: bool, tmp_pat
     assert made or said in {finding.declined for finding in outcome.findings}
 
 
+SIZED = """\
+import torch
+
+
+def sized(x: torch.Tensor, number: torch.Tensor):
+    found = []
+    for i in range(3):
+        mask = number == i
+        {test}
+            continue
+        {then}
+    return x, found
+"""
+
+
+@pytest.mark.parametrize("test", ["if len(x[mask]) == 0:", "n = x[mask].shape[0]\n        if n == 0:"])
+@pytest.mark.parametrize(("then", "made"), [("found.append(i)", False), ("x = x * 2", True)])
+def test_the_size_of_a_selection_stays_where_its_branch_does(test: str, then: str, made: bool, tmp_path: Path) -> None:
+    file = SourceFile(tmp_path / "m.py", "m", SIZED.format(test=test, then=then))
+    outcome = run([file], Config(root=tmp_path), rules=[*load().values()], allowed=None)
+    after = next((change.after for change in outcome.patchset), file.text)
+    assert ("mask.sum()" in after) is made
+    said = any("the break would only move to `if" in (finding.declined or "") for finding in outcome.findings)
+    assert said is not made
+
+
 TAKEN = """\
 import torch
 
