@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from compilefix.analysis.in_place import keeps_no_operand, written_always
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.totality import fits
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
@@ -55,6 +56,9 @@ class GuardedWrite:
         yield from self._mask_fits(scope)
         yield from written_always(memory, self.statement, self.around, facts)
         if is_number(self.put, scope):
+            if isinstance(self.statement, ast.Expr) and not fits(memory, self.put, facts):
+                reason = f"`{snippet(self.put)}` may not fit into the dtype of `{snippet(self.memory)}`"
+                yield Obstacle(reason, "branches-total")
             return
         yield from self._fits(scope)
         value = scope.value(self.put)

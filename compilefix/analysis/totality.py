@@ -283,11 +283,12 @@ def _fills(name: str, part: ast.Call, operands: Sequence[ast.expr], facts: Funct
         if not numbers:
             numbers = list(operands[place:] if name == "nan_to_num" else operands[place : place + 1])
     for node in numbers:
-        if into.dtype != "bool" and not _holds(into, node, facts):
+        if into.dtype != "bool" and not fits(into, node, facts):
             yield f"`{snippet(node)}` may not fit into the dtype of `{snippet(operands[0])}`"
 
 
-def _holds(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
+def fits(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether every dtype that a tensor may have holds a number: a method that fills raises for one that it does not."""
     value = facts.value(node)
     if value.is_(Kind.NONE) or value.dtype == "bool":
         return True
