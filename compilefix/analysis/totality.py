@@ -288,7 +288,7 @@ def _fills(name: str, part: ast.Call, operands: Sequence[ast.expr], facts: Funct
 
 
 def fits(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
-    """Whether every dtype that a tensor may have holds a number: a method that fills raises for one that it does not."""
+    """Whether every dtype that a tensor may have holds a number: a method that fills with another one raises."""
     value = facts.value(node)
     if value.is_(Kind.NONE) or value.dtype == "bool":
         return True
@@ -296,6 +296,9 @@ def fits(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
         return value.dtype_id is not None and value.dtype_id == into.dtype_id
     number = value.const.value if value.const is not None else None
     if isinstance(number, int | float):
+        largest = _LARGEST.get(into.dtype_id or "")
+        if largest is not None and abs(number) <= largest:
+            return True
         if into.dtype == "float":
             return number != number or abs(number) in (float("inf"), 0) or abs(number) <= _LARGEST_HALF
         return 0 <= number <= 127
@@ -331,6 +334,7 @@ def _within_limits(node: ast.expr, facts: FunctionFacts) -> bool:
 
 _LIMITS = frozenset({"max", "min", "eps", "tiny", "smallest_normal", "resolution"})
 _LARGEST_HALF = 65504
+_LARGEST = {"int64": 2**63 - 1, "int32": 2**31 - 1, "float32": 3e38, "float64": 1e308, "bfloat16": 3e38}
 
 
 def _unary(part: ast.UnaryOp, facts: FunctionFacts) -> Iterator[str]:
