@@ -232,15 +232,18 @@ def _static_bool(test: ast.expr, scope: Scope, template: Template) -> str | None
     value = scope.value(test)
     if is_tensor_test(test, scope) or not value.is_(Kind.STATIC) or value.dtype != "bool" or not value.certain:
         return None
+    if (reason := needs_own_if(test, scope)) is not None:
+        template.refuse([Obstacle(f"{reason}: give it its own `if`")])
+    return template.use(test, operand=True)
+
+
+def needs_own_if(test: ast.expr, scope: Scope) -> str | None:
+    """Why a fixed condition cannot be a part of a tensor's: what else the same `if` has rests on it."""
     name = _counted_on(test, scope)
     if name is not None:
-        template.refuse(
-            [Obstacle(f"what follows counts on `{snippet(test)}` where it uses `{name}`: give it its own `if`")]
-        )
+        return f"what follows counts on `{snippet(test)}` where it uses `{name}`"
     kept = kept_from_failing(test, scope)
-    if kept is not None:
-        template.refuse([Obstacle(f"`{snippet(test)}` may keep `{snippet(kept)}` from failing: give it its own `if`")])
-    return template.use(test, operand=True)
+    return None if kept is None else f"`{snippet(test)}` may keep `{snippet(kept)}` from failing"
 
 
 def _counted_on(test: ast.expr, scope: Scope) -> str | None:

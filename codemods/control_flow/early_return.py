@@ -19,13 +19,13 @@ from itertools import combinations
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.analysis.written_memory import PLAIN
-from compilefix.codemods.conditions import condition, is_tensor_test
+from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.branch_acts import act_lines
-from compilefix.codemods.control_flow.exits import Exit, exit_of
+from compilefix.codemods.control_flow.exits import Exit, assigned_in, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
-from compilefix.codemods.control_flow.own_names import OwnNames, own_names
+from compilefix.codemods.control_flow.own_names import OwnNames, own_names, stored_by
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
 from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
 from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
@@ -61,6 +61,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         template.refuse([Obstacle("a branch returns, and a fixed condition is mixed with a tensor")])
         return ()
     fixed, found = _fixed_ways_out(found, scope, template)
+    found = _under_fixed(found, scope, template)
     values = [value for returned in found.returned for value in values_of(returned, scope)]
     empty = tuple(empty_masks_where(found.tests[0], scope)) if len(found.tests) == 1 else ()
     way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty)
@@ -113,6 +114,34 @@ def _fixed_ways_out(found: Exit, scope: Scope, template: Template) -> tuple[list
     template.refuse(scope.legality.both_evaluated(behind, scope.facts))
     left = tensors[0] if len(tensors) == 1 else ast.copy_location(ast.BoolOp(test.op, tensors), test)
     return fixed, replace(found, tests=(left, *found.tests[1:]))
+
+
+def _under_fixed(found: Exit, scope: Scope, template: Template) -> Exit:
+    """The exit as if the fixed part of `weight is not None and t.any()` were an `if` of its own around it."""
+    test = found.tests[0]
+    if len(found.tests) != 1 or found.behind or found.guards or found.acts:
+        return found
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return found
+    fixed, tensors = split_static(test, scope)
+    if all(needs_own_if(part, scope) is None for part in fixed):
+        return found
+    template.refuse(order_kept(test, scope))
+    left = tensors[0] if len(tensors) == 1 else ast.copy_location(ast.BoolOp(test.op, tensors), test)
+    guards = tuple((part, True) for part in fixed)
+    outer = (*found.between, *found.lasts)
+    opened = replace(found, tests=(left,), guards=guards, outer=outer, opened=tuple(fixed))
+    changed = next(_changed_guards(opened), None) is not None
+    return replace(opened, kept=free_name("given", scope)) if changed else opened
+
+
+def _opened(lines: Sequence[str], found: Exit, heads: Template) -> list[str]:
+    """The first lines under the fixed part of the test."""
+    if not found.opened:
+        return list(lines)
+    test = " and ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in found.opened)
+    named = [] if found.kept is None else [f"{found.kept} = {test}"]
+    return [*named, f"if {found.kept or test}:", *(f"    {line}" for code in lines for line in code.splitlines())]
 
 
 def _edits(
@@ -168,7 +197,7 @@ def _edits(
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))
-    head += [*noted, *(own.line(step, heads) for step in found.steps)]
+    head += [*noted, *_step_lines(found, own, heads)]
     given = {name: own.code(value, heads) for value, name in early.items() if own.names.get(value) != name}  # type: ignore[call-overload]
     head += [f"{name} = {code}" for name, code in given.items()]
     template.refuse(heads.obstacles)
@@ -182,7 +211,7 @@ def _edits(
         whole = scope.edit(node, "\n".join([*head, *way_on, line]), **body.parts)
         gone = [] if found.behind else [*found.ifs[1:], *found.lasts]
         return (whole, *(scope.edit(statement, "") for statement in gone))
-    edits = [scope.edit(node, "\n".join(head), **heads.parts)]
+    edits = [scope.edit(node, "\n".join(_opened(head, found, heads)), **heads.parts)]
     edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
     edits += [scope.edit(d, f"{where(scope)}({names[0]}, 1, {{divisor}})", divisor=d) for d in divisors]
     for last, sides in zip(found.lasts, ends, strict=True):
@@ -193,6 +222,14 @@ def _edits(
             line = _line(sides, selecting, early, node, last, scope, body, template)
         edits.append(scope.edit(last, line, **body.parts))
     return tuple(edits)
+
+
+def _step_lines(found: Exit, own: OwnNames, heads: Template) -> Iterator[str]:
+    """The code of what the branches compute before they return."""
+    for index, step in enumerate(found.steps):
+        (block,) = (link.body for link in found.links if any(step is s for s in link.body))
+        before = [s for s in found.steps[:index] if any(s is one for one in block)]
+        yield own.line(step, heads, stored_by(before))
 
 
 def _are_one(sides: Sequence[ast.expr]) -> bool:
@@ -267,8 +304,9 @@ def _guarded_line(
         lines.append(f"{name} = {body.use(value)}")
     parts = [
         body.use(test, operand=isinstance(test, _LOOSE)) if holds else f"not {body.use(test, operand=True)}"
-        for test, holds in found.guards
+        for test, holds in (found.guards if found.kept is None else ())
     ]
+    parts += [found.kept] if found.kept is not None else []
     selected = _selections(returned.elements, tests, early, found.ifs[0], last, scope, body, template, names)
     given = [f"    {name} = {code}" for name, code in zip(names, selected, strict=True) if name != code]
     lines += [f"if {' and '.join(parts)}:", *given] if given else []
@@ -354,15 +392,24 @@ def _early_values(
 
 def _guards_stand(found: Exit, scope: Scope) -> Iterator[Obstacle]:
     """Whether the fixed conditions say at the last return what they said before."""
+    if found.kept is not None:
+        return
+    for test in _changed_guards(found):
+        yield Obstacle(f"`{snippet(test)}` may be another at the last `return`")
+    for test, _ in found.guards:
+        yield from scope.legality.computed_again(test, scope.facts)
+
+
+def _changed_guards(found: Exit) -> Iterator[ast.expr]:
+    """The fixed conditions that ask for what the way on gives another value."""
     stored = {
         n.id for s in found.between for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
     }
     for test, _ in found.guards:
-        if any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(test)):
-            yield Obstacle(f"`{snippet(test)}` may be another at the last `return`")
-        if any(isinstance(n, ast.Attribute) for n in ast.walk(test)) and _stores_attribute(found.between):
-            yield Obstacle(f"`{snippet(test)}` may be another at the last `return`")
-        yield from scope.legality.computed_again(test, scope.facts)
+        attributes = any(isinstance(n, ast.Attribute) for n in ast.walk(test))
+        names = any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(test))
+        if names or (attributes and _stores_attribute(found.between)):
+            yield test
 
 
 def _stores_attribute(body: Sequence[ast.stmt]) -> bool:
@@ -371,7 +418,11 @@ def _stores_attribute(body: Sequence[ast.stmt]) -> bool:
 
 def _steps_stand(found: Exit, scope: Scope, template: Template) -> str | None:
     """Whether what the branches compute before they return may be computed always."""
-    for step in found.steps:
+    for branch in found.steps:
+        step = branch if isinstance(branch, ast.Assign) else assigned_in(branch, scope)
+        assert step is not None
+        if isinstance(branch, ast.If):
+            template.refuse(scope.legality.both_evaluated([branch.test], scope.facts))
         flat = [n for t in step.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
         if not all(isinstance(t, ast.Name) for t in flat):
             return "a branch returns, and does more than return a value"

@@ -12,6 +12,8 @@ from compilefix.codemods.control_flow.branch_acts import Acts, split_acts
 from compilefix.codemods.control_flow.way_on import statements_of
 from compilefix.codemods.rule import Scope
 
+Step = ast.Assign | ast.If
+
 
 @dataclass(frozen=True)
 class Exit:
@@ -19,21 +21,26 @@ class Exit:
 
     ifs: the `if` statements that stand one behind the other. links: the same with their `elif`s. steps: what the
     branches compute before they return. lasts: the returns on the way on, one for each way through fixed `if`s.
+    A fixed `if` that gives one name another value is a step too.
     behind: whether the way on stands in the `else`. returned: what the tests return. guards: the fixed conditions that
     the `if` stands under, with what they must be. outer: the statements that those guards are not around.
+    opened: those of the guards that are a part of its own test. kept: the name that they get, where the way on may
+    change what they ask for.
     """
 
     ifs: tuple[ast.If, ...]
     links: tuple[ast.If, ...]
     tests: tuple[ast.expr, ...]
     returned: tuple[ast.expr, ...]
-    steps: tuple[ast.Assign, ...]
+    steps: tuple[Step, ...]
     acts: Acts | None
     lasts: tuple[ast.Return, ...]
     between: tuple[ast.stmt, ...]
     behind: bool
     guards: tuple[tuple[ast.expr, bool], ...] = ()
     outer: tuple[ast.stmt, ...] = ()
+    opened: tuple[ast.expr, ...] = ()
+    kept: str | None = None
 
     @property
     def ends(self) -> list[tuple[ast.expr, ...]]:
@@ -58,7 +65,7 @@ def exit_of(node: ast.If, scope: Scope) -> Exit | str:
         ifs.append(guard)
         links.append(Link(guard, guard.body))
     returned: list[ast.expr] = []
-    steps: list[ast.Assign] = []
+    steps: list[Step] = []
     bodies: list[Link] = []
     for link in links:
         last = link.body[-1] if link.body else None
@@ -69,8 +76,9 @@ def exit_of(node: ast.If, scope: Scope) -> Exit | str:
     acts = split_acts(bodies, node, scope) if scope.logging == "boundary" else None
     for left in acts.links if acts else bodies:
         for step in left.body:
-            if not isinstance(step, ast.Assign):
+            if not isinstance(step, ast.Assign) and assigned_in(step, scope) is None:
                 return "a branch returns, and does more than return a value"
+            assert isinstance(step, Step)
             steps.append(step)
     guards: list[tuple[ast.expr, bool]] = []
     outer: list[ast.stmt] = []
@@ -102,6 +110,17 @@ def exit_of(node: ast.If, scope: Scope) -> Exit | str:
         orelse is not None,
         tuple(guards),
         tuple(outer),
+    )
+
+
+def assigned_in(step: ast.stmt, scope: Scope) -> ast.Assign | None:
+    """The assignment that a fixed `if` guards: `if weight.dim() == 1: weight = weight.unsqueeze(1)`."""
+    if not isinstance(step, ast.If) or step.orelse or len(step.body) != 1 or is_tensor_test(step.test, scope):
+        return None
+    assigned = step.body[0]
+    single = isinstance(assigned, ast.Assign) and len(assigned.targets) == 1
+    return (
+        assigned if isinstance(assigned, ast.Assign) and single and isinstance(assigned.targets[0], ast.Name) else None
     )
 
 

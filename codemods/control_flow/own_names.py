@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compilefix.codemods.control_flow.exits import Exit
+from compilefix.codemods.control_flow.exits import Exit, Step
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
@@ -31,10 +31,17 @@ class OwnNames:
         """Whether one of the names stands in a part of the code."""
         return any(n in self.names for n in ast.walk(node) if isinstance(n, ast.Name))
 
-    def line(self, step: ast.Assign, template: Template) -> str:
-        """The code of a statement of a branch."""
+    def line(self, step: Step, template: Template, given: Sequence[str] = ()) -> str:
+        """The code of a statement of a branch; `given` are the names that its branch has given values before."""
         if not self.reads(step):
             return template.use(step)
+        if isinstance(step, ast.If):
+            (assigned,) = _assigns(step)
+            (target,) = assigned.targets
+            assert isinstance(target, ast.Name)
+            own = self.names.get(target, target.id)
+            value, test = self.code(assigned.value, template), self.code(step.test, template)
+            return f"{own} = {value} if {test} else {own if target.id in given else target.id}"
         targets = [self._target(target) for target in step.targets]
         return " = ".join([*targets, self.code(step.value, template)])
 
@@ -55,9 +62,9 @@ def own_names(found: Exit, scope: Scope) -> OwnNames | str:
     own: dict[ast.Name, str] = {}
     for owner in found.ifs:
         for block in _blocks(owner):
-            steps = [step for step in block if isinstance(step, ast.Assign) and step in found.steps]
+            steps = [step for step in block if step in found.steps]
             given: dict[str, str] = {}
-            for name in _stored(steps):
+            for name in stored_by(steps):
                 first = named.setdefault(name, owner) is owner
                 if first and not _read_beside(name, block, owner, scope):
                     continue
@@ -75,8 +82,21 @@ def _blocks(owner: ast.If) -> Iterator[Sequence[ast.stmt]]:
             yield inner.orelse
 
 
-def _stored(steps: Sequence[ast.Assign]) -> list[str]:
-    parts = [p for step in steps for t in step.targets for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
+def _assigns(step: ast.stmt) -> Sequence[ast.Assign]:
+    """The assignments of a step, which a fixed `if` may be around."""
+    inside = step.body if isinstance(step, ast.If) else [step]
+    return [assign for assign in inside if isinstance(assign, ast.Assign)]
+
+
+def stored_by(steps: Sequence[ast.stmt]) -> list[str]:
+    """The names that the steps of a branch give values."""
+    parts = [
+        p
+        for step in steps
+        for a in _assigns(step)
+        for t in a.targets
+        for p in (t.elts if isinstance(t, ast.Tuple) else [t])
+    ]
     return list(dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name)))
 
 
@@ -106,7 +126,7 @@ def _in_turn(name: str, block: Sequence[ast.stmt], scope: Scope) -> bool:
         for n in ast.walk(s)
         if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
     ]
-    return all(isinstance(s, ast.Assign) and s in block for s in stores)
+    return all(isinstance(s, ast.Assign) and (s in block or scope.parents.get(s) in block) for s in stores)
 
 
 def _may_be_renamed(name: str, block: Sequence[ast.stmt], owner: ast.If, scope: Scope) -> bool:

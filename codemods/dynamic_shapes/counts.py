@@ -45,10 +45,23 @@ def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False, made: bool
         name = parent.targets[0].id
         for use in scope.names(name):
             yield from _count_use(use, scope, raised, made)
-        if len(scope.names(name, stores=True)) != 1:
+        others = [n for n in scope.names(name, stores=True) if n is not parent.targets[0]]
+        if not all(_stands_for_zero(other, parent, scope) for other in others):
             yield Obstacle(f"`{name}` gets another value elsewhere")
         return
     yield from _count_use(node, scope, raised, made)
+
+
+def _stands_for_zero(name: ast.Name, count: ast.Assign, scope: Scope) -> bool:
+    """Whether a name of a count gets a whole number behind it, where there is none: `if n == 0: n = 1`."""
+    statement = scope.parents.get(name)
+    test = scope.parents.get(statement) if isinstance(statement, ast.Assign) else None
+    if not isinstance(test, ast.If) or test.body != [statement] or test.orelse:
+        return False
+    assert isinstance(statement, ast.Assign)
+    block = scope.block(count)
+    whole = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
+    return whole and ast.unparse(test.test) == f"{name.id} == 0" and test in block[block.index(count) :]
 
 
 def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterator[Obstacle]:

@@ -65,6 +65,9 @@ def _reduction(node: ast.Call | ast.Subscript, scope: Scope) -> Reduction | None
         first = isinstance(node.slice, ast.Constant) and node.slice.value == 0
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and first:
             return _of(node, "shape", shape.value, scope)
+        if isinstance(shape, ast.Call) and ast.unparse(shape).endswith(".size()") and first:
+            assert isinstance(shape.func, ast.Attribute)
+            return _of(node, "shape", shape.func.value, scope)
         return None
     name = scope.callee(node) or _method_of_elements(node, scope)
     histogram = counted_classes(node, scope)

@@ -270,7 +270,10 @@ def _decide(node: ast.expr, parent: ast.AST | None, scope: Scope, flow: Flow) ->
     """The number decides an `if`, which its tensor then does: CF101 and CF102 look at it once it is one.
 
     Python compares in double precision, and so must the tensor, unless every dtype holds what it is compared with.
+    Whether it is None decides the same of a tensor.
     """
+    if _asks_for_none(parent):
+        return
     statement = next((a for a in scope.ancestors(node) if isinstance(a, ast.stmt | ast.IfExp)), None)
     if (kept := kept_in_branch(chain_around(node, scope), scope)) is not None:
         # The graph would break there, where it broke at the read: nothing is won, and more where several tests ask.
@@ -314,10 +317,20 @@ def _compared(parent: ast.Compare, other: ast.expr, scope: Scope, flow: Flow) ->
     return True
 
 
+def _asks_for_none(test: ast.AST | None) -> bool:
+    """Whether a comparison is `x is None` or `x is not None`."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Is | ast.IsNot)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+    )
+
+
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
     if len(parent.ops) != 1 or isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-        none = isinstance(parent.comparators[0], ast.Constant) and parent.comparators[0].value is None
-        if not (none and isinstance(parent.ops[0], ast.Is | ast.IsNot)):
+        if not _asks_for_none(parent):
             flow.refuse(
                 f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`"
             )
