@@ -118,8 +118,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "such, is a boolean tensor; of another one an error is raised where rows were taken."
     ),
     "mask-not-empty": (
-        "A mask selects at least one element, or as many as the code asks for before it goes on; where it selects "
-        "fewer, no error is raised as before, or compiled code raises RuntimeError."
+        "A mask selects at least one element, or as many as the code asks for before it goes on, and a loop whose "
+        "turns a tensor skips collects in one at least; where it selects fewer, no error is raised as before, or "
+        "compiled code raises RuntimeError."
     ),
     "one-dimension": (
         "A mask of which the first or last true place is read, or that puts rows in order, has one dimension, and "

@@ -4,7 +4,9 @@
 Finds `if`/`elif`/`else` on a tensor whose branches give values to local names, attributes, elements (`p[i] = a`, `p[i]
 += a`) or places of a list, write in place, or return, and selects with `torch.where`. A turn of a loop that a tensor
 skips (`if probability < layerdrop: continue`) always runs, and its results are selected. What it collects under a
-fixed flag has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. A
+fixed flag has as many items as turns that ran: with that flag set the `continue` stays, and breaks the graph. Where all
+that a turn does is to append a value to a list, of which only the sum, the mean and the length are asked behind the
+loop, each turn collects, a skipped one zero, and how many were kept is counted (`mask-not-empty`: one at least). A
 condition that is fixed when Dynamo traces (a dtype, a flag) stays an `if` around the selection, and one inside a
 branch stays inside. `if mask.any():` around statements that change only what the mask selects goes away, and so does
 an `if` that does nothing. What a branch prints, logs, warns of or raises goes to the compile boundary with the
@@ -72,6 +74,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
+from compilefix.codemods.control_flow.collected_turns import CollectedTurn, always_collected, collected_turn
 from compilefix.codemods.control_flow.early_return import returns_early, selected_return
 from compilefix.codemods.control_flow.finite_tests import computed_of_nan
 from compilefix.codemods.control_flow.guarded_effects import guarded_effects, late_effects
@@ -123,6 +126,9 @@ class TensorIf(Rule):
         "text-order",
         "no-recompute",
         "set-once",
+        "mask-not-empty",
+        "dimension-not-empty",
+        "summation-order",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -135,6 +141,10 @@ class TensorIf(Rule):
             edits = mask_shortcut(node, scope, less)
             if edits is not None:
                 yield self._judge_shortcut(node, edits, less, scope)
+                continue
+            collected = collected_turn(node, scope)
+            if collected is not None:
+                yield self._judge_collected(node, collected, scope)
                 continue
             turn = skipped_turn(node, scope)
             if turn is not None:
@@ -220,6 +230,21 @@ class TensorIf(Rule):
             reason = goes_with_loop(node, node.test, scope) or template.broken
             return self.declined(scope, node, message, reason or "the turn cannot always run")
         fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, node, message, fix)
+
+    def _judge_collected(self, node: ast.If, turn: CollectedTurn, scope: Scope) -> Finding:
+        first = tensor_tests(node.test, scope)[0]
+        words = tensor_words(first, scope)
+        message = f"`{ast.unparse(first)}` {words}: the `if` on it breaks the graph"
+        template = Template(unrecorded=records_none(scope, node))
+        edits = always_collected(turn, scope, template)
+        behind = turn.body if turn.skips else ()
+        of_nan = computed_of_nan(links_of(node), behind, scope) if "finite-derivative" in template.assumptions else None
+        if not edits or of_nan is not None or template.broken is not None:
+            reason = of_nan or template.broken or "the turn cannot always run"
+            return self.declined(scope, node, message, reason)
+        always = tuple(scope.span(statement) for statement in turn.body)
+        fix = Fix((*edits, *template.edits), imports(scope), template.assumptions, template.reasons, always=always)
         return self.fixed(scope, node, message, fix)
 
     def _judge_effects(self, node: ast.If, calls: list[ast.Call], scope: Scope) -> Finding:
