@@ -15,6 +15,7 @@ from compilefix.codemods.dynamic_shapes.counts import count_uses, names_of, rais
 from compilefix.codemods.dynamic_shapes.definitions import parts_of, reads_of
 from compilefix.codemods.dynamic_shapes.losses import LOSSES
 from compilefix.codemods.dynamic_shapes.masks import is_mask
+from compilefix.codemods.dynamic_shapes.one_hot_writes import fill_code, in_the_way, one_hot_write
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -89,9 +90,14 @@ def needs_only_mask(found: IndexList, scope: Scope) -> bool:
     if not found.flat:
         one = scope.value(found.mask).rank in (None, 1)
         return bool(uses) and all(
-            _asked(use, scope) is not None or (one and _filled(use, scope) is not None) for use in uses or ()
+            _asked(use, scope) is not None
+            or (one and (_filled(use, scope) is not None or one_hot_write(use, scope) is not None))
+            for use in uses or ()
         )
-    return bool(uses) and all(place_of(use, scope) is not None or _asked(use, scope) is not None for use in uses or ())
+    return bool(uses) and all(
+        place_of(use, scope) is not None or _asked(use, scope) is not None or one_hot_write(use, scope) is not None
+        for use in uses or ()
+    )
 
 
 def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]:
@@ -105,7 +111,12 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
         reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
     counts: dict[ast.expr, str] = {}
+    writes = {write.statement: write for use in uses if (write := one_hot_write(use, scope)) is not None}
+    for write in writes.values():
+        template.refuse(in_the_way(write, found.mask))
     for use in uses:
+        if scope.statement(use) in writes:
+            continue
         asked, place = _asked(use, scope), place_of(use, scope)
         if asked is not None:
             template.refuse(count_uses(asked, scope, raised=True, made=True))
@@ -118,7 +129,8 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
                 reason = f"`{snippet(place.value)}` is not proved to be as long as `{snippet(found.mask)}`"
                 template.refuse([Obstacle(reason, "same-shape-dtype")])
     code = template.use(found.mask, operand=found.numbers) + (" != 0" if found.numbers else "")
-    return [scope.edit(found.statement.value, code, **template.parts), *raised_instead(counts, scope)]
+    filled = [scope.edit(statement, fill_code(write, name, scope)) for statement, write in writes.items()]
+    return [scope.edit(found.statement.value, code, **template.parts), *filled, *raised_instead(counts, scope)]
 
 
 def _all_numbers(asked: ast.expr) -> bool:

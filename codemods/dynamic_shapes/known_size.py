@@ -6,7 +6,8 @@ only the first `k` are kept; and `torch.unique(x)` of which the code only asks w
 test, or for the largest and smallest, or how many there are (with `unique_consecutive` too), or which of them an
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
 `x[torch.where(mask)]`) that the code writes to, reduces, gives to a loss or counts (`max(len(rows), 1)`,
-`torch.tensor(len(rows), dtype=torch.float)`); the rows that a one-hot mask selects, of which
+`torch.tensor(len(rows), dtype=torch.float)`), or writes a number to at one column of each row
+(`one_hot[rows, labels[rows]] = 1`); the rows that a one-hot mask selects, of which
 there is one for each index; the columns of the ones in one-hot rows; the elements of a square matrix on or off its
 diagonal, which a mask made of `torch.eye` selects; and `repeat_interleave` with a tensor of repeats, whose result is
 combined with a tensor that has as many rows.

@@ -59,7 +59,7 @@ class Narrowing(Walk):
                 test.left.value,
                 test.comparators[0],
                 result,
-                isinstance(test.ops[0], ast.Eq) == truth and isinstance(test.ops[0], ast.Eq | ast.NotEq),
+                isinstance(test.ops[0], ast.Eq | ast.Is if truth else ast.NotEq | ast.IsNot),
             )
         elif isinstance(test, ast.Call) and self.module.qualified(test.func) in _ASK_FOR_TENSOR:
             self._narrow_isinstance(test, result, truth)
