@@ -20,7 +20,7 @@ from typing import Literal
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
-from compilefix.codemods.conditions import condition, is_tensor_test, order_kept, split_static
+from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time, reads_first
@@ -132,6 +132,8 @@ def always_collected(turn: CollectedTurn, scope: Scope, template: Template) -> t
     if fixed:
         template.refuse(order_kept(turn.node.test, scope))
         template.refuse(scope.legality.both_evaluated(tests, scope.facts))
+        reasons = (needs_own_if(part, scope) for part in fixed)
+        template.refuse([Obstacle(reason) for reason in reasons if reason is not None])
         guard = " and ".join(template.use(part, operand=len(fixed) > 1) for part in fixed)
         first += f"\nif not ({guard}):\n    {keep} = {torch_name(scope)}.ones_like({keep})"
     counts = [use for use in turn.uses if use.what not in ("sum", "total")]

@@ -201,9 +201,11 @@ def _edits(
     given = {name: own.code(value, heads) for value, name in early.items() if own.names.get(value) != name}  # type: ignore[call-overload]
     head += [f"{name} = {code}" for name, code in given.items()]
     template.refuse(heads.obstacles)
-    divisors = (
-        [] if same or not named or len(tests) > 1 or found.guards else zero_divisors(found.tests[0], found, scope)
-    )
+    divisors = [] if same or not named or len(tests) > 1 else zero_divisors(found.tests[0], found, scope)
+    if found.guards and divisors:
+        reason = f"`{snippet(divisors[0])}` is divided by where the test finds it to be zero, under a fixed condition"
+        template.refuse([Obstacle(reason)])
+        return ()
     if found.behind or not named:
         body = Template(dict(heads.parts))
         way_on = [with_divisors(statement, divisors, names[0], body, scope) for statement in found.between]
