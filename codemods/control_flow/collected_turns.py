@@ -25,6 +25,7 @@ from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time, reads_first
 from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_where
+from compilefix.codemods.control_flow.skipped_turn import of_expression
 from compilefix.codemods.double_where import double_where, finite_sides
 from compilefix.codemods.dynamic_shapes.counts import count_uses
 from compilefix.codemods.finding import Edit
@@ -223,7 +224,7 @@ def _obstacles(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:
     fresh: dict[str, bool] = {}
     for step in turn.steps:
         yield from _of_step(step, fresh, scope)
-    yield from scope.legality.both_evaluated([turn.item], scope.facts)
+    yield from of_expression(turn.item, scope)
     stored = {n.id for s in turn.steps for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for name in sorted(stored):
         if reads_first(name, turn.body) or live_after(name, turn.last if turn.skips else turn.node, scope):
@@ -257,7 +258,7 @@ def _of_step(step: ast.stmt, fresh: dict[str, bool], scope: Scope) -> Iterator[O
         yield Obstacle(f"`{snippet(step)}` would also be raised in a turn that was skipped", "branches-total")
         return
     if isinstance(step, ast.AugAssign) and isinstance(step.target, ast.Name) and fresh.get(step.target.id):
-        yield from scope.legality.both_evaluated([step.value], scope.facts)
+        yield from of_expression(step.value, scope)
         return
     targets = step.targets if isinstance(step, ast.Assign) else []
     names = [n for target in targets for n in (target.elts if isinstance(target, ast.Tuple) else [target])]
@@ -268,7 +269,7 @@ def _of_step(step: ast.stmt, fresh: dict[str, bool], scope: Scope) -> Iterator[O
     here = f"@{step.value.lineno}:"
     own = made.is_tensor and all(here in token for token in made.storage)
     fresh |= {n.id: own for n in names if isinstance(n, ast.Name)}
-    yield from scope.legality.both_evaluated([step.value], scope.facts)
+    yield from of_expression(step.value, scope)
 
 
 def _of_uses(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:

@@ -389,7 +389,7 @@ def _obstacles(turn: Turn, names: Sequence[str], scope: Scope) -> Iterator[Obsta
             yield Obstacle(f"`{snippet(part)}` may be another when the turn has run")
         yield from scope.legality.computed_again(part, scope.facts)
     for block in turn.collects:
-        yield from _of_expression(block.test, scope)
+        yield from of_expression(block.test, scope)
     for statement in turn.skipped:
         if statement in turn.collects:
             continue
@@ -439,7 +439,7 @@ def _of_statement(statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
     if isinstance(statement, ast.Pass):
         return
     if isinstance(statement, ast.If) and not is_tensor_test(statement.test, scope):
-        yield from _of_expression(statement.test, scope)
+        yield from of_expression(statement.test, scope)
         for inner in (*statement.body, *statement.orelse):
             yield from _of_statement(inner, scope)
         return
@@ -449,10 +449,11 @@ def _of_statement(statement: ast.stmt, scope: Scope) -> Iterator[Obstacle]:
     if not plain or not isinstance(statement, ast.Assign):
         yield Obstacle(f"the turn does more than give names values: `{snippet(statement)}`")
         return
-    yield from _of_expression(statement.value, scope)
+    yield from of_expression(statement.value, scope)
 
 
-def _of_expression(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+def of_expression(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether an expression may be evaluated although the turn is skipped; a call that may write is assumed not to."""
     does = scope.legality.effects.of(node, scope.facts)
     for obstacle in scope.legality.both_evaluated([node], scope.facts):
         if obstacle.assumption is None and _may_write(does.mutates, node) and does.mutates in obstacle.reason:

@@ -30,7 +30,8 @@ class IndexList:
     """The statement `rows = torch.where(mask)[0]`, the call in it, and the mask.
 
     flat: each place is one number; else, as `mask.nonzero()` gives it, as many as the mask has dimensions. numbers:
-    whether it may list the places that are not zero of a tensor that is no mask.
+    whether it may list the places that are not zero of a tensor that is no mask. loose: whether a single place is a
+    number of no dimension (`squeeze()`).
     """
 
     statement: ast.Assign
@@ -38,6 +39,7 @@ class IndexList:
     mask: ast.expr
     flat: bool = True
     numbers: bool = False
+    loose: bool = False
 
 
 def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
@@ -64,7 +66,8 @@ def index_list(node: ast.Call, scope: Scope) -> IndexList | None:
         return None
     if not isinstance(statement.targets[0], ast.Name):
         return None
-    return IndexList(statement, node, mask, column is not None, numbers)
+    loose = column is not None and ast.unparse(column).endswith(".squeeze()")
+    return IndexList(statement, node, mask, column is not None, numbers, loose)
 
 
 def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
@@ -80,13 +83,19 @@ def _one_column(node: ast.Call, tuples: bool, scope: Scope) -> ast.expr | None:
         return None
     given = [ast.unparse(argument) for argument in call.args]
     flat = parent.attr in ("view", "reshape") and given == ["-1"]
-    flat = flat or (parent.attr == "squeeze" and given in (["1"], ["-1"])) or (parent.attr == "flatten" and not given)
+    flat = flat or (parent.attr == "squeeze" and given in (["1"], ["-1"], []))
+    flat = flat or (parent.attr == "flatten" and not given)
     return call if flat else None
 
 
 def needs_only_mask(found: IndexList, scope: Scope) -> bool:
     """Whether all that is done with the places is to write there, to reduce what is there, and to count them."""
     uses = reads_of(found.statement, scope)
+    if found.loose:
+        asked = [found_in for use in uses or () if (found_in := _asked(use, scope)) is not None]
+        numbered = all(_all_numbers(one) for one in asked)
+        written = sum(one_hot_write(use, scope) is not None for use in uses or ())
+        return bool(uses) and numbered and len(asked) + written == len(uses or ())
     if not found.flat:
         one = scope.value(found.mask).rank in (None, 1)
         return bool(uses) and all(

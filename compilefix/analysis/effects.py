@@ -14,6 +14,7 @@ from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.live_code import is_noted, live_nodes
 from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
+from compilefix.analysis.summaries import passed
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.index import Class, Function
@@ -135,6 +136,7 @@ class EffectAnalysis:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._summaries: dict[Function, Effects] = {}
+        self._calls: dict[tuple[Function, frozenset[tuple[str, str | None, int | None, bool]]], Effects] = {}
 
     def of(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         """The effects of evaluating an expression."""
@@ -147,15 +149,31 @@ class EffectAnalysis:
         """The effects that a call of a function may have."""
         if function not in self._summaries:
             self._summaries[function] = Effects(unknown=f"the recursive call of `{function.qualname}`")
-            facts = self.inference.facts(function)
-            result = PURE
-            for node in live_nodes(facts):
-                result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
-                result = result | _value_check(node, facts)
-            if (decorator := unknown_decorator(function)) is not None:
-                result = result | Effects(unknown=f"what `@{decorator}` does is not known")
-            self._summaries[function] = result
+            self._summaries[function] = self._of_body(function, self.inference.facts(function))
         return self._summaries[function]
+
+    def _of_body(self, function: Function, facts: FunctionFacts) -> Effects:
+        result = PURE
+        for node in live_nodes(facts):
+            result = result | self._seen_by_caller(node, self._of_node(node, facts), facts)
+            result = result | _value_check(node, facts)
+        if (decorator := unknown_decorator(function)) is not None:
+            result = result | Effects(unknown=f"what `@{decorator}` does is not known")
+        return result
+
+    def _in_call(self, node: ast.Call, callee: Function, facts: FunctionFacts) -> Effects:
+        """The effects of a function that writes, where what it is passed tells that the memory is its own."""
+        does = self.of_function(callee)
+        operands = [facts.value(a) for a in (*node.args, *(k.value for k in node.keywords))]
+        given = passed(node, callee, operands) if does.mutates is not None else None
+        tensors = {name: v for name, v in (given or {}).items() if v.is_tensor and v.certain}
+        if not tensors:
+            return does
+        key = callee, frozenset((name, v.dtype, v.rank, v.has_dims) for name, v in tensors.items())
+        if key not in self._calls:
+            self._calls[key] = does
+            self._calls[key] = self._of_body(callee, self.inference.in_call(callee, tensors))
+        return self._calls[key]
 
     def _seen_by_caller(self, node: ast.AST, does: Effects, facts: FunctionFacts) -> Effects:
         """What of a node's effects is one outside the function: a write into memory that the call made is none."""
@@ -240,7 +258,7 @@ class EffectAnalysis:
         if name == _CHAIN and facts.value(node.func).is_(Kind.OBJECT):
             return self._of_chain(facts.value(node.func), text, node, facts)[0]
         if callee is not None:
-            does = _reached(f"`{text}`", self.of_function(callee))
+            does = _reached(f"`{text}`", self._in_call(node, callee, facts))
             for method in self._instead(node.func, callee, facts):
                 run = "an override" if method is None else f"`{method.qualname}`"
                 does = does | _reached(f"{run}, which `{text}` may run", self._of_override(method, callee.node.name))
