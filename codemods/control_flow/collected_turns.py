@@ -14,7 +14,7 @@ Each turn collects then, and a skipped one zero. How many were kept takes the pl
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -238,6 +238,10 @@ def _obstacles(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:
     if value.rank != 0:
         yield Obstacle("what a skipped turn collects is not proved to have the same shape", "same-shape-dtype")
     computed = [*_computed(turn), turn.item]
+    if not turn.skips:
+        inner = [v for v in computed[:-1] if scope.statement(v) not in turn.steps]
+        for mended in finite_sides(inner, scope):
+            yield Obstacle(f"the derivative of `{snippet(mended)}` is not finite where the turn was skipped")
     if value.dtype not in ("bool", "int"):
         yield Obstacle("what the skipped turn uses gets gradients of zeros instead of None", "gradient-zeros")
         yield from scope.legality.finite([v for v in computed if v not in finite_sides([v], scope)], scope.facts)
@@ -257,7 +261,8 @@ def _of_step(step: ast.stmt, fresh: dict[str, bool], scope: Scope) -> Iterator[O
     if isinstance(step, ast.Raise):
         yield Obstacle(f"`{snippet(step)}` would also be raised in a turn that was skipped", "branches-total")
         return
-    if isinstance(step, ast.AugAssign) and isinstance(step.target, ast.Name) and fresh.get(step.target.id):
+    own = isinstance(step, ast.AugAssign) and isinstance(step.target, ast.Name) and fresh.get(step.target.id)
+    if isinstance(step, ast.AugAssign) and own and isinstance(step.op, ast.Add | ast.Sub | ast.Mult):
         yield from of_expression(step.value, scope)
         return
     targets = step.targets if isinstance(step, ast.Assign) else []
@@ -267,15 +272,27 @@ def _of_step(step: ast.stmt, fresh: dict[str, bool], scope: Scope) -> Iterator[O
         return
     made = scope.value(step.value)
     here = f"@{step.value.lineno}:"
-    own = made.is_tensor and all(here in token for token in made.storage)
-    fresh |= {n.id: own for n in names if isinstance(n, ast.Name)}
+    new = made.is_tensor and all(here in token for token in made.storage)
+    fresh |= {n.id: new for n in names if isinstance(n, ast.Name)}
     yield from of_expression(step.value, scope)
+
+
+def _is_guarded(use: Use, asked: Sequence[Use], scope: Scope) -> bool:
+    """Whether the list is only used so where the code has asked whether something was collected."""
+    around = [a for a in scope.ancestors(use.node) if isinstance(a, ast.If | ast.IfExp)]
+    for one in asked:
+        tests = [a for a in scope.ancestors(one.node) if isinstance(a, ast.If | ast.IfExp)]
+        test = next((a for a in tests if any(n is one.node for n in ast.walk(a.test))), None)
+        leaves = isinstance(test, ast.If) and isinstance(test.body[-1], ast.Return | ast.Raise)
+        if test is not None and (test in around or (leaves and one.node.lineno < use.node.lineno)):
+            return True
+    return False
 
 
 def _of_uses(turn: CollectedTurn, scope: Scope) -> Iterator[Obstacle]:
     asked = [use for use in turn.uses if use.what in ("length", "empty", "any")]
     for use in turn.uses:
-        if use.what in ("mean", "sum") and not asked:
+        if use.what in ("mean", "sum") and not _is_guarded(use, asked, scope):
             yield Obstacle(f"all turns may be skipped, where `{snippet(use.node)}` raises", "mask-not-empty")
         if use.what == "mean":
             yield Obstacle(f"`{snippet(use.node)}` becomes a sum, divided by a number", "summation-order")
