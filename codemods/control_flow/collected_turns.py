@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.values import ARRAYS
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
 from compilefix.codemods.control_flow.appended import appended
@@ -125,7 +126,13 @@ def always_collected(turn: CollectedTurn, scope: Scope, template: Template) -> t
     template.refuse(_obstacles(turn, scope))
     template.refuse(_of_uses(turn, scope))
     fixed, tests = split_static(turn.node.test, scope) if turn.skips else ([], [turn.node.test])
-    code = condition(tests, scope, template, operand=turn.skips)
+    if len(tests) == 1 and scope.value(tests[0]).kinds == ARRAYS and scope.value(turn.item).is_tensor:
+        # What is collected is made by PyTorch: no array decides.
+        template.mixes = True
+        code = condition(tests, scope, template)
+        code = None if code is None else f"({code}).reshape(())"
+    else:
+        code = condition(tests, scope, template, operand=turn.skips)
     if code is None or template.broken is not None:
         return ()
     keep, kept = free_name("keep", scope), free_name("kept", scope)
