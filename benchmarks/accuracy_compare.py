@@ -395,6 +395,8 @@ _TITLES = {
     "after-eighteenth": "Models of five packages that were run after the work on the eighteenth group",
     "nineteenth": "Models of ten well-known packages that were chosen after all of the eighteenth group",
     "after-nineteenth": "Models of packages that were run after the work on the nineteenth group",
+    "twentieth": "Models of nine packages that were chosen after all of the nineteenth group",
+    "after-twentieth": "Models of packages that were run after the work on the twentieth group",
 }
 
 
