@@ -144,11 +144,11 @@ def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
     node = module.assigns.get(last) if module is not None else None
     if module is None:
         return None
-    if isinstance(node, ast.Call):
-        return _variable(node, module, project, within | {name})
-    if not isinstance(node, ast.Subscript | ast.BinOp):
+    if not isinstance(node, ast.Subscript | ast.BinOp | ast.Call):
         return None
     try:
+        if isinstance(node, ast.Call):
+            return _variable(node, module, project, within | {name})
         return annotated(node, module, project, within | {name})
     except _Recursive as recursive:
         if recursive.alias != name:
