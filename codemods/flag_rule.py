@@ -66,7 +66,8 @@ class FlagRule(Rule):
         module = scope.function.module
         edit = _behind_imports(self.flag, module)
         if need.refused is not None:
-            yield self.declined(scope, node, need.message, need.refused)
+            # The number itself has a finding where it is read: this one only tells that the flag is no way out.
+            yield self.declined(scope, node, need.message, need.refused, minor=True)
         elif edit is not None:
             yield self.fixed(scope, node, need.message, self._switch(edit, module))
 

@@ -127,8 +127,11 @@ class NumberArithmetic(Rule):
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
-        """Reads of one number, wherever it goes."""
+        """Reads of one number, wherever it goes; but for the text of an exception, which is made when all is over."""
+        raised = [scope.span(node) for node in scope.of(ast.Raise) if not _is_tried(node, scope)]
         for finding in (*self._unproved(scope), *self._proved(scope)):
+            if finding.fix is None and any(span.holds(finding.span) for span in raised):
+                continue
             yield finding if finding.fix is not None else _with_statement(finding, scope)
 
     def _proved(self, scope: Scope) -> Iterator[Finding]:
@@ -188,6 +191,11 @@ class NumberArithmetic(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def _is_tried(node: ast.Raise, scope: Scope) -> bool:
+    """Whether the function itself may catch what it raises."""
+    return any(isinstance(outer, ast.Try) for outer in scope.ancestors(node))
 
 
 def _with_statement(finding: Finding, scope: Scope) -> Finding:

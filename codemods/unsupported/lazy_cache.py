@@ -87,7 +87,7 @@ class LazyCache(Rule):
             reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
             given = _hangs_on(filled, scope)
             found = _in_init(node, name, cls, scope)
-            if any(_fills(s, name, scope) for s in node.orelse):
+            if _runs_on(name, node, scope):
                 why = "each later call gives it another value: start with one that `__init__` makes, as a buffer"
                 yield self.declined(scope, node.test, message, f"{why} with `persistent=False`")
             elif given is not None:
@@ -122,6 +122,13 @@ def _tested(test: ast.expr, scope: Scope) -> str | None:
 
 def _fills(statement: ast.stmt, name: str, scope: Scope) -> bool:
     return isinstance(statement, ast.Assign) and any(_attribute(t, scope.function) == name for t in statement.targets)
+
+
+def _runs_on(name: str, node: ast.If, scope: Scope) -> bool:
+    """Whether the function gives the attribute a value elsewhere, too: one that runs on from call to call."""
+    inside = {part for statement in node.body for part in walk(statement)}
+    stores = (s for s in scope.of(ast.Assign) if _fills(s, name, scope) and s not in inside)
+    return any(not isinstance(s.value, ast.Constant) for s in stores)
 
 
 def _hangs_on(filled: Sequence[ast.stmt], scope: Scope) -> str | None:

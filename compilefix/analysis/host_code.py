@@ -313,7 +313,11 @@ def makes_pictures(method: Function) -> bool:
 
 def is_test_file(module: Module) -> bool:
     """Whether a file holds tests, by its name."""
-    name = module.name.rpartition(".")[2]
+    return is_name_of_tests(module.name.rpartition(".")[2])
+
+
+def is_name_of_tests(name: str) -> bool:
+    """Whether a file is called as those with tests are."""
     return name.startswith("test_") or name.endswith("_test") or name == "conftest"
 
 

@@ -166,7 +166,9 @@ def library_functions(
     is_beside = cache(lambda function: is_beside_the_work(function, project))
     roots = list(library_roots(own, project))
     reached = _reach((root for root in roots if leads_from_a_forward(root[1])), inference, known, is_end)
-    _reach(_handed_on(reached, inference), inference, known, is_end, reached)
+    named = list(_handed_on(reached, inference))
+    ways = {target: (*caller.callers, caller.function) for target, caller in named}
+    _reach(((target, caller.root) for target, caller in named), inference, known, is_end, reached, ways=ways)
     # What a `forward` calls is told as that, and not as a function on tensors that somebody may compile by itself.
     _reach_overriding(own, inference, known, is_end, reached, enters)
     _reach(roots, inference, known, is_end, reached)
@@ -185,7 +187,9 @@ def library_functions(
     return tuple(reached.values())
 
 
-def _handed_on(reached: Mapping[Function, CompiledFunction], inference: Inference) -> Iterator[tuple[Function, str]]:
+def _handed_on(
+    reached: Mapping[Function, CompiledFunction], inference: Inference
+) -> Iterator[tuple[Function, CompiledFunction]]:
     """The functions on tensors that what was reached names without a call that is seen: `spline = cubic_spline`."""
     for compiled in tuple(reached.values()):
         function = compiled.function
@@ -195,7 +199,7 @@ def _handed_on(reached: Mapping[Function, CompiledFunction], inference: Inferenc
                 continue
             target = inference.project.resolve(value.ref)
             if isinstance(target, Function) and target not in reached and is_library_root(target, inference):
-                yield target, compiled.root
+                yield target, compiled
 
 
 def _reach_overriding(

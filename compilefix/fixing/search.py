@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compilefix.analysis.array_namespaces import works_without_torch
+from compilefix.analysis.host_code import is_name_of_tests
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
 from compilefix.analysis.library_roots import is_library_root
@@ -194,10 +195,16 @@ def merged(entry: Entry, results: Iterable[UnitResult]) -> tuple[tuple[Finding, 
     findings: dict[Finding, None] = {}
     seen = {k for k, way in ways.items() if leads_from_a_forward(way[0]) and not makes_pictures_on_the_way(way)}
     # Of a file by itself in which nothing is seen to be compiled somebody compiles the functions.
-    told = bool(seen) or len({path for path, _, _ in found}) > 1
+    paths = {path for path, _, _ in found}
+    told = bool(seen) or len(paths) > 1
+    several = len(paths.union(f.path for group in (*found.values(), outside) for f in group)) > 1
     for key, group in found.items():
         way, apart = ways[key], told and key not in seen
-        findings.update((replace(finding, reached_by=way, apart=apart), None) for finding in group)
+        for finding in group:
+            # What compiled code needs may be told where it is compiled, and that may be in a test.
+            tested = several and is_name_of_tests(Path(finding.path).stem)
+            findings[replace(finding, reached_by=way, apart=apart or tested)] = None
+    outside = [replace(f, apart=several and is_name_of_tests(Path(f.path).stem)) for f in outside]
     return tuple(sorted((*findings, *outside), key=order)), tuple(
         sorted(errors, key=lambda e: (e.path, e.line or 0, e.message))
     )

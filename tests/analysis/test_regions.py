@@ -2220,3 +2220,14 @@ def test_a_function_that_a_forward_and_an_exporter_call_is_told_with_the_forward
     [told] = [f for f in found([tmp_path / place for place in places]) if f.code in ("CF101", "CF102")]
     assert told.reached_by[0] == "Net.forward"
     assert not told.apart
+
+
+def test_what_compiled_code_needs_is_told_last_where_a_test_compiles_it(tmp_path: Path) -> None:
+    ops = program("def nse(x: torch.Tensor):\n    n = int(x[-1].item())\n    return torch.zeros(n)\n")
+    test = "import torch\nfrom ops import nse\ndef test_nse():\n    torch.compile(nse)(torch.ones(2))\n"
+    for name, text in {"ops": ops, "test_nse": test, "train": test.replace("test_nse", "train")}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    told = [f for f in found([tmp_path / "ops.py", tmp_path / "test_nse.py"]) if f.code == "CF205"]
+    assert [(Path(f.path).stem, f.apart) for f in told] == [("test_nse", True)]
+    told = [f for f in found([tmp_path / "ops.py", tmp_path / "train.py"]) if f.code == "CF205"]
+    assert [(Path(f.path).stem, f.apart) for f in told] == [("train", False)]

@@ -42,3 +42,17 @@ def test_other_names_of_that_spelling_are_left_alone(line: str) -> None:
     changed = _result(f"n = x.norm().item()\n{line}\nreturn x.clamp(max=n)")
     assert "n = x.norm().item()\n" in changed
     assert "n.item()" not in changed
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("if (x < 0).any():\n    raise ValueError(f'least {x.min().item()}')\nreturn x", set()),
+        ("try:\n    raise ValueError(x.min().item())\nexcept ValueError:\n    return x", {6}),
+        ("n = x.min().item()\nraise ValueError(n)", {5}),
+    ],
+)
+def test_the_text_of_an_exception_is_made_when_all_is_over(body: str, lines: set[int]) -> None:
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
+    found = rewritten(Path("/nowhere/program.py"), text, frozenset()).findings
+    assert {f.span.line for f in found if f.code == "CF201"} == lines
