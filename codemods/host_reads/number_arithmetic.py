@@ -90,6 +90,7 @@ from compilefix.codemods.host_reads.number_helpers import fix_in_callers, hands_
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.number_comparison import read_for_check
+from compilefix.codemods.numpy_calls.number_origins import function_of
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import CASTS, decides, read_of
 from compilefix.source.snippets import snippet
@@ -159,7 +160,7 @@ class NumberArithmetic(Rule):
         """
         for node in scope.of(ast.Call):
             source = _apparent(node, scope)
-            if source is not None:
+            if source is not None and not _is_numpy_number(source, scope):
                 message = f"`{snippet(node)}` reads a tensor's value on the host and breaks the graph"
                 # No number has `item()`. `float(x)` may be of one, where `x` is seen to be a number on some way.
                 value = scope.value(source)
@@ -191,6 +192,15 @@ class NumberArithmetic(Rule):
         if isinstance(outcome, str):
             return self.declined(scope, node, message, outcome)
         return self.fixed(scope, node, message, outcome)
+
+
+def _is_numpy_number(node: ast.expr, scope: Scope) -> bool:
+    """Whether NumPy makes the number of sizes or constants, cast or not: `np.ceil(n).astype("int")`, for CF401."""
+    while isinstance(node, ast.Call):
+        if function_of(node, scope) is not None:
+            return True
+        node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return False
 
 
 def _is_tried(node: ast.Raise, scope: Scope) -> bool:

@@ -25,6 +25,7 @@ class Use:
     place: ast.expr | None = None
     integer: bool = False
     truth: bool = False
+    read: bool = False
     obstacles: list[Obstacle] = field(default_factory=list)
     followed: set[str] = field(default_factory=set)
 
@@ -78,6 +79,7 @@ def follow(node: ast.expr, scope: Scope, use: Use, integral: bool) -> None:
         _takes_as_float(parent, use)
     elif isinstance(parent, ast.Attribute) and parent.attr in ("astype", "item"):
         use.integer = True
+        use.read = use.read or (parent.attr == "item" and integral)  # of a float nothing is read
         if isinstance(node, ast.Name):
             use.refuse(f"`{snippet(parent)}` needs a NumPy number")  # only the call itself is rewritten
         cast = cast_of(node, scope) if parent.attr == "astype" else None

@@ -125,7 +125,7 @@ class NumpyStatic(Rule):
         use = Use(boolean=function.result == "truth")
         whole = is_integral(node, function, scope)
         follow(node, scope, use, whole)
-        breaks = use.truth or (use.integer and whole)
+        breaks = use.truth or use.read or (use.integer and whole)
         if not breaks and ("size" not in origins or not function.symbolic):
             return
         effect: Effect = "break" if breaks else "recompile"

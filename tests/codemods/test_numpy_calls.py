@@ -310,3 +310,22 @@ def test_an_annotation_that_the_code_contradicts() -> None:
     for index, safe in (("[0]", True), ("[:, 0]", False)):  # no list takes the second
         found = rewritten(Path("/nowhere/program.py"), text.format(index=index), None).findings
         assert [f.fix is not None and not f.fix.assumptions for f in found if f.code == "CF401"] == [safe]
+
+
+@pytest.mark.parametrize(
+    ("read", "breaks"),
+    [
+        ("np.ceil(np.log(x.shape[0])).astype('int').item()", True),
+        ("np.prod(x.shape).item()", True),
+        ("np.ceil(np.sqrt(x.shape[0])).item()", False),
+    ],
+)
+def test_a_number_that_numpy_makes_of_a_size_is_told_once(read: str, breaks: bool) -> None:
+    text = f"import numpy as np\nimport torch\ndef scaled(x: torch.Tensor):\n    return x * {read}\n"
+    found = rewritten(Path("/nowhere/program.py"), text, frozenset()).findings
+    assert [(f.code, f.effect == "break") for f in found] == [("CF401", breaks)]
+    space: dict[str, Any] = {}
+    exec(compile(text, "<program>", "exec"), space)
+    torch._dynamo.reset()
+    explained = torch._dynamo.explain(space["scaled"])(torch.ones(30, 2))
+    assert bool(explained.graph_break_count) is breaks
