@@ -66,8 +66,7 @@ class FlagRule(Rule):
         module = scope.function.module
         edit = _behind_imports(self.flag, module)
         if need.refused is not None:
-            # The number itself has a finding where it is read: this one only tells that the flag is no way out.
-            yield self.declined(scope, node, need.message, need.refused, minor=True)
+            yield self.declined(scope, node, need.message, need.refused)
         elif edit is not None:
             yield self.fixed(scope, node, need.message, self._switch(edit, module))
 

@@ -132,6 +132,12 @@ def test_an_unknown_id_is_refused_with_the_nearest(asked: str, hint: str | None)
     assert re.fullmatch(rf"compilefix: unknown graph-break id '{re.escape(asked)}'{expected} .*\n", err)
 
 
+def test_who_asks_for_a_rule_is_told_where_it_is_explained() -> None:
+    code, out, err = explain("cf605")
+    assert (code, out) == (2, "")
+    assert "see `compilefix rule CF605`" in err
+
+
 def test_a_broken_registry_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "torch"
     (package / "_dynamo").mkdir(parents=True)

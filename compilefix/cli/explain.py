@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Annotated, Literal
 
@@ -14,6 +15,7 @@ from compilefix.reporting.break_coverage import coverage, description, explanati
 from compilefix.source.errors import InputError, suggestion
 
 VERSION = 1
+_RULE = re.compile(r"CF\d{3}", re.IGNORECASE)
 
 
 def explain(
@@ -54,5 +56,7 @@ def _find(asked: str, known: graph_breaks.Known) -> graph_breaks.GraphBreak:
     name = graph_breaks.normal_id(asked) or by_title.get(asked.strip())
     if name is not None and name in known.breaks:
         return known.breaks[name]
+    if _RULE.fullmatch(asked.strip()):
+        raise InputError(f"'{asked}' is a rule, and no graph-break id: see `compilefix rule {asked.strip().upper()}`")
     near = suggestion(name or asked.upper(), known.breaks) or suggestion(asked, by_title)
     raise InputError(f"unknown graph-break id '{asked}'{near} (`compilefix explain` lists them)")
