@@ -214,9 +214,6 @@ def _edit_of(use: Use, kept: str, turn: CollectedTurn, scope: Scope) -> Edit:
     return scope.edit(use.node, code if plain else f"({code})", stacked=use.stacked)
 
 
-# -- what stands in the way
-
-
 def _computed(turn: CollectedTurn) -> Iterator[ast.expr]:
     for step in turn.steps:
         yield from (part.value for part in ast.walk(step) if isinstance(part, ast.Assign))

@@ -152,9 +152,6 @@ def _marked(turn: Turn, flag: str, code: str, template: Template) -> str:
     return f"{line}\nif {collects} and {flag}:\n    {skip}"
 
 
-# -- what a turn looks like
-
-
 def _continued(node: ast.If, scope: Scope) -> Turn | None:
     """`if t: continue` at the beginning of a turn, alone or as the end of a fixed `if`."""
     if not is_tensor_test(node.test, scope):
@@ -340,9 +337,6 @@ def _set_true(statement: ast.stmt) -> str | None:
 
 def _is(node: ast.expr, value: bool | None) -> bool:
     return isinstance(node, ast.Constant) and node.value is value
-
-
-# -- what stands in the way
 
 
 def _collecting(turn: Turn, scope: Scope) -> Turn:

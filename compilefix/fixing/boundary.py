@@ -95,9 +95,6 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
     return Boundary(files, changes, main)
 
 
-# -- the helper module
-
-
 def _helper_at(place: Place, files: Mapping[Path, SourceFile]) -> Helper:
     """The helper at a place, or at the next one with a number: somebody else's file of the same name is left alone."""
     for number in itertools.count(1):
@@ -107,9 +104,6 @@ def _helper_at(place: Place, files: Mapping[Path, SourceFile]) -> Helper:
         if text is None or helper_version(text) is not None:
             return Helper(f"{place.module}{end}", target, text, place.beside)
     raise AssertionError
-
-
-# -- compile calls
 
 
 def _unwrapped(
@@ -248,9 +242,6 @@ def _compiles(decorator: ast.expr, module: Module) -> bool:
     if isinstance(decorator, ast.Name) and decorator.id in module.assigns:
         names += [n for n in ast.walk(module.assigns[decorator.id]) if isinstance(n, ast.Name | ast.Attribute)]
     return any(module.qualified(n) in _COMPILE for n in names)
-
-
-# -- text
 
 
 def _inserted(file: SourceFile, places: Sequence[_Insertion]) -> SourceFile:

@@ -189,9 +189,6 @@ def _parses(text: str) -> bool:
     return True
 
 
-# -- the places of the cells' sources in the JSON text
-
-
 def _code_cells(raw: str) -> Iterator[tuple[int, str, int, int]]:
     """Number, source, start and end of each code cell."""
     top = {key: start for key, start, _ in _members(raw, _skip(raw, 0))}

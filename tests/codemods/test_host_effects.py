@@ -370,9 +370,6 @@ def test_the_ids_are_those_that_dynamo_gives(tmp_path: Path) -> None:
         assert {site.gb for site in collector.break_sites} == set(only(outcome).gb) - {"GB7000"}
 
 
-# -- at run time
-
-
 BODY = """\
         logger.debug("off %s", total.item())
         low, high = x.min().item(), float(x.max())

@@ -515,9 +515,6 @@ def test_an_effect_that_fails_raises_like_the_call_itself(helper: ModuleType) ->
     assert printed(boundary(lambda: emit(lambda: print("again")))) == "again\n"
 
 
-# -- what a run adds to a project
-
-
 def project(root: Path, texts: dict[str, str]) -> list[SourceFile]:
     files: list[SourceFile] = []
     for name, text in texts.items():
