@@ -82,6 +82,8 @@ class Calls(Binding):
             attr = name.removeprefix("Tensor.")
             other = self._unknown_method(node, attr, replace(receiver, kinds=receiver.kinds - _TENSOR), operands, env)
             return join(self._call_method(node, attr, replace(receiver, kinds=_TENSOR), args, keywords, env), other)
+        if Kind.NONE in callee.kinds and callee.kinds - values.NONE.kinds == values.OBJECT:
+            callee = callee.without(Kind.NONE)  # None cannot be called
         if name is not None:
             self.facts.refs[node] = name
         if name is not None and callee.kinds == values.OBJECT:

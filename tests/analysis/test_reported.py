@@ -35,6 +35,34 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x + 1
         """,
     },
+    "a layer that there may be, called where it is": {
+        "pkg/model.py": """
+            class Scaled(nn.Module):
+                def __init__(self, limit, power):
+                    super().__init__()
+                    self.limit, self.power = limit, power
+                def forward(self, x, y):
+                    z = x * y
+                    if self.limit > 0:
+                        z = z.clamp(max=self.limit)
+                    return z
+            class Model(nn.Module):
+                def __init__(self, depth: int):
+                    super().__init__()
+                    self.depth = depth
+                    self.norm = nn.LayerNorm(3) if depth > 0 else None
+                    self.scaled = Scaled(3.0, 2) if depth > 0 else None
+                def forward(self, x: Tensor):
+                    if self.depth > 0:
+                        x = self.norm(x)
+                        if x.sum() > 0:  # BREAK
+                            x = x * 2
+                        x = self.scaled(x, x)
+                        if x.sum() > 0:  # BREAK
+                            x = x + 1
+                    return x
+        """,
+    },
     "what has the type of another value, which may be None": {
         "pkg/distance.py": """
             from typing import Optional
