@@ -59,17 +59,27 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 @dataclass(frozen=True, eq=False)
 class CompiledFunction:
-    """A function that runs compiled: its facts, how its root is compiled, and the functions from there to it."""
+    """A function that runs compiled: its facts, how its root is compiled, and the functions from there to it.
+
+    `callers` call each other and the function. Before them comes, in `led_by`, what leads there without a call that is
+    seen: one that names the first of them, or calls the method in whose place it stands.
+    """
 
     function: Function
     facts: FunctionFacts
     root: str
     callers: tuple[Function, ...] = ()
+    led_by: tuple[Function, ...] = ()
 
     @property
     def reached_by(self) -> tuple[str, ...]:
         """The way to the function in words: how the root is compiled, then the names of what is called."""
-        return self.root, *(function.qualname for function in (*self.callers, self.function)[1:])
+        return self.root, *(function.qualname for function in (*self.way, self.function)[1:])
+
+    @property
+    def way(self) -> tuple[Function, ...]:
+        """All functions from the root to this one."""
+        return (*self.led_by, *self.callers)
 
 
 FunctionKey = tuple[str, str, int]
@@ -167,7 +177,7 @@ def library_functions(
     roots = list(library_roots(own, project))
     reached = _reach((root for root in roots if leads_from_a_forward(root[1])), inference, known, is_end)
     named = list(_handed_on(reached, inference))
-    ways = {target: (*caller.callers, caller.function) for target, caller in named}
+    ways = {target: (*caller.way, caller.function) for target, caller in named}
     _reach(((target, caller.root) for target, caller in named), inference, known, is_end, reached, ways=ways)
     # What a `forward` calls is told as that, and not as a function on tensors that somebody may compile by itself.
     _reach_overriding(own, inference, known, is_end, reached, enters)
@@ -212,7 +222,7 @@ def _reach_overriding(
 ) -> None:
     """Add what subclasses put in the place of the methods that are reached, and what that reaches."""
     while overriding := list(_overriding(modules, reached, known, inference)):
-        ways = {method: (*caller.callers, caller.function) for method, caller in overriding}
+        ways = {method: (*caller.way, caller.function) for method, caller in overriding}
         _reach(((m, caller.root) for m, caller in overriding), inference, known, is_end, reached, enters, ways)
 
 
@@ -294,30 +304,30 @@ def _reach(
 ) -> dict[Function, CompiledFunction]:
     """What the roots reach, added to what was reached `before`.
 
-    `enters` may leave out what is called from a root, and `ways` says by which functions some of the roots are called.
+    `enters` may leave out what is called from a root, and `ways` says what leads to some of the roots.
     """
     reached: dict[Function, CompiledFunction] = {} if before is None else before
     renewed: dict[Function, int] = {}
-    pending: deque[tuple[Function, str, tuple[Function, ...]]] = deque(
-        (function, label, ways.get(function, ())) for function, label in roots
+    pending: deque[tuple[Function, str, tuple[Function, ...], tuple[Function, ...]]] = deque(
+        (function, label, (), ways.get(function, ())) for function, label in roots
     )
     while pending:
-        function, root, callers = pending.popleft()
+        function, root, callers, led_by = pending.popleft()
         if function not in reached and function_key(function) not in known and not leaves(function):
             facts = inference.facts(function)
-            reached[function] = CompiledFunction(function, facts, root, callers)
+            reached[function] = CompiledFunction(function, facts, root, callers, led_by)
             if not is_end(function):
                 way = (*callers, function)
                 called = (
                     c for c in _callees(facts, inference) if not prepares(c) and not _makes_host_object(c, inference)
                 )
-                pending.extend((c, root, way) for c in called if enters(root, c))
+                pending.extend((c, root, way, led_by) for c in called if enters(root, c))
         if not pending:
             # Of some functions more is known now than when they were reached.
             stale = [f for f, times in inference.outdated.items() if f in reached and renewed.get(f, 0) < times]
             renewed.update((f, inference.outdated[f]) for f in stale)
             before_that = [reached.pop(f) for f in stale]
-            pending.extend((c.function, c.root, c.callers) for c in before_that)
+            pending.extend((c.function, c.root, c.callers, c.led_by) for c in before_that)
     return reached
 
 
