@@ -26,6 +26,7 @@ from compilefix.analysis.regions import (
     library_functions,
     makes_pictures_on_the_way,
 )
+from compilefix.codemods.arrays_too import kept_for_arrays
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.misplaced_results import in_right_places
@@ -249,7 +250,7 @@ class _Judge:
             if any(finding.fix is not None for finding in found):
                 around = self._surroundings(compiled.function.module)
                 found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])
-                found = tuple(in_right_places(finding, scope) for finding in found)
+                found = tuple(kept_for_arrays(in_right_places(finding, scope), scope) for finding in found)
                 if works_without_torch(compiled.function):
                     found = tuple(replace(f, fix=None, declined=_NOT_FOR_TORCH) if f.fix else f for f in found)
             return Reached(key, compiled.reached_by, found)
