@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def added_to(target: ast.expr, scope: Scope) -> Iterator[ast.AugAssign]:

@@ -10,7 +10,7 @@ from compilefix.analysis.managers import catches_errors
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 from compilefix.source.unbound import unbound_names
 

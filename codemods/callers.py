@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 if TYPE_CHECKING:
     from compilefix.codemods.rule import Scope

@@ -6,7 +6,7 @@ import ast
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _MAKES_A_TENSOR = frozenset({"torch.tensor", "Tensor.new_tensor"})
 

@@ -15,7 +15,8 @@ from compilefix.analysis.regions import reached_from
 from compilefix.codemods.capture_flags import switched_on
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Function, Module
+from compilefix.source.definitions import Function
+from compilefix.source.module import Module
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _CHANGES = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 _OFF = frozenset({"torch.no_grad", "torch.inference_mode"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def only_init_sets(node: ast.Attribute, function: Function) -> bool:

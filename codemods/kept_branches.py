@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _GROWS = frozenset({"append", "appendleft", "extend", "insert", "update", "add", "setdefault"})

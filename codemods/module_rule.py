@@ -13,7 +13,8 @@ from compilefix.analysis.compile_sites import mentions_compile
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import Rule, Scope, span_of
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.tree import parents, walk
 
 COMPILE = ("torch.compile", "torch.compiler.compile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def number_promised(function: Function) -> str | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from compilefix.codemods.callers import is_called
 from compilefix.codemods.finding import Fix, Span
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 

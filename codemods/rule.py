@@ -23,8 +23,8 @@ from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
+from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Class, Function
 from compilefix.source.tree import parents
 
 _Node = TypeVar("_Node", bound=ast.AST)

@@ -19,7 +19,7 @@ from compilefix.analysis.regions import is_given_to_compile
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)

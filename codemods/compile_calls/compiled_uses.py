@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from compilefix.codemods.module_rule import COMPILE, CompileCall, Holder, ModuleView
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.tree import walk
 
 _IN_PLACE = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})

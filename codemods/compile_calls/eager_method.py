@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from compilefix.codemods.compile_calls.compiled_uses import Compiled, compiled_in, holds, made_by
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.tree import walk
 
 _WHOLE = "compile in place with `{model}.compile()`: then `self(...)` in the method is compiled"

@@ -31,7 +31,7 @@ from dataclasses import replace
 from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
-from compilefix.source.index import Module
+from compilefix.source.module import Module
 
 
 class HiddenBreaks(Rule):

@@ -56,7 +56,8 @@ from dataclasses import dataclass, replace
 from compilefix.analysis.regions import reached_from
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope, span_of
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 from compilefix.source.tree import walk
 
 _LISTS = ("torch.nn.ModuleList", "torch.nn.Sequential")

@@ -16,7 +16,7 @@ from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, ends_of
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
 _OUT_OF_PLACE = frozenset(

@@ -18,7 +18,7 @@ from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _TRACED = (

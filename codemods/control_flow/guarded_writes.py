@@ -20,7 +20,7 @@ from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.masks import Mask, selects_all, selects_nothing
 from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _OF_SOME_ELEMENTS = frozenset(

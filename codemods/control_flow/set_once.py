@@ -18,7 +18,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 

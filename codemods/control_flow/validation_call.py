@@ -11,7 +11,7 @@ from compilefix.codemods.conditions import condition, is_builtin_truth, is_tenso
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:

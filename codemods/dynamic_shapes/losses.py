@@ -12,7 +12,9 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name, where
-from compilefix.source.index import Class, Module, Project
+from compilefix.source.definitions import Class
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import statements, walk
 

@@ -18,7 +18,7 @@ from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind
 from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _DEPTH = 4

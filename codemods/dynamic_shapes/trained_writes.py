@@ -19,7 +19,7 @@ from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
 _CONVERSIONS = frozenset({"to", "type", "type_as", "float", "half", "bfloat16", "double", "contiguous"})

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compilefix.codemods.dynamic_shapes.ragged_sizes import is_selected, size_of
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _MOST_STEPS = 6
 

@@ -28,7 +28,9 @@ from compilefix.codemods.host_effects.running_with import running_with
 from compilefix.codemods.host_effects.texts import escaped, source_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.tried import around, met_on_the_way
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.snippets import snippet
 
 _NAMES_EMIT = r"\bdef emit\b|\bclass emit\b|^emit\s*[:=]|\bimport\b[^\n#]*\bemit\b"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _READ_ONCE = frozenset({"iter", "map", "filter", "zip", "enumerate", "reversed", "open", "StringIO", "BytesIO"})
 _NOT_COPIED = frozenset(

@@ -7,7 +7,8 @@ import ast
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 
 _NUMBERS = ("int", "float", "bool")
 

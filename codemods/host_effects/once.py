@@ -9,7 +9,8 @@ import ast
 import re
 from typing import Literal
 
-from compilefix.source.index import Function, Module
+from compilefix.source.definitions import Function
+from compilefix.source.module import Module
 
 _CACHES = ("functools.lru_cache", "functools.cache", "lru_cache", "cache")
 _KINDS: dict[str, Literal["print", "log", "warn"]] = {"print": "print", "warnings.warn": "warn"}

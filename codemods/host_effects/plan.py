@@ -12,7 +12,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.host_effects.lasting import changes_later
 from compilefix.codemods.host_effects.texts import source_of
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _VIEWS = frozenset({"keys", "values", "items"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.tried import SHOWS
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def running_with(scope: Scope) -> Iterator[tuple[Function, bool]]:

@@ -14,7 +14,7 @@ from compilefix.codemods.host_effects.plan import Plan, Refused
 from compilefix.codemods.host_effects.reads import read_of
 from compilefix.codemods.host_effects.texts import escaped
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _COLLECTS = frozenset({"append", "update"})

@@ -25,7 +25,7 @@ from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, read_of
 from compilefix.codemods.unknown_rows import fails_where_cut, miscounted_view
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 CAPTURE = (

@@ -59,7 +59,7 @@ from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.static_number import reads_static
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import decides, read_of
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 
 _WRITES = re.compile(r"[a-z]_$")

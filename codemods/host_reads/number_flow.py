@@ -12,7 +12,7 @@ from compilefix.codemods.devices import on_default_device
 from compilefix.codemods.host_reads.integer_places import integer_place, is_index
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 Build = Callable[["Renderer"], str]

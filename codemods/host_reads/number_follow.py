@@ -66,7 +66,7 @@ from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import decides, exact, torch_name
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)

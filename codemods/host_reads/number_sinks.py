@@ -14,7 +14,7 @@ from compilefix.codemods.promised_numbers import attribute_promised
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def picked_functions(call: ast.Call, scope: Scope) -> list[Function]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from compilefix.codemods.dynamic_shapes.captured_sizes import made_of
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _MAX_DEPTH = 3

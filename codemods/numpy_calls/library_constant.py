@@ -53,7 +53,7 @@ from compilefix.codemods.numpy_calls.array_values import UNSUPPORTED, numpy_oper
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
 from compilefix.codemods.unsupported.asked_once import bound_by, first_imports
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _LIBRARIES = frozenset({"pywt", "scipy", "librosa", "skimage", "sympy"})

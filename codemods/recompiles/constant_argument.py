@@ -57,7 +57,7 @@ from compilefix.codemods.compile_calls.compiled_uses import (
 )
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _NN = "torch.nn.functional"

@@ -54,7 +54,7 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.host_effects.stored import deferred_store
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 
 _ADVICE = (
     "make it a buffer (`register_buffer(..., persistent=False)`), count where the compiled code is called, "

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.recompiles.sizes import is_likely_compiled
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _GROWS = frozenset({"append", "extend", "insert", "add"})
 _SHRINKS = frozenset({"clear", "pop", "popleft", "remove"})

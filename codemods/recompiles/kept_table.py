@@ -20,7 +20,7 @@ from compilefix.codemods.recompiles.size_cache import hangs_on, is_of_other_clas
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 

@@ -45,7 +45,9 @@ from weakref import WeakKeyDictionary
 from compilefix.analysis.legality import Legality
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.tree import walk
 
 _ADVICE = (

@@ -20,7 +20,8 @@ from compilefix.codemods.recompiles.counter_attribute import assigned
 from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.index import Class, Module
+from compilefix.source.definitions import Class
+from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
 
 _ASKED = frozenset({"shape", "size", "device", "dtype", "dim", "ndim", "numel", "is_cuda", "layout", "type"})

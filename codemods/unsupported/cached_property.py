@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 
 _WHOLE = re.compile(r"\b__dict__\b|\bvars\(\w")

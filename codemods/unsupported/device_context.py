@@ -37,7 +37,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
 _MAKERS = frozenset(

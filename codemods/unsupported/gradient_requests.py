@@ -6,7 +6,7 @@ import ast
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 

@@ -56,7 +56,7 @@ from dataclasses import replace
 from compilefix.analysis import torch_api
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
 _LAYERS = frozenset({"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"})

@@ -44,7 +44,7 @@ from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
-from compilefix.source.index import Class
+from compilefix.source.definitions import Class
 from compilefix.source.snippets import snippet
 
 _OF_TENSORS = frozenset({"data", "grad", "requires_grad"})

@@ -7,7 +7,9 @@ import ast
 from compilefix.analysis import values
 from compilefix.analysis.builtin_calls import NUMPY_GENERATORS
 from compilefix.analysis.values import Kind, Value, replace
-from compilefix.source.index import Class, Module, Project
+from compilefix.source.definitions import Class
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "complex"}
 _STATIC_NAMES = frozenset(

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis import torch_api
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _OF_ONE = frozenset(
     {"exp", "expm1", "log", "log1p", "log2", "sqrt", "square", "abs", "sign", "floor", "ceil", "sin", "cos", "tan"}

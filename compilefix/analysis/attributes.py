@@ -17,7 +17,9 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.module_calls import switched_in_place, switching_in_place
 from compilefix.analysis.values import Kind, Value, join, replace, static
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 _T = TypeVar("_T")
 

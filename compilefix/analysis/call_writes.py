@@ -35,7 +35,7 @@ from compilefix.analysis.written_memory import (
     unknown_call,
     written_memory,
 )
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _HARMLESS_BASES = ("object", "abc.", "enum.", "typing.", "collections.", "torch.nn.", "dict", "list", "tuple", "str")
 _OF_OBJECTS = ("__len__", "__iter__", "__next__", "__getitem__", "__contains__", "__bool__", "__float__", "__int__")

@@ -32,7 +32,7 @@ from compilefix.analysis.summaries import from_summary, given_to, gives_all, mem
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _SHAPE_METHODS = {
     "size": values.SHAPE,

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.values import Kind, Value
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.tree import children
 
 _COMPILE = ("torch.compile", "torch.compiler.compile")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from compilefix.source.index import Function, Module, Project
+from compilefix.source.definitions import Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 _COMPILING = frozenset(
     {

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.source.index import Function, Module
+from compilefix.source.definitions import Function
+from compilefix.source.module import Module
 
 _SIZES = frozenset(
     {"view", "reshape", "expand", "repeat", "zeros", "ones", "empty", "rand", "randn", "arange", "range"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 
 _HARMLESS = frozenset(
     {

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _TENSOR = (
     r"(?::\w+(?::\w+)?:)?`{0,2}~?(?:torch\.)?(?:cuda\.)?(?:autograd\.)?"

@@ -17,7 +17,7 @@ from compilefix.analysis.module_calls import makes_new, may_be_switched, switchi
 from compilefix.analysis.summaries import passed
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _PURE_BUILTINS = frozenset(
     {

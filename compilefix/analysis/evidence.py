@@ -12,7 +12,7 @@ from compilefix.analysis.array_namespaces import array_namespaces, computes_of
 from compilefix.analysis.docstrings import tensor_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Value, tensor
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.tree import children, walk
 
 # Methods that arrays have as well: of what compiled code is given, these say that it is a tensor.

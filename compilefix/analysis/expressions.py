@@ -41,7 +41,8 @@ from compilefix.analysis.values import (
     tensor,
 )
 from compilefix.analysis.walk import rebound_after
-from compilefix.source.index import Class, Function, Module
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
 from compilefix.source.tree import children, walk
 
 _PERHAPS_BOOL = replace(values.STATIC, dtype="bool", certain=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.tree import walk
 
 _ANY = frozenset({"Exception", "BaseException"})

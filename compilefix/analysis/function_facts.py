@@ -9,7 +9,9 @@ from typing import Protocol
 
 from compilefix.analysis import values
 from compilefix.analysis.values import NONE, Value, join, replace
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 Env = dict[str, Value]
 

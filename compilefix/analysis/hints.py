@@ -14,7 +14,8 @@ from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.values import ANY_MEMORY, NONE, Kind, Value, join, replace
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 
 _TENSOR = values.tensor(certain=False)
 _NUMBER = replace(values.STATIC, certain=False)

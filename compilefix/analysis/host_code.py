@@ -11,7 +11,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from compilefix.analysis.docstrings import gives_tensor, tensor_parameters
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.tree import children, walk
 
 _DATA_SETS = "torch.utils.data."

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.host_code import own_leaves
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 from compilefix.source.tree import children
 
 _DRAWS = ("random.", "numpy.random.")

@@ -10,7 +10,7 @@ from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.known_calls import only_reads
 from compilefix.analysis.summaries import given_to, memory_of
 from compilefix.analysis.values import NOTHING, Kind, Value
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 ALL = frozenset({"*"})
 """What a function writes into of which nothing is known."""

@@ -25,7 +25,9 @@ from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, join_all, replace, static, tensor
 from compilefix.analysis.walk import rebound_after
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 __all__ = ["FunctionFacts", "Inference"]
 

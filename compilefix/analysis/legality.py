@@ -27,7 +27,8 @@ from compilefix.analysis.totality import Totality
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.writes import WriteAnalysis, last_line, says
 from compilefix.analysis.written_memory import PLAIN
-from compilefix.source.index import Function, Module
+from compilefix.source.definitions import Function
+from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
 
 

@@ -35,8 +35,10 @@ from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import leaves, live_nodes
 from compilefix.analysis.used_by import serves_others, serves_the_host
 from compilefix.analysis.values import Kind, Value
+from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 NEVER_COMPILED = frozenset(
     {

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.infer import FunctionFacts
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.tree import walk_block
 
 _LEAVES_REGION = (

@@ -6,7 +6,8 @@ import ast
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
-from compilefix.source.index import Class, Project
+from compilefix.source.definitions import Class
+from compilefix.source.project import Project
 
 _CATCHING = frozenset({"suppress", "raises", "assertRaises", "assertRaisesRegex"})
 

@@ -9,7 +9,7 @@ from compilefix.analysis import torch_api, values
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.torch_calls import shaped
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, replace, tensor
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 _SWITCHES = r"(?<!\bself)\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
 

@@ -12,7 +12,7 @@ from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
 from compilefix.analysis.values import Kind, Value, join_all, replace, tensor
 from compilefix.analysis.walk import Walk
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 _ARRAYS = frozenset({"numpy.ndarray"})
 _LISTS = frozenset({"list", "tuple"})

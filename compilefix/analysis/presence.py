@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 
 _SELECTS = frozenset({"nonzero", "argwhere", "masked_select", "where"})

@@ -21,7 +21,7 @@ from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.summaries import given_to, memory_of
 from compilefix.analysis.values import Kind, Value
 from compilefix.analysis.writes import WriteAnalysis, says
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 
 Calls = Sequence[tuple[Function, ast.AST]]

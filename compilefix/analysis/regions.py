@@ -47,8 +47,10 @@ from compilefix.analysis.library_roots import (
 )
 from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes
 from compilefix.analysis.values import Kind, tensor
+from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Class, Function, Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 from compilefix.source.tree import walk
 
 _RUN_WHAT_IS_GIVEN = frozenset({"functools.partial", "map", "filter", "torch.utils.checkpoint.checkpoint"})

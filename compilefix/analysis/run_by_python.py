@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 
 _WITH = frozenset({"__enter__", "__exit__"})
 _ITEMS = frozenset({"__getitem__", "__setitem__", "__delitem__"})

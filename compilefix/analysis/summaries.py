@@ -19,7 +19,7 @@ from compilefix.analysis.values import (
     Value,
     replace,
 )
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 
 
 def from_summary(

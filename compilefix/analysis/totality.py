@@ -13,7 +13,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind, Value
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _ANY_DTYPE = frozenset(

@@ -8,7 +8,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.values import Kind
 from compilefix.analysis.walk import CHANGES
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 _OF_SETS = frozenset({"add", "discard", "popitem", "appendleft", "popleft"})
 _SAYS = ("logging.", "loguru.", "warnings.warn")

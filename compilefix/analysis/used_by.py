@@ -11,7 +11,8 @@ import ast
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from compilefix.source.index import Class, Function, Project
+from compilefix.source.definitions import Class, Function
+from compilefix.source.project import Project
 
 _PLAIN = ("torch.", "functools.", "typing.", "dataclass", "staticmethod", "classmethod", "property")
 """What begins the names of decorators that keep nothing of what they decorate."""

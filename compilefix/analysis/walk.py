@@ -13,7 +13,7 @@ from compilefix.analysis.function_facts import Env, FunctionFacts, ProjectFacts,
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, settled
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import CONTAINER, UNKNOWN, Kind, Value, join, likely, may_share, replace
-from compilefix.source.index import Function
+from compilefix.source.definitions import Function
 from compilefix.source.tree import walk
 
 

@@ -28,7 +28,7 @@ from compilefix.analysis.written_memory import (
     memory_of_all,
     written_memory,
 )
-from compilefix.source.index import Class, Function
+from compilefix.source.definitions import Class, Function
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.BinOp: ("__add__", "__sub__", "__mul__", "__truediv__", "__matmul__", "__pow__", "__radd__", "__rmul__"),

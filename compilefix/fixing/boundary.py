@@ -21,8 +21,10 @@ from compilefix.analysis.regions import reached_from
 from compilefix.fixing.helper_place import Place, helper_places, helper_version, text_of
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config
+from compilefix.source.definitions import Function
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Function, Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 _OTHER_NAME = "compile_boundary"
 _NOWHERE = Place("", Path(), Path())

@@ -19,7 +19,7 @@ from compilefix import codemods
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.fixing.search import Entry, Reached, Search, UnitResult
 from compilefix.source.files import SourceError
-from compilefix.source.index import Used
+from compilefix.source.modules import Used
 
 FOLDER = ".compilefix_cache"
 _MOST_ENTRIES = 1000

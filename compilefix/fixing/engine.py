@@ -25,7 +25,7 @@ from compilefix.fixing.search import Search, merged, order
 from compilefix.fixing.workers import look_at
 from compilefix.source.config import Config
 from compilefix.source.files import SourceError, SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 from compilefix.source.unbound import unbound_names
 
 _MAX_PASSES = 12

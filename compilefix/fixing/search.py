@@ -38,7 +38,9 @@ from compilefix.fixing.skipped_loops import without_skipped_loops
 from compilefix.fixing.surroundings import Surroundings
 from compilefix.source.config import LOGGING_STYLES
 from compilefix.source.files import SourceError
-from compilefix.source.index import NOTHING_USED, Module, Project, Used
+from compilefix.source.module import Module
+from compilefix.source.modules import NOTHING_USED, Used
+from compilefix.source.project import Project
 
 UNIT_CHARACTERS = 4_800_000
 """How much source a unit holds: some two hundred files.

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from compilefix.codemods.finding import Edit, Finding, Fix, Span
 from compilefix.codemods.rule import span_of
-from compilefix.source.index import Module
+from compilefix.source.module import Module
 from compilefix.source.tree import children, walk
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{\w*\}")

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from compilefix.analysis.infer import Inference  # noqa: E402
 from compilefix.source.files import SourceFile  # noqa: E402
-from compilefix.source.index import Project  # noqa: E402
+from compilefix.source.project import Project  # noqa: E402
 
 MADE = {
     "self.b = nn.Buffer(torch.ones(2, 3))": (2, "float"),

@@ -10,7 +10,7 @@ import pytest
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 _PROGRAM = """
 import enum

@@ -10,7 +10,7 @@ import pytest
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.values import Value, may_share
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 HEAD = "import torch\nimport numpy as np\nfrom einops import rearrange, reduce, repeat, einsum, pack, unpack\n"
 CASES = {

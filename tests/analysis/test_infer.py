@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from compilefix.analysis.infer import Inference  # noqa: E402
 from compilefix.analysis.values import Kind, Value  # noqa: E402
 from compilefix.source.files import SourceFile  # noqa: E402
-from compilefix.source.index import Project  # noqa: E402
+from compilefix.source.project import Project  # noqa: E402
 
 EXPRESSIONS = """
 x + 1 | x + 1.5 | x * 2 | x / 2 | 2 / x | x // 2 | x % 2 | x ** 2 | x ** 0.5 | -x | ~m | abs(x) | x @ x | x + y | x * y | x / y | x - y | y + x

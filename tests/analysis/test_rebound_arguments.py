@@ -8,7 +8,7 @@ import pytest
 
 from compilefix.analysis.evidence import Evidence
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 CASES = {
     "x.unsqueeze(0)": "proved",

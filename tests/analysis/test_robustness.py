@@ -19,7 +19,7 @@ from compilefix.codemods import registry
 from compilefix.fixing.engine import Outcome, run
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 sys.path.insert(0, str(Path(__file__).parent))
 import mutations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compilefix.analysis.infer import Inference
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 SOURCE = """
 import torch

@@ -20,7 +20,7 @@ import pytest
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 torch = pytest.importorskip("torch")
 

@@ -29,8 +29,9 @@ from compilefix.analysis.infer import Inference
 from compilefix.analysis.legality import Legality
 from compilefix.analysis.torch_api import is_dtype
 from compilefix.analysis.values import ANY_LEAF, Kind, Value, may_share
+from compilefix.source.definitions import Function
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Function, Project
+from compilefix.source.project import Project
 
 FILE = "program.py"
 _CLASSES = {

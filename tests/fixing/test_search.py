@@ -22,7 +22,7 @@ from compilefix.fixing.engine import Outcome, run
 from compilefix.fixing.search import Search
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Project
+from compilefix.source.project import Project
 
 MODEL = """\
 import torch

@@ -9,8 +9,10 @@ import pytest
 from compilefix.codemods import registry
 from compilefix.fixing.engine import run
 from compilefix.source.config import Config
+from compilefix.source.definitions import Function
 from compilefix.source.files import SourceFile, read
-from compilefix.source.index import Function, Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 FUNCTION = "def f(x):\n    return x\n"
 READS = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.sum().item()\n"

@@ -12,7 +12,8 @@ from compilefix.codemods import registry
 from compilefix.fixing.engine import run
 from compilefix.source.config import Config
 from compilefix.source.files import SourceFile
-from compilefix.source.index import Module, Project
+from compilefix.source.module import Module
+from compilefix.source.project import Project
 
 PACKAGE = {
     "stars": "from stars.first import *\nfrom stars.second import *\nfrom stars.circle import *\n"

@@ -1,0 +1,306 @@
+"""One file of a project: the functions, classes and imports that it defines, and what a name means in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from compilefix.source.definitions import Class, Function
+from compilefix.source.files import SourceError, SourceFile
+from compilefix.source.places import Places
+from compilefix.source.torch_names import public_name
+from compilefix.source.tree import SIMPLE_STATEMENTS, children
+
+# The builtins in whose place `from module import *` puts something else.
+_STAR_BUILTINS = {
+    "math": frozenset({"pow"}),
+    "numpy": frozenset({"abs", "all", "any", "bool", "divmod", "max", "min", "pow", "round", "sum"}),
+    "operator": frozenset({"abs", "pow"}),
+    "os": frozenset({"open"}),
+    "torch": frozenset(
+        {"abs", "all", "any", "bool", "compile", "complex", "float", "int", "max", "min", "pow", "range", "round"}
+        | {"sum"}
+    ),
+}
+
+
+class Module:
+    """One file of the project and the names that it defines at its top level. One that is no Python defines nothing."""
+
+    def __init__(self, name: str, file: SourceFile, given: Callable[[str, str], str | None], places: Places) -> None:
+        parsed = file.parsed()
+        self._given = given
+        self._places = places
+        self.file = file
+        self.error = parsed if isinstance(parsed, SourceError) else None
+        self.tree = ast.Module([], []) if isinstance(parsed, SourceError) else parsed
+        self.name = name
+        self.imports: dict[str, str] = {}
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, Class] = {}
+        self.assigns: dict[str, ast.expr] = {}
+        self.all_functions: list[Function] = []
+        self._blocks: dict[str, list[Sequence[ast.stmt]]] = {}
+        self._changing: dict[str, bool] = {}
+        self._mentions: dict[str, bool] = {}
+        # The modules that all names are taken of, the last one first: of several with a name the last counts.
+        self.stars: list[str] = []
+        self._collect(self.tree.body, None)
+        for node in _imports(self.tree):
+            self._import(node)
+
+    def forget(self) -> None:
+        """Let go of all that the module defines."""
+        self.tree = ast.Module([], [])
+        for cls in self.classes.values():
+            cls.methods.clear()  # type: ignore[attr-defined]
+            cls.__dict__.pop("other_methods", None)
+        for names in (self.functions, self.classes, self.assigns):
+            names.clear()
+        self.all_functions.clear()
+
+    def _collect(self, body: Sequence[ast.stmt], cls: Class | None) -> None:
+        for node in body:
+            if cls is None and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self._blocks.setdefault(node.name, []).append(body)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._function(node, cls, None)
+            elif isinstance(node, ast.ClassDef):
+                self._class(node, cls.qualname + "." if cls else "")
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                for block in ("body", "orelse", "finalbody"):
+                    self._collect(getattr(node, block, []), cls)
+                for handler in getattr(node, "handlers", []):
+                    self._collect(handler.body, cls)
+            elif cls is None:
+                self._assign(node)
+
+    def _assign(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    self.assigns[target.id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            self.assigns[node.target.id] = node.value
+
+    def _class(self, node: ast.ClassDef, prefix: str) -> None:
+        methods: dict[str, Function] = {}
+        cls = Class(prefix + node.name, node, self, methods)
+        known = self.classes.get(cls.qualname)
+        if known is None or not prefix:
+            self.classes[cls.qualname] = cls
+        if known is not None:
+            hidden = cls if prefix else known
+            self.classes[hidden.name_with_line] = hidden
+        self._collect(node.body, cls)
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, cls: Class | None, parent: Function | None
+    ) -> None:
+        prefix = parent.qualname + ".<locals>." if parent else cls.qualname + "." if cls else ""
+        function = Function(prefix + node.name, node, self, cls, parent)
+        self.all_functions.append(function)
+        if parent is None and cls is not None:
+            # A property's setter comes under the same name: the getter is what an attribute read runs.
+            if not (node.name in cls.methods and any(d.endswith(".setter") for d in function.decorators)):
+                cls.methods[node.name] = function  # type: ignore[index]
+        elif parent is None:
+            self.functions[node.name] = function
+        for inner in _nested(node.body):
+            if isinstance(inner, ast.ClassDef):
+                continue
+            self._function(inner, cls, function)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found = self._places.imported(alias.name, self.file)
+                if alias.asname:
+                    self.imports[alias.asname] = found
+                    continue
+                top = alias.name.partition(".")[0]
+                self.imports.setdefault(top, found if alias.name == top else top)
+            return
+        for alias in node.names:
+            if alias.name == "*":
+                self.stars.append(self._source(node))
+            else:
+                self.imports.setdefault(alias.asname or alias.name, self._source(node, alias.name))
+
+    def _source(self, node: ast.ImportFrom, *name: str) -> str:
+        """The dotted name of what is imported from somewhere, or of that module itself."""
+        parts = [*(node.module.split(".") if node.module else ()), *name]
+        if not node.level:
+            return self._places.imported(".".join(parts), self.file)
+        found = self._places.relative(parts, node.level, self.file)
+        package = self.file.module.split(".")
+        drop = node.level - (1 if self.file.path.name == "__init__.py" else 0)
+        return found or ".".join([*(package[: len(package) - drop] if drop else package), *parts])
+
+    def imported(self, name: str) -> str | None:
+        """The dotted name that an import binds to a name, one by `import *` too; None where no import is known to."""
+        found = self.imports.get(name)
+        if found is None and self.stars and not self._defines(name):
+            found = next((given for star in self.stars if (given := self._given(star, name))), None)
+            found = found or in_place_of_builtin(name, self.stars)
+        return found
+
+    def _defines(self, name: str) -> bool:
+        return name in self.functions or name in self.classes or name in self.assigns
+
+    def exported(self, name: str) -> str | None:
+        """The dotted name of what `import *` takes from here under a name, None where there is no such name.
+
+        Those in `__all__` are taken, without it all that have no underscore before them. What the module has by
+        `import *` itself is left out.
+        """
+        listed = self.assigns.get("__all__")
+        if isinstance(listed, ast.List | ast.Tuple):
+            public = any(isinstance(item, ast.Constant) and item.value == name for item in listed.elts)
+        else:
+            public = not name.startswith("_")
+        if not public:
+            return None
+        return self.imports.get(name) or (f"{self.name}.{name}" if self._defines(name) else None)
+
+    def changes_items(self, attribute: str) -> bool:
+        """Whether something in the module seems to change a list or dict that is an attribute of this name."""
+        known = self._changing.get(attribute)
+        if known is None:
+            pattern = rf"\.{attribute}(\.[a-z]+\(|\[[^\n]*\] *[-+*/]?=[^=]| *[+*]=)"
+            known = self._changing[attribute] = re.search(pattern, self.file.text) is not None
+        return known
+
+    def is_one_of_several(self, name: str) -> bool:
+        """Whether a function or class is defined in several blocks, of which one runs: `try` and `except ImportError`.
+
+        In one block the last definition counts. What is imported under its name may come in its place too.
+        """
+        blocks = self._blocks.get(name, [])
+        inside = any(block is not self.tree.body for block in blocks)
+        return inside and (any(block is not blocks[0] for block in blocks) or name in self.imports)
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """The packages that something is imported from."""
+        return frozenset(name.partition(".")[0] for name in self.imports.values())
+
+    def mentions(self, word: str) -> bool:
+        """Whether a word stands in the text of the module."""
+        known = self._mentions.get(word)
+        if known is None:
+            known = self._mentions[word] = word in self.file.text
+        return known
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file as `ast` counts them."""
+        return self.file.text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n")
+
+    def naming(self, name: str) -> list[Function]:
+        """The functions of the file in which a variable or an attribute of a name stands."""
+        # The text says where to look: to go through the nodes of each function would take several times as long.
+        lines = [number for number, line in enumerate(self.lines, 1) if name in line] if name in self.file.text else []
+        return [function for function in self.all_functions if lines and function.names(name, lines)]
+
+    @cached_property
+    def names_outside(self) -> frozenset[str]:
+        """The variables and attributes that the file names where it runs when it is imported, in no function."""
+        found: set[str] = set()
+        pending: list[ast.AST] = list(self.tree.body)
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Name | ast.Attribute):
+                found.add(node.id if isinstance(node, ast.Name) else node.attr)
+            defines = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            pending.extend(node.decorator_list if defines else children(node))  # type: ignore[attr-defined]
+        return frozenset(found)
+
+    @cached_property
+    def top_level_imports(self) -> dict[str, str]:
+        """Imported modules and names that are bound when the file has been imported: dotted name to local name."""
+        return _bound(self.tree.body)
+
+    @cached_property
+    def top_level_names(self) -> frozenset[str]:
+        """The local names that imports at the top level of the file bind, relative ones among them."""
+        imports = (node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+        return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
+
+    @cached_property
+    def guarded_imports(self) -> dict[str, str]:
+        """The same for imports in an `if` or `try`: who runs code on tensors has torch, where the file asks for it."""
+        pending, inside = [*self.tree.body], list[ast.stmt]()
+        while pending:
+            node = pending.pop()
+            typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            if isinstance(node, ast.If | ast.Try) and not typing:
+                pending += (*node.body, *node.orelse)
+                inside += (*node.body, *node.orelse)
+        return {
+            module: name
+            for module, name in _bound(inside).items()
+            if self.imports.get(name) == module and ast.unparse(self.assigns.get(name, ast.Constant(None))) == "None"
+        }
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """The dotted name that a name or attribute chain stands for in this module, None for anything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        head = node.id
+        if (imported := self.imported(head)) is not None:
+            head = imported
+        elif head in self.functions or head in self.classes:
+            head = f"{self.name}.{head}"
+        return public_name(".".join([head, *reversed(parts)]))
+
+
+def in_place_of_builtin(name: str, stars: Iterable[str]) -> str | None:
+    """What `import *` of modules outside the project puts in the place of a builtin, as a dotted name."""
+    return next((f"{star}.{name}" for star in stars if name in _STAR_BUILTINS.get(star, ())), None)
+
+
+def _bound(body: Iterable[ast.stmt]) -> dict[str, str]:
+    """What imports among statements bind: dotted name to local name."""
+    bound: dict[str, str] = {}
+    for node in body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    bound.setdefault(alias.name, alias.asname)
+                else:
+                    bound.setdefault(alias.name.partition(".")[0], alias.name.partition(".")[0])
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                bound.setdefault(f"{node.module}.{alias.name}", alias.asname or alias.name)
+    return bound
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        kind = node.__class__
+        if kind is ast.Import or kind is ast.ImportFrom:
+            yield node  # type: ignore[misc]
+        elif kind not in SIMPLE_STATEMENTS:
+            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                pending.extend(getattr(node, name, None) or ())
+
+
+def _nested(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        elif node.__class__ not in SIMPLE_STATEMENTS and not isinstance(node, ast.ClassDef):
+            pending[:0] = [
+                child for child in children(node) if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            ]
