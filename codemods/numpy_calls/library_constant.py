@@ -156,7 +156,7 @@ def _obstacle(node: ast.Call, func: ast.expr, given: list[ast.expr], scope: Scop
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name) or root.id in scope.function.bound | _imported(scope):
-        return f"`{snippet(func)}` is no name of the module"
+        return f"`{snippet(func)}` is not what the module itself imports or defines, and may be another at each call"
     if any(isinstance(one, ast.Starred) for one in given) or any(keyword.arg is None for keyword in node.keywords):
         return "some arguments are not written out"
     odd = _computed(given, scope, measured=func is not node.func)

@@ -17,6 +17,7 @@ _MODULE_BASES = (".LightningModule",)
 _PLAIN_BASES = frozenset(
     {"object", "abc", "enum", "typing", "Exception", "collections", "dataclasses"}
     | {"sklearn", "mxnet", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "paddle", "mindspore", "chainer"}
+    | {"mlx", "tinygrad", "oneflow", "jittor", "megengine"}
 )
 """What begins the names of bases whose classes are no modules of torch, whatever `forward` they have."""
 

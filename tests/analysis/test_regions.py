@@ -849,6 +849,13 @@ AROUND_THE_MODEL = {
                 if (torch.ones(2) * x).sum() > 0:  # NOT
                     print()
         """,
+    "a module of MLX": """
+        import mlx.nn as nn
+        class Scaled(nn.Module):
+            def forward(self, x):
+                if (torch.ones(2) * x).sum() > 0:  # NOT
+                    print()
+        """,
     "what trains, by its name": """
         from other import BaseTrainer
         class Distillation(BaseTrainer):
