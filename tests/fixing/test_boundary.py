@@ -604,24 +604,24 @@ def test_a_folder_without_init_that_others_import(user: str, text: str, place: s
     ("head", "user", "module"),
     [
         ("from pkg.quiet import quiet\n", "", "pkg"),
-        ("", "from pkg.testing.tools.layer import Layer\n", "pkg"),
-        ("", "import pkg.testing.tools\n", "pkg"),
+        ("", "from pkg.parts.tools.layer import Layer\n", "pkg"),
+        ("", "import pkg.parts.tools\n", "pkg"),
         ("", "from tools.layer import Layer\n", "tools"),
         ("from .quiet import quiet\n", "", "tools"),
     ],
 )
 def test_a_package_in_such_a_folder(head: str, user: str, module: str, tmp_path: Path) -> None:
-    """As in captum, where `testing` has no `__init__.py`, and nothing is imported as `tools`."""
+    """As in captum, where a folder has no `__init__.py`, and nothing is imported as `tools`."""
     texts = {
         "pkg/__init__.py": "",
-        "pkg/testing/tools/__init__.py": "",
-        "pkg/testing/tools/layer.py": head + LAYER,
+        "pkg/parts/tools/__init__.py": "",
+        "pkg/parts/tools/layer.py": head + LAYER,
         "test_tools.py": user,
     }
     new = changes(fixed(project(tmp_path, texts), tmp_path), tmp_path)
-    place = "pkg" if module == "pkg" else "pkg/testing/tools"
-    assert sorted(new) == sorted([f"{place}/_compile_boundary.py", "pkg/testing/tools/layer.py"])
-    assert f"from {module}._compile_boundary import emit\n" in new["pkg/testing/tools/layer.py"]
+    place = "pkg" if module == "pkg" else "pkg/parts/tools"
+    assert sorted(new) == sorted([f"{place}/_compile_boundary.py", "pkg/parts/tools/layer.py"])
+    assert f"from {module}._compile_boundary import emit\n" in new["pkg/parts/tools/layer.py"]
 
 
 NET = """\
