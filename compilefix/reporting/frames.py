@@ -42,6 +42,8 @@ def frame(lines: Sequence[str], span: Span, before: int = 0) -> Frame:
 
 def printable(text: str) -> str:
     """`text` without the control characters that a terminal would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

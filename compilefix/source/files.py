@@ -66,7 +66,7 @@ class SourceFile:
     @cached_property
     def lines(self) -> tuple[str, ...]:
         """The lines without their newlines, split where Python's own tokenizer splits them."""
-        return tuple(_NEWLINE.split(self.text))
+        return tuple(_NEWLINE.split(self.text) if "\r" in self.text else self.text.split("\n"))
 
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword) -> tuple[int, int, int, int]:
         """Where `node` stands: line, column, end line and end column, with columns in code points from 0.
