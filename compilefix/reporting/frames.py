@@ -35,9 +35,9 @@ def frame(lines: Sequence[str], span: Span, before: int = 0) -> Frame:
     shown = tuple((number - before, printable(lines[number - 1])) for number in range(span.line, last + 1))
     first = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
     end = span.end_column if span.end_line == span.line else len(first.rstrip())
-    under = first[span.column : max(end, span.column + 1)]
-    marker = "".join("\t" if c == "\t" else " " * _width(c) for c in first[: span.column])
-    return Frame(shown, 0, marker + "^" * max(1, sum(map(_width, under))), cut=last < span.end_line)
+    before_it, under = first[: span.column], first[span.column : max(end, span.column + 1)]
+    marker = "\t".join(" " * _width(part) for part in before_it.split("\t"))
+    return Frame(shown, 0, marker + "^" * max(1, _width(under)), cut=last < span.end_line)
 
 
 def printable(text: str) -> str:
@@ -47,5 +47,8 @@ def printable(text: str) -> str:
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _width(character: str) -> int:
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _width(text: str) -> int:
+    """How many columns a terminal shows a text in."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)

@@ -62,7 +62,8 @@ def discover(paths: Sequence[Path], root: Path, exclude: Sequence[str] = (), for
     Raises InputError for a pattern in `exclude` that is not one.
     """
     excluded = _Patterns(root.absolute(), exclude)
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
+    folders: dict[Path, str] = {}
     errors: list[SourceError] = []
     empty: list[Path] = []
     for path in paths:
@@ -78,8 +79,18 @@ def discover(paths: Sequence[Path], root: Path, exclude: Sequence[str] = (), for
             errors.append(SourceError(display_path(path), "no such file or folder"))
             continue
         for file in files:
-            found.setdefault(Path(os.path.realpath(file)), file)
+            found.setdefault(_real_path(file, folders), file)
     return Discovery(tuple(sorted(found.values())), tuple(errors), tuple(empty))
+
+
+def _real_path(file: Path, folders: dict[Path, str]) -> str:
+    """Where a file stands when all links are followed; `folders` keeps that of the folders."""
+    if file.is_symlink():
+        return os.path.realpath(file)
+    folder = file.parent
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return f"{folders[folder]}{os.sep}{file.name}"
 
 
 def is_excluded(path: Path, root: Path, exclude: Sequence[str] = ()) -> bool:
