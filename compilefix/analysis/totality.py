@@ -302,23 +302,23 @@ def fits(into: Value, node: ast.expr, facts: FunctionFacts) -> bool:
         if into.dtype == "float":
             return number != number or abs(number) in (float("inf"), 0) or abs(number) <= _LARGEST_HALF
         return 0 <= number <= 127
-    return into.dtype == "float" and _within_limits(node, facts)
+    return into.dtype == "float" and _within_limits(node, into, facts)
 
 
-def _within_limits(node: ast.expr, facts: FunctionFacts) -> bool:
-    """Whether a number is one of the limits of a dtype, or is made smaller from one: `torch.finfo(x.dtype).max - 1000`.
+def _within_limits(node: ast.expr, into: Value, facts: FunctionFacts) -> bool:
+    """Whether a number is a limit of the own dtype, or made smaller from one: `torch.finfo(x.dtype).max - 1000`.
 
-    Which dtype it is, is not asked, but for one that is named: who asks for its limits has that tensor in mind.
+    The limits of another tensor's dtype may be larger than what this one holds.
     """
     if isinstance(node, ast.Name):
         stores = [n for n in facts.function.of(ast.Name) if n.id == node.id and not isinstance(n.ctx, ast.Load)]
         given = [s.value for s in facts.function.of(ast.Assign) if len(s.targets) == 1 and s.targets[0] in stores]
-        return 0 < len(stores) == len(given) and all(_within_limits(value, facts) for value in given)
+        return 0 < len(stores) == len(given) and all(_within_limits(value, into, facts) for value in given)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _within_limits(node.operand, facts)
+        return _within_limits(node.operand, into, facts)
     if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
         number = node.right.value
-        if not isinstance(number, int | float) or not _within_limits(node.left, facts):
+        if not isinstance(number, int | float) or not _within_limits(node.left, into, facts):
             return False
         if isinstance(node.op, ast.Mult | ast.Div):
             return 0 < number <= 1 if isinstance(node.op, ast.Mult) else number >= 1
@@ -329,7 +329,10 @@ def _within_limits(node: ast.expr, facts: FunctionFacts) -> bool:
     if not isinstance(limits, ast.Call) or facts.callee(limits) not in ("torch.finfo", "torch.iinfo"):
         return False
     asked = limits.args[0] if len(limits.args) == 1 else None
-    return isinstance(asked, ast.Attribute) and asked.attr == "dtype" and facts.value(asked.value).is_tensor
+    if not isinstance(asked, ast.Attribute) or asked.attr != "dtype":
+        return False
+    other = facts.value(asked.value)
+    return other.is_tensor and other.dtype_id is not None and other.dtype_id == into.dtype_id
 
 
 _LIMITS = frozenset({"max", "min", "eps", "tiny", "smallest_normal", "resolution"})
