@@ -8,14 +8,13 @@ from collections.abc import Iterable, Sequence
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
-from compilefix.codemods.control_flow.row_loop import RowLoop
-from compilefix.codemods.control_flow.row_reduction import RowReduction
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.finding import Edit, Fix
 from compilefix.codemods.flag_rule import library_roots, scopes_reached
 from compilefix.codemods.host_reads.bound_checks import checked_before, conditions_of, narrowed, place_of
 from compilefix.codemods.host_reads.captured import unchecked_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports, read_of, torch_name
@@ -157,13 +156,6 @@ def _are_for_nothing(items: Sequence[ast.Subscript], scope: Scope) -> bool:
         return True
     region = list(scopes_reached(library_roots(scope), scope))
     return any(fails_where_cut(item, scope, region) or failing_layer(item, scope, region) for item in items)
-
-
-def needs_no_number(items: Sequence[ast.expr], scope: Scope) -> bool:
-    """Whether the loop that cuts rows at a number goes, by a fix that needs no number."""
-    found = (*scope.found(RowLoop()), *scope.found(RowReduction()))
-    replaced = [edit.target for finding in found if finding.fix is not None for edit in finding.fix.edits]
-    return any(span.holds(scope.span(item)) for item in items for span in replaced)
 
 
 def _is_chosen(item: ast.Subscript, scope: Scope) -> bool:

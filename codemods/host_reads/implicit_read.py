@@ -38,7 +38,8 @@ another dtype (`same-shape-dtype`); one that is read before it is written needs 
 by side (`x[..., i : i + h, j : j + w]`). A length of which nothing is known is taken for a Python integer
 (`static-shape-values`). `torch.arange(n, n + length)` with a known length becomes `n + torch.arange(length)`, where `n`
 is on the device of the range (`number-to-tensor`). A slice that is reduced over its dimension becomes a reduction of
-all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist).
+all elements, as CF201 does it (`not-negative`, and `enough-dimensions` where that dimension is not proved to exist),
+and a slice that a number is written to is filled where a mask says, with the assumptions that CF201 names.
 Another slice bound is read as a number and checked before the slice, and so are the numbers of a list, which can then
 stay in the graph with a flag (`capture-scalars`, `index-in-range`, `not-negative`: see CF201). A tensor whose numbers a
 loop only uses as sizes (`for t, h, w in grid:`) is read as a list for the same reason (`capture-scalars`, and
@@ -64,6 +65,7 @@ from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not_captured
 from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_tensor_fix
+from compilefix.codemods.host_reads.filled_slices import filled_slices
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
 from compilefix.codemods.host_reads.integer_places import integer_place, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
@@ -242,7 +244,7 @@ class ImplicitRead(Rule):
                 if isinstance(parent, ast.List):
                     reason = "`torch.stack` makes an index of tensors, which stays on the device"
                 yield self.declined(scope, node, _message(node, "an index"), reason, gb=("GB0033",))
-        elif reduced_slice(node, scope) is not None:
+        elif reduced_slice(node, scope) is not None or filled_slices(node, scope) is not None:
             yield self._number(node, "a slice bound", ("GB0124",), scope)
         elif isinstance(parent, ast.Slice) and (first := _window_start(parent, scope)) is not None:
             if node is first:

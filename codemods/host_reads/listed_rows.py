@@ -13,8 +13,8 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_reads.captured import rows_not_captured
-from compilefix.codemods.host_reads.checked_bounds import needs_no_number
 from compilefix.codemods.host_reads.integer_places import integer_place
+from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.number_lists import given_in_turn
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template

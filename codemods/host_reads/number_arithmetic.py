@@ -8,8 +8,9 @@ arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill
 arithmetic on the way (`+ - * / **`, `min`, `max`, `abs`, `round`, `int`, functions of `math`) becomes arithmetic on a
 tensor without dimensions, and `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at
 the number and is reduced over that dimension (`x[:, :n].sum(1)`, `x[a:b].mean(0)`, under a name too) becomes a
-reduction of all elements in which the others count for nothing, and `x.roll(n, 1)` an index of all places. The number
-is followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where
+reduction of all elements in which the others count for nothing, and `x.roll(n, 1)` an index of all places. A number
+that is written to a slice (`mask[:, :n] = True`, `x[a:b, c:d] = 0`) is filled in where a mask says. The number is
+followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where
 a function does nothing but read its argument (`def value(t): return t.item()`), its callers in the file keep the
 tensor, if all of them can.
 
@@ -34,7 +35,9 @@ padded = torch.full(size, fill_value, dtype=logits.dtype, device=logits.device)
 
 ## Fix safety
 A number carries no gradient, so the tensor is detached unless its dtype has none. Safe where the tensor is used beside
-a floating tensor that has dimensions, so that the result keeps its dtype, or fills one of its own dtype; a tensor with
+a floating tensor that has dimensions, so that the result keeps its dtype, or fills one of its own dtype, and where an
+integer is compared with a tensor of integers, added to it or multiplied by it, as 64 bits give the same as a Python
+integer there; against another number integers are compared in that one's precision (`float32-rounding`). A tensor with
 more than one element is refused as before, by `reshape(())`, with another message. Python computes in double
 precision, so arithmetic on the way is done on `.double()`, except for one sum, difference or product with a constant
 whose result is rounded to the tensor's dtype anyway; beside a float16 or bfloat16 tensor the number is rounded once to
@@ -57,7 +60,9 @@ it beyond the next call. The comparison of a number with a number is a matter fo
 returned (`return mask.sum().item() > 0`) becomes a boolean tensor where who calls it only asks for the truth. A reduced
 slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
 (`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
-raised (`enough-dimensions`). A slice of fixed length is cut off at the end, and the index raises there
+raised (`enough-dimensions`). So must a bound of a slice that is filled, whose tensor is on the device of the number or
+takes one of another device (`number-to-tensor`, also for a number to which half precision is too small: a slice takes
+infinity for it, and a mask raises). A slice of fixed length is cut off at the end, and the index raises there
 (`index-in-range`); it is a copy (`no-aliasing`), and a length of which nothing is known is taken for a Python integer
 (`static-shape-values`). The rest of an integer (`n % size`) is the same for tensors; a divisor of zero raises another
 error (`math-errors`).

@@ -59,7 +59,7 @@ class Flow:
     listed: bool = False
     apart: bool = False
     unseen: bool = False
-    rewrites: list[tuple[ast.expr, Build]] = field(default_factory=list)
+    rewrites: list[tuple[ast.expr | ast.stmt, Build]] = field(default_factory=list)
     plain: set[ast.expr] = field(default_factory=set)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0
@@ -164,18 +164,9 @@ def has_other_dtype(value: Value, other: Value) -> bool:
 def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
     """Note what stands against the result having the dtype that it has with a Python number."""
     value = scope.value(other)
-    if flow.elsewhere and on_default_device(other, scope):
-        flow.refuse(
-            f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
-            "number-to-tensor",
-        )
-    proved = value.is_tensor and value.certain
-    if not (value.is_tensor or _is_asked(other, scope, flow)):
-        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
+    if not is_tensor_there(other, scope, flow):
         return
-    if not proved:
-        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
-    if value.dtype in ("int", "bool") or _counts(other, scope):
+    if holds_whole_numbers(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is of an integer dtype: the result's dtype would follow the tensor that was read"
         )
@@ -189,6 +180,41 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
             f"dimensions: the result's dtype could change",
             "number-to-tensor",
         )
+
+
+def is_tensor_there(other: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """Note what stands against an expression being a tensor on the device of the one that is read."""
+    value = scope.value(other)
+    if flow.elsewhere and on_default_device(other, scope):
+        flow.refuse(
+            f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
+            "number-to-tensor",
+        )
+    if not (value.is_tensor or _is_asked(other, scope, flow)):
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
+        return False
+    if not (value.is_tensor and value.certain):
+        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")
+    return True
+
+
+def holds_whole_numbers(tensor: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor is one of integers or booleans."""
+    return scope.value(tensor).dtype in ("int", "bool") or _counts(tensor, scope)
+
+
+def meets_whole_numbers(node: ast.expr, other: ast.expr, scope: Scope, flow: Flow) -> bool:
+    """Whether an integer meets a tensor of integers, which gives the same with a tensor of 64 bits in its place.
+
+    In sums, products and comparisons; so it is where the number does not fit the tensor's dtype (measured on torch
+    2.13 with all dtypes of integers and bool).
+    """
+    whole = scope.value(node).dtype == "int" and (flow.whole or not flow.operations)
+    if not whole or not holds_whole_numbers(other, scope):
+        return False
+    flow.picks = True
+    is_tensor_there(other, scope, flow)
+    return True
 
 
 def _is_asked(node: ast.expr, scope: Scope, flow: Flow) -> bool:

@@ -17,8 +17,9 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.callers import callers, callers_elsewhere
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.default_numbers import is_number_by_default
+from compilefix.codemods.host_reads.filled_slices import filled_slices
 from compilefix.codemods.host_reads.never_nan import never_nan
-from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, met
+from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, meets_whole_numbers, met
 from compilefix.codemods.host_reads.number_names import (
     added_up,
     block_that_stores,
@@ -34,6 +35,7 @@ from compilefix.codemods.host_reads.number_places import (
     clamp_of,
     compare_with,
     fill,
+    fill_slices,
     meet_each,
     move_window,
     pick,
@@ -112,8 +114,9 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         _sum_of(parent, uses, scope, flow)
     elif isinstance(parent, ast.AugAssign) and parent.value is node and isinstance(parent.op, _ARITHMETIC):
         subtracted(node, parent.op, scope, flow)
-        changed_in_place(parent.target, scope, flow)
-        met(parent.target, scope, flow)
+        if isinstance(parent.op, ast.Div) or not meets_whole_numbers(node, parent.target, scope, flow):
+            changed_in_place(parent.target, scope, flow)
+            met(parent.target, scope, flow)
     elif (filled := fill_of(node, scope)) is not None:
         fill(filled, scope, flow)
     elif (picked := index_of(node, scope)) is not None:
@@ -127,7 +130,7 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif (made := tensor_of_items(node, scope)) is not None:
         put_into(node, made, scope, flow)
     elif (compared := compared_with(node, scope)) is not None:
-        compare_with(compared, scope, flow)
+        compare_with(node, compared, scope, flow)
     elif (beside := tensor_beside(node, scope)) is not None:
         subtracted(node, ast.Sub(), scope, flow)
         if isinstance(parent, ast.Call) and (scope.callee(parent) or "").endswith("_"):
@@ -144,6 +147,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.rewrites.append((node, partial(_read_again, node, scope.value(node).dtype, flow)))
     elif in_log(node, scope):
         flow.refuse("the number is only printed or logged: see the finding for that line")
+    elif (slices := filled_slices(node, scope)) is not None:
+        fill_slices(node, slices, scope, flow)
     elif (reduced := reduced_slice(node, scope)) is not None:
         reduce(node, reduced, scope, flow)
     elif isinstance(parent, ast.Return) and _handed_back(node, scope, flow):
@@ -349,7 +354,7 @@ def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> N
             return
         flow.refuse(f"the result of `{snippet(parent)}` is used as a Python bool")
         return
-    compare_with(other, scope, flow)
+    compare_with(node, other, scope, flow)
 
 
 def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None:
@@ -398,6 +403,9 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         return
     if not isinstance(parent.op, _ARITHMETIC):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+        return
+    if not isinstance(parent.op, ast.Div) and meets_whole_numbers(node, other, scope, flow):
+        subtracted(node, parent.op, scope, flow)
         return
     met(other, scope, flow)
     subtracted(node, parent.op, scope, flow)
@@ -677,13 +685,13 @@ def _into(callee: Function, name: str, call: ast.Call, scope: Scope, flow: Flow)
         flow.refuse(f"`{callee.qualname}` would have to change, and others may call it with a Python number")
 
 
-def _is_of_tensor(node: ast.expr, facts: FunctionFacts) -> bool:
+def _is_of_tensor(node: ast.expr | ast.stmt, facts: FunctionFacts) -> bool:
     """Whether a call is one of a method of what is a tensor, whoever calls the function."""
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     return owner is not None and facts.value(owner).is_tensor and facts.value(owner).certain
 
 
-def _takes_both(node: ast.expr, scope: Scope) -> bool:
+def _takes_both(node: ast.expr | ast.stmt, scope: Scope) -> bool:
     """Whether what a call in another function becomes takes numbers as well: other callers may pass them."""
     name = scope.callee(node) or ""
     return name == "Tensor.new_full"

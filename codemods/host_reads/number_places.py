@@ -7,7 +7,17 @@ import ast
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.host_reads.copies import becomes_copy
-from compilefix.codemods.host_reads.number_flow import Flow, Renderer, has_other_dtype, met, same_dtype
+from compilefix.codemods.host_reads.filled_slices import FilledSlices
+from compilefix.codemods.host_reads.number_flow import (
+    Flow,
+    Renderer,
+    has_other_dtype,
+    holds_whole_numbers,
+    is_tensor_there,
+    meets_whole_numbers,
+    met,
+    same_dtype,
+)
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, Rolled, Scaled, is_ellipsis
 from compilefix.codemods.host_reads.reduced_slices import ReducedSlice
 from compilefix.codemods.host_reads.windows import Window
@@ -209,9 +219,8 @@ def _computed_again(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(obstacle.reason, obstacle.assumption)
 
 
-def reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:
-    """The bound of a slice becomes one of the positions that take part in its reduction."""
-    flow.picks = True
+def _as_bound(node: ast.expr, scope: Scope, flow: Flow) -> None:
+    """Note what a number must be that bounds a slice."""
     unknown = scope.value(node).dtype is None and not flow.operations
     if unknown:
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer, and another number raises", "number-to-tensor")
@@ -219,6 +228,12 @@ def reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> Non
         flow.refuse(f"`{snippet(node)}` is not proved to be an integer")
     elif flow.read.dtype not in ("int", "bool"):
         flow.refuse(f"`{snippet(node)}` of NaN or infinity raises, and as a tensor it does not", "math-errors")
+
+
+def reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> None:
+    """The bound of a slice becomes one of the positions that take part in its reduction."""
+    flow.picks = True
+    _as_bound(node, scope, flow)
     for obstacle in found.obstacles(scope):
         flow.refuse(obstacle.reason, obstacle.assumption)
     for bound in (node, *([found.other] if found.other is not None else ())):
@@ -230,6 +245,18 @@ def reduce(node: ast.expr, found: ReducedSlice, scope: Scope, flow: Flow) -> Non
     if found.named:
         # A view too, as the slice is one: what gives the tensor another shape or memory leaves it as it is.
         flow.rewrites.append((found.part, lambda render: f"{render.template.use(found.part.value)}[:]"))
+
+
+def fill_slices(node: ast.expr, found: FilledSlices, scope: Scope, flow: Flow) -> None:
+    """The bound of slices that are filled with a number becomes one of the places that a mask holds."""
+    flow.picks = True
+    _as_bound(node, scope, flow)
+    is_tensor_there(found.tensor, scope, flow)
+    for obstacle in found.obstacles(scope):
+        flow.refuse(obstacle.reason, obstacle.assumption)
+    if any(changed is found.statement for changed, _ in flow.rewrites):
+        return  # another of the bounds
+    flow.rewrites.append((found.statement, lambda render: found.code(render, scope)))
 
 
 def put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
@@ -338,8 +365,16 @@ def clamp_by(call: ast.Call, tensor: ast.expr, scope: Scope, flow: Flow) -> None
     met(tensor, scope, flow)
 
 
-def compare_with(other: ast.expr, scope: Scope, flow: Flow) -> None:
+def compare_with(node: ast.expr, other: ast.expr, scope: Scope, flow: Flow) -> None:
     """A tensor is compared with the number, in the dtype of whichever of them has dimensions."""
+    if meets_whole_numbers(node, other, scope, flow):
+        return
+    if holds_whole_numbers(other, scope) and flow.read.dtype in (None, "float"):
+        flow.beside = True
+        reason = f"`{snippet(other)}` holds integers, which are compared in the precision of a number that is none"
+        flow.refuse(reason, "float32-rounding")
+        is_tensor_there(other, scope, flow)
+        return
     same = scope.value(other).dtype_id is not None and scope.value(other).dtype_id == flow.read.dtype_id
     unknown = scope.value(other).dtype is None and flow.read.dtype is None
     if same or unknown:
