@@ -203,7 +203,7 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | N
     if isinstance(parent, ast.Return):
         return _returned(scope, depth, way)
     if isinstance(parent, ast.Tuple | ast.List | ast.Dict) and not isinstance(scope.parents.get(parent), ast.Subscript):
-        return None if isinstance(parent, ast.Dict) or _is_result(parent, scope) else _in_size(parent, scope)
+        return None if isinstance(parent, ast.Dict) or _is_result(parent, scope) else _in_size(parent, scope, way)
     if isinstance(parent, ast.Call | ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         return _call(node, call, scope, depth, way) if isinstance(call, ast.Call) else _used(node, parent)
@@ -393,8 +393,8 @@ def _returned(scope: Scope, depth: int, way: Way) -> str | None:
     return None
 
 
-def _in_size(node: ast.expr, scope: Scope) -> str | None:
-    """As `not_captured`, of a tuple or list that a number is put in: it may be the size of new tensors."""
+def _in_size(node: ast.expr, scope: Scope, way: Way) -> str | None:
+    """As `not_captured`, of a tuple or list that a number is put in: the size of new tensors, or widths of a padding."""
     whole: ast.expr = node
     while isinstance(above := scope.parents.get(whole), ast.BinOp) and isinstance(above.op, ast.Add):
         whole = above
@@ -406,9 +406,18 @@ def _in_size(node: ast.expr, scope: Scope) -> str | None:
         places = list(scope.names(name)) if len(scope.names(name, stores=True)) == 1 else []
     for place in places:
         call = scope.parents.get(place)
-        if not isinstance(call, ast.Call) or call.func is place or not _makes_new(call, scope):
+        call = scope.parents.get(call) if isinstance(call, ast.keyword) else call
+        if isinstance(call, ast.Call) and _pads_by(call, place, scope):
+            if (reason := _part_not_captured(call, scope, way)) is not None:
+                return reason
+        elif not isinstance(call, ast.Call) or call.func is place or not _makes_new(call, scope):
             return _used(node, call or parent)
     return None if places else _used(node, parent)
+
+
+def _pads_by(call: ast.Call, widths: ast.expr, scope: Scope) -> bool:
+    given = call.args[1:2] + [k.value for k in call.keywords if k.arg == "pad"]
+    return scope.callee(call) == "torch.nn.functional.pad" and given == [widths]
 
 
 def _makes_new(call: ast.Call, scope: Scope) -> bool:
@@ -462,6 +471,8 @@ def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
         if isinstance(parent, ast.Call):
             if scope.callee(parent) in ("Tensor.narrow", "torch.narrow"):
                 return _part_not_captured(parent, scope, way)
+            if scope.callee(parent) == "torch.nn.functional.pad":
+                return _part_not_captured(parent, scope, way)  # it fails where what is cut off does
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             known = known or _takes_symbol(parent, node, scope, way)
             if not known:
