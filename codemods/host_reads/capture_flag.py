@@ -35,8 +35,8 @@ argument's own (`n.item()`, not `lengths.max().item()`), torch 2.13 fails on mor
 dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
 code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and
 `reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of
-such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). What is padded by such a number (`F.pad`)
-is taken to fail where a slice up to it does (measured with 2.13 on a CPU: products and softmax fail, and what is
+such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). What is padded by such a number is taken
+to fail where a slice up to it does (`F.pad`, measured with 2.13 on a CPU: products and softmax fail, and what is
 computed element by element, reduced or averaged compiles, with a gradient too). A view that may cut the last dimension
 in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of
 torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that

@@ -394,7 +394,7 @@ def _returned(scope: Scope, depth: int, way: Way) -> str | None:
 
 
 def _in_size(node: ast.expr, scope: Scope, way: Way) -> str | None:
-    """As `not_captured`, of a tuple or list that a number is put in: the size of new tensors, or widths of a padding."""
+    """As `not_captured`, of a tuple or list that a number is put in: a size of new tensors, or widths of a padding."""
     whole: ast.expr = node
     while isinstance(above := scope.parents.get(whole), ast.BinOp) and isinstance(above.op, ast.Add):
         whole = above
