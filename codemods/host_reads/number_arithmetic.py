@@ -4,15 +4,15 @@
 Finds `.item()`, `float()`, `int()` and `bool()` of a tensor, and uses the tensor itself where the number ends in
 arithmetic or a comparison with a tensor, as a `clamp` bound, as a value to fill a tensor with (`new_full`, `full_like`,
 `masked_fill`, `x[mask] = number`) or to make one of with others (`torch.tensor([n, 1], dtype=x.dtype)`), as a factor
-(`p.add_(g, alpha=n)`, `p.lerp_(g, n)`), or is returned, stored, or collected in a list that is returned. Python
-arithmetic on the way (`+ - * / **`, `min`, `max`, `abs`, `round`, `int`, functions of `math`) becomes arithmetic on a
-tensor without dimensions, and `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or begins at
-the number and is reduced over that dimension (`x[:, :n].sum(1)`, `x[a:b].mean(0)`, under a name too) becomes a
-reduction of all elements in which the others count for nothing, and `x.roll(n, 1)` an index of all places. A number
+(`p.add_(g, alpha=n)`, `p.lerp_(g, n)`), or is returned, stored, or collected in a list or dictionary that is returned.
+Python arithmetic on the way (`+ - * / **`, `min`, `max`, `abs`, `round`, `int`, functions of `math`) becomes arithmetic
+on a tensor without dimensions, and `math.isnan(number)` in an `if` a question to the tensor. A slice that ends or
+begins at the number and is reduced over that dimension (`x[:, :n].sum(1)`, `x[a:b].mean(0)`, under a name too) becomes
+a reduction of all elements in which the others count for nothing, and `x.roll(n, 1)` an index of all places. A number
 that is written to a slice (`mask[:, :n] = True`, `x[a:b, c:d] = 0`) is filled in where a mask says. The number is
-followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where
-a function does nothing but read its argument (`def value(t): return t.item()`), its callers in the file keep the
-tensor, if all of them can.
+followed into functions of the project that it is passed to, and to those of its file that it is returned to. Where a
+function does nothing but read its argument (`def value(t): return t.item()`), its callers in the file keep the tensor,
+if all of them can.
 
 ## Why is this bad
 The graph ends where the number is read (GB0124), and on a GPU the program waits for the device at every call.

@@ -337,8 +337,9 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     """Whether the number is returned or stored: the reason, and the assumption under which a tensor will do."""
     child: ast.AST = node
     parent = scope.parents.get(node)
-    while parent is not None and _holds(parent, child):
+    while parent is not None and _holds(parent, child, scope):
         child, parent = parent, scope.parents.get(parent)
+    updated = _updated_by(child, scope)
     decorator = scope.legality.inference.changed_by(scope.function)
     if decorator is not None and (
         isinstance(parent, ast.Return | ast.Yield) or _is_collected(child, scope.parents, scope.function)
@@ -367,6 +368,9 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
+    elif updated is not None:
+        if _read_back(updated, scope):
+            return f"the number is stored in `{snippet(updated)}`, which this function goes on to read", None
     elif not _is_collected(child, scope.parents, scope.function):
         return None
     elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
@@ -377,8 +381,31 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     return reason, "number-to-tensor"
 
 
-def _holds(parent: ast.AST, child: ast.AST) -> bool:
+def _updated_by(node: ast.AST, scope: Scope) -> ast.expr | None:
+    """The dictionary of this function that a statement adds a written dictionary, or keywords, to: `d.update(a=n)`."""
+    call = scope.parents.get(node)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "update":
+        return None
+    added = isinstance(node, ast.keyword) or (isinstance(node, ast.Dict | ast.Call) and call.args == [node])
+    holder = call.func.value
+    known = isinstance(holder, ast.Name) and scope.value(holder).ref == "dict"
+    return holder if added and known and isinstance(scope.parents.get(call), ast.Expr) else None
+
+
+def _is_update(node: ast.AST, scope: Scope) -> bool:
+    """Whether a dictionary stands in a statement that only adds to it: `d.update(...)`."""
+    method = scope.parents.get(node)
+    call = scope.parents.get(method) if isinstance(method, ast.Attribute) and method.attr == "update" else None
+    return isinstance(call, ast.Call) and call.func is method and isinstance(scope.parents.get(call), ast.Expr)
+
+
+def _holds(parent: ast.AST, child: ast.AST, scope: Scope) -> bool:
     """Whether a value stands in a list, tuple or dictionary as an item of it."""
+    if isinstance(parent, ast.keyword):
+        call = scope.parents.get(parent)
+        return isinstance(call, ast.Call) and (scope.callee(call) == "dict" or _updated_by(parent, scope) is not None)
+    if isinstance(parent, ast.Call):
+        return isinstance(child, ast.keyword) and scope.callee(parent) == "dict"
     if isinstance(parent, ast.ListComp):
         return child is parent.elt
     if isinstance(parent, ast.DictComp):
@@ -395,7 +422,7 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
     for node in scope.function.nodes:
         if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load) or node is holder:
             continue
-        if ast.unparse(node) not in texts:
+        if ast.unparse(node) not in texts or (isinstance(node, ast.Name) and _is_update(node, scope)):
             continue
         child: ast.AST = node
         parent = scope.parents.get(node)
