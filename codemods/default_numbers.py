@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 
 
 def is_number_by_default(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is an argument, or what only `__init__` keeps of one, and that has a number as default."""
+    """Whether an expression is an argument, or what only `__init__` keeps of one, and that has a number as default.
+
+    Or is computed of such numbers: `self.scale**2`.
+    """
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return all(scope.value(side).is_(Kind.STATIC, Kind.SIZE) or is_number_by_default(side, scope) for side in sides)
     if isinstance(node, ast.Name):
         return not scope.names(node.id, stores=True) and _has_number(node.id, scope.function.node.args)
     own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"

@@ -181,9 +181,9 @@ class NumberArithmetic(Rule):
                 if isinstance(fix, Fix) and not (method and otherwise):
                     yield self.fixed(scope, node, message, fix)
                     continue
-                reason = f"`{snippet(source)}` is not proved to be a tensor"
-                if method and otherwise:
-                    reason = fix if isinstance(fix, str) else f"`{snippet(source)}` is a tensor in some calls only"
+                reason = fix if isinstance(fix, str) else f"`{snippet(source)}` is not proved to be a tensor"
+                if method and otherwise and not isinstance(fix, str):
+                    reason = f"`{snippet(source)}` is a tensor in some calls only"
                 yield self.declined(scope, node, message, reason)
 
     def judge(self, node: ast.Call, source: ast.expr, scope: Scope) -> Finding:

@@ -207,13 +207,17 @@ def meets_whole_numbers(node: ast.expr, other: ast.expr, scope: Scope, flow: Flo
     """Whether an integer meets a tensor of integers, which gives the same with a tensor of 64 bits in its place.
 
     In sums, products and comparisons; so it is where the number does not fit the tensor's dtype (measured on torch
-    2.13 with all dtypes of integers and bool).
+    2.13 with all dtypes of integers and bool, and with a tensor that has dimensions).
     """
     whole = scope.value(node).dtype == "int" and (flow.whole or not flow.operations)
     if not whole or not holds_whole_numbers(other, scope):
         return False
     flow.picks = True
     is_tensor_there(other, scope, flow)
+    value = scope.value(other)
+    if value.dtype == "int" and value.dtype_id != "int64" and not value.dimensioned:
+        reason = f"`{snippet(other)}` may have no dimensions and fewer than 64 bits, which it takes beside a tensor"
+        flow.refuse(reason, "number-to-tensor")
     return True
 
 
