@@ -1,7 +1,8 @@
-"""Fixes that would give functions of torch what callers may pass as an array of NumPy: `x: np.ndarray | torch.Tensor`.
+"""Fixes that would give functions of torch what callers may pass as something else: `x: np.ndarray | torch.Tensor`.
 
 Dynamo makes tensors of arrays, and code that works on either, `x * 2 if x.max() > 1 else x`, breaks the graph. Outside
-of compiled code `torch.where` takes no array: whoever calls the function with one would get a TypeError.
+of compiled code `torch.where` takes no array, and no image of PIL: whoever calls the function with one would get a
+TypeError.
 """
 
 from __future__ import annotations
@@ -10,23 +11,25 @@ import ast
 import re
 from dataclasses import replace
 
-from compilefix.analysis.values import ARRAYS
+from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 
+_OTHERS = {ARRAYS: "an array of NumPy", frozenset({Kind.TENSOR, Kind.OBJECT}): "an object of another class"}
+
 
 def kept_for_arrays(finding: Finding, scope: Scope) -> Finding:
-    """The finding, without its fix where that takes tensors alone and the function says that it takes arrays too."""
+    """The finding, without its fix where that takes tensors alone and the function says that it takes more."""
     if finding.fix is None or not _calls_torch(finding.fix, scope):
         return finding
-    declared = _declared_as_both(scope)
-    name = next((n for n in sorted(_hanging_on(declared, scope)) if _is_used(n, finding.fix, scope)), None)
-    if name is None:
-        return finding
-    return replace(
-        finding, fix=None, declined=f"`{name}` may be an array of NumPy, which functions of torch do not take"
-    )
+    for kinds, what in _OTHERS.items():
+        declared = _declared_as_both(kinds, scope)
+        for name in sorted(_hanging_on(declared, scope)):
+            if _is_used(name, finding.fix, scope):
+                reason = f"`{name}` may be {what}, which functions of torch do not take"
+                return replace(finding, fix=None, declined=reason)
+    return finding
 
 
 def _calls_torch(fix: Fix, scope: Scope) -> bool:
@@ -35,11 +38,11 @@ def _calls_torch(fix: Fix, scope: Scope) -> bool:
     return any(called.search(edit.template) for edit in fix.edits)
 
 
-def _declared_as_both(scope: Scope) -> frozenset[str]:
-    """The parameters whose annotation names arrays and tensors."""
+def _declared_as_both(kinds: frozenset[Kind], scope: Scope) -> frozenset[str]:
+    """The parameters whose annotation names things of all these kinds."""
     inference, module = scope.legality.inference, scope.function.module
     return frozenset(
-        p.arg for p in scope.function.parameters if inference.annotated(p.annotation, module).kinds >= ARRAYS
+        p.arg for p in scope.function.parameters if inference.annotated(p.annotation, module).kinds >= kinds
     )
 
 

@@ -28,8 +28,9 @@ which computes it in the graph each time; or a buffer made in `__init__`, or a r
 ## Fix safety
 The value is computed at each read: that is the same where what it is made of does not change after the first read, and
 nobody writes into the value (`computed-again`). Refused where computing it draws random numbers, writes or prints, or
-may do so as far as is known, and where something stores or deletes the attribute, also through the `__dict__` of an
-object in the same file, or the class stands in another file.
+may do so as far as is known, where it makes memory that is filled later (`torch.empty`), where something writes into
+the value in place, and where something stores or deletes the attribute, also through the `__dict__` of an object in
+the same file, or the class stands in another file.
 
 Not reported where `__init__` of the class reads the property, itself or in a method or property of the object, since
 it is filled then, nor what a cached property reads in its turn.
@@ -51,6 +52,7 @@ from compilefix.source.snippets import snippet
 
 _WHOLE = re.compile(r"\b__dict__\b|\bvars\(\w")
 _CACHED = "functools.cached_property"
+_UNFILLED = frozenset({"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"})
 _ADVICE = "read it once before compiling, or compute it in `__init__` (a tensor as a buffer with `persistent=False`)"
 
 
@@ -149,6 +151,10 @@ def _refused(method: Function, scope: Scope) -> str | None:
             return f"computing it has an effect: {effect}"
     if effects.unknown is not None:
         return f"computing it may have an effect: {effects.unknown}"
+    if _is_unfilled(method, scope):
+        return "it makes memory that is filled later"
+    if (place := _written(name, scope)) is not None:
+        return f"`{snippet(place)}` writes into the value"
     if method.module is not scope.function.module:
         return "its class stands in another file"
     if scope.legality.stores_attribute(name):
@@ -156,6 +162,55 @@ def _refused(method: Function, scope: Scope) -> str | None:
     if _WHOLE.search(method.module.file.text):
         return "the file handles all that an object holds, and with it what the property keeps there"
     return None
+
+
+def _is_unfilled(method: Function, scope: Scope) -> bool:
+    """Whether a property, or what it calls, makes memory without values, which lasts only where it is kept."""
+    inference = scope.legality.inference
+    return any(
+        (inference.facts(function).callee(call) or "").rpartition(".")[2] in _UNFILLED
+        for function in (method, *scope.legality.called(method))
+        for call in function.of(ast.Call)
+    )
+
+
+def _written(name: str, scope: Scope) -> ast.AST | None:
+    """Where something writes in place into what an attribute of this name holds."""
+    for module in scope.legality.inference.project.modules.values():
+        if f".{name}" not in module.file.text:
+            continue
+        for node in ast.walk(module.tree):
+            if any(_holds(target, name) for target in _targets(node)):
+                return node
+    return None
+
+
+def _targets(node: ast.AST) -> Iterator[ast.expr]:
+    """What a statement or call writes into."""
+    if isinstance(node, ast.Assign | ast.Delete):
+        parts = (part for target in node.targets for part in ast.walk(target))
+        yield from (p.value for p in parts if isinstance(p, ast.Subscript) and not isinstance(p.ctx, ast.Load))
+    elif isinstance(node, ast.AugAssign):
+        yield node.target
+    elif isinstance(node, ast.Call):
+        yield from (keyword.value for keyword in node.keywords if keyword.arg == "out")
+        if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") and node.func.attr[0] != "_":
+            yield node.func.value
+
+
+def _holds(node: ast.expr, name: str) -> bool:
+    """Whether this is what an attribute of a name holds, or a part of it: `x.name.narrow(0, 0, n)`."""
+    while True:
+        if isinstance(node, ast.Attribute):
+            if node.attr == name:
+                return True
+            node = node.value
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        else:
+            return False
 
 
 def _plain(method: Function, scope: Scope) -> Edit | None:

@@ -30,6 +30,9 @@ _STATIC_NAMES = frozenset(
 _SEQUENCES = frozenset({"list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "Collection"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
 _CONTAINERS = _SEQUENCES | _MAPPINGS | {"tuple", "Tuple"}
+_ARRAY_TYPES = frozenset({"numpy.ndarray", "np.ndarray", "numpy.typing.NDArray"})
+_NO_TENSORS = frozenset({"PIL", "cv2", "datetime", "fractions", "jax", "networkx", "pandas", "pathlib", "polars"})
+"""Packages of whose classes none is a tensor: `Union[Tensor, PIL.Image.Image]`."""
 _OPTIONAL = frozenset({Kind.TENSOR, Kind.NONE})
 _TENSOR_TYPES = frozenset({"torchtyping.TensorType", "torchtyping.tensor_type.TensorType"})
 _JAXTYPING_DTYPES = {"Float": "float", "Int": "int", "Bool": "bool", "UInt": "int", "Complex": "complex", "Num": None}
@@ -96,7 +99,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return values.STATIC
     if name == "torch.Size":
         return values.SHAPE
-    if name in ("numpy.ndarray", "np.ndarray"):
+    if name in _ARRAY_TYPES:
         return values.NDARRAY
     if last in _CONTAINERS:
         return values.container()
@@ -118,6 +121,8 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
         return alias
     if isinstance(found, str) and found != name:
         return named(found, project, within)
+    if name.partition(".")[0] in _NO_TENSORS and last[:1].isupper():
+        return replace(values.ANY_OBJECT, ref=name)
     if name.startswith(("torch.nn.", "torch.distributions.")):
         # An annotation does not say whether the module writes in place.
         return replace(values.ANY_OBJECT, ref=name, inplace=True)
@@ -219,6 +224,8 @@ def _generic(node: ast.Subscript, module: Module, project: Project, within: froz
         return values.container(elements=tuple(annotated(a, module, project, within) for a in args))
     if last in ("Callable", "type", "Type"):
         return values.FUNCTION
+    if name in _ARRAY_TYPES:
+        return values.NDARRAY
     if last in _JAXTYPING_DTYPES and len(args) == 2 and is_tensor_type(module.qualified(args[0]) or ""):
         dims = args[1].value.split() if isinstance(args[1], ast.Constant) and isinstance(args[1].value, str) else None
         rank = None if dims is None or any(d.startswith(("*", "...")) for d in dims) else len(dims)

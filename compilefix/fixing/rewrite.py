@@ -7,7 +7,9 @@ formatting, and a comment inside of what is replaced that the template does not 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +67,9 @@ def _with_edits(parsed: cst.Module, edits: Sequence[Edit], line_length: int) -> 
     for edit in edits:
         node = _find(nodes, edit)
         if edit.inserts:
-            before.setdefault(id(node), []).append(edit)
+            there = before.setdefault(id(node), [])
+            if edit not in there:  # two fixes need the same line, such as a flag that `__init__` is to set
+                there.append(edit)
         else:
             replacements[id(node)] = (edit, node)
     transformer = _Apply(wrapper.module, nodes, replacements, before, line_length)
@@ -380,6 +384,9 @@ def _all_comments(nodes: Sequence[cst.CSTNode]) -> Counter[str]:
     return total
 
 
+_CHANGES_PATH = re.compile(r"\bsys\.path(\.(append|insert|extend)\(|\[.*\] *=| *\+?=)")
+
+
 class _Comments(cst.CSTVisitor):
     def __init__(self) -> None:
         super().__init__()
@@ -393,8 +400,9 @@ def _with_import(module: cst.Module, statement: str) -> cst.Module:
     # LibCST puts it behind the first block of imports, but walks the whole module, twice.
     if statement.startswith("from .") and re.search(rf"^{re.escape(statement)}\b", module.code, re.MULTILINE):
         return module  # LibCST takes no relative import for one that is there
-    places = [place for place, line in enumerate(module.body) if place > 0 and not is_import(line)]
-    end = (places[0] if places else len(module.body)) + 1
+    start = _behind_paths(module, statement)
+    places = [place for place, line in enumerate(module.body) if place >= max(start, 1) and not is_import(line)]
+    end = (places[0] if places else len(module.body)) + (0 if start else 1)
     context = CodemodContext()
     if statement.startswith("from "):
         source, _, name = statement.removeprefix("from ").partition(" import ")
@@ -403,11 +411,25 @@ def _with_import(module: cst.Module, statement: str) -> cst.Module:
     else:
         name, _, alias = statement.partition(" as ")
         AddImportsVisitor.add_needed_import(context, name, asname=alias or None)
-    before = module.body[:end]
+    before = module.body[start:end]
     top = list(AddImportsVisitor(context).transform_module(module.with_changes(body=before)).body)
     if len(top) == len(before) + 1:
         same = [line.deep_equals(there) for line, there in zip(top, before, strict=False)]
         new = same.index(False) if False in same else len(before)
         if new > 0:  # at the head of the file there is no block that it could belong to
             top = in_its_group([*top[:new], *top[new + 1 :]], top[new]) or top
-    return module.with_changes(body=[*top, *module.body[end:]])
+    return module.with_changes(body=[*module.body[:start], *top, *module.body[end:]])
+
+
+def _behind_paths(module: cst.Module, statement: str) -> int:
+    """The place behind what changes `sys.path` among the first statements: only then what lies beside is found."""
+    top = statement.removeprefix("from ").removeprefix("import ").partition(" ")[0].partition(".")[0]
+    if not top or top == "torch" or top in sys.stdlib_module_names or "sys.path" not in module.code:
+        return 0
+    head = itertools.takewhile(lambda line: not isinstance(line, cst.FunctionDef | cst.ClassDef), module.body)
+    lines = list(head)
+    changes = [place for place, line in enumerate(lines) if _CHANGES_PATH.search(module.code_for_node(line))]
+    if not changes:
+        return 0
+    start = changes[-1] + 1
+    return next((place for place in range(start, len(lines)) if is_import(lines[place])), start)

@@ -5,6 +5,8 @@ import pytest
 from compilefix.fixing.rewrite import rewrite
 
 EMIT = "from pkg._late import emit"
+PATH = "import sys\n\nsys.path.append('.')  # run as a script\n"
+F = "def f(x):\n    return x\n"
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,26 @@ EMIT = "from pkg._late import emit"
             "from __future__ import annotations\n\nimport torch\n",
             "math",
             "from __future__ import annotations\n\nimport torch\nimport math\n",
+        ),
+        (
+            f"{PATH}seen = {{}}\nimport torch\nfrom pkg.z import z\n\nx = 1\n",
+            EMIT,
+            f"{PATH}seen = {{}}\nimport torch\n{EMIT}\nfrom pkg.z import z\n\nx = 1\n",
+        ),
+        (
+            f"import sys\n\nif '.' not in sys.path:\n    sys.path.insert(0, '.')\n\n\n{F}",
+            EMIT,
+            f"import sys\n\nif '.' not in sys.path:\n    sys.path.insert(0, '.')\n{EMIT}\n\n\n{F}",
+        ),
+        (
+            f"import torch\n\n\n{F}\nif __name__ == '__main__':\n    import sys\n\n    sys.path.append('.')\n",
+            EMIT,
+            f"import torch\n{EMIT}\n\n\n{F}\nif __name__ == '__main__':\n    import sys\n\n    sys.path.append('.')\n",
+        ),
+        (
+            "import sys\n\nsys.path.append('.')\nimport torch\n\nx = 1\n",
+            "math",
+            "import math\nimport sys\n\nsys.path.append('.')\nimport torch\n\nx = 1\n",
         ),
         ("import torch\n\nx = 1\n", EMIT, f"import torch\n{EMIT}\n\nx = 1\n"),
         (

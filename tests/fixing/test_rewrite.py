@@ -312,6 +312,13 @@ def test_statements_before_another_stand_below_its_comments() -> None:
     )
 
 
+def test_a_statement_that_two_fixes_need_stands_once() -> None:
+    text = "def f():\n    return 2\n"
+    start = of(text, "return 2")
+    needed = Edit(Span(start.line, start.column, start.line, start.column), "seen = False", statement=True)
+    assert rewrite(text, [needed, needed], [], 88) == "def f():\n    seen = False\n    return 2\n"
+
+
 @pytest.mark.parametrize("replaced", ["", "use(2)"])
 def test_statements_before_one_that_is_replaced_or_goes(replaced: str) -> None:
     text = "def f():\n    # why\n    g()\n    return 2\n"
