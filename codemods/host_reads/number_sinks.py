@@ -365,6 +365,10 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
                 return f"the number is stored in `{snippet(target)}`, which this function goes on to read", None
             if (promised := attribute_promised(target, scope)) is not None:
                 return f"the number is stored, and {promised}", None
+            if isinstance(target, ast.Name) and isinstance(child, ast.Tuple | ast.List):
+                user = next(chain(callers(scope), callers_elsewhere(scope)), None)
+                if user is not None and _returned(target.id, scope):
+                    return f"the number is returned, and `{user.qualname}` needs it as a Python number", None
             added = next(added_to(target, scope), None)
             if added is not None:
                 return f"`{snippet(added)}` would change the tensor in place, where a number became another one", None
@@ -439,6 +443,12 @@ def _read_back(target: ast.expr, scope: Scope) -> bool:
         elif not isinstance(parent, ast.Return):
             return True
     return False
+
+
+def _returned(name: str, scope: Scope) -> bool:
+    """Whether the function returns what a name holds, alone or among other things."""
+    values = (node.value for node in scope.function.of(ast.Return) if node.value is not None)
+    return any(isinstance(n, ast.Name) and n.id == name for value in values for n in ast.walk(value))
 
 
 def _other_names(holder: ast.expr, scope: Scope) -> set[str]:
