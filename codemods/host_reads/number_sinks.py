@@ -346,7 +346,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     ):
         return f"the number is returned, and `@{decorator}` needs it as a Python number", None
     if isinstance(parent, ast.Return | ast.Yield):
-        if child is node and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
+        alone = child is node or isinstance(child, ast.Tuple)
+        if alone and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
         users = chain(callers(scope), callers_elsewhere(scope))
         user = next((u for u in users if child is not node or not _only_keeps(u, scope)), None)

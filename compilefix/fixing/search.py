@@ -31,6 +31,7 @@ from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.misplaced_results import in_right_places
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
+from compilefix.codemods.outer_names import kept_for_others
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.tried import handled
 from compilefix.fixing.always_run import without_new_breaks
@@ -253,6 +254,7 @@ class _Judge:
                 around = self._surroundings(compiled.function.module)
                 found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])
                 found = tuple(kept_for_arrays(in_right_places(finding, scope), scope) for finding in found)
+                found = tuple(kept_for_others(finding, scope) for finding in found)
                 if works_without_torch(compiled.function):
                     found = tuple(replace(f, fix=None, declined=_NOT_FOR_TORCH) if f.fix else f for f in found)
             return Reached(key, compiled.reached_by, found)
