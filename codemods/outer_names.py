@@ -29,7 +29,8 @@ def kept_for_others(finding: Finding, scope: Scope) -> Finding:
 
 
 def _outer_names(scope: Scope) -> frozenset[str]:
-    return frozenset(name for kind in (ast.Global, ast.Nonlocal) for node in scope.of(kind) for name in node.names)
+    declared = [node.names for node in scope.of(ast.Global)] + [node.names for node in scope.of(ast.Nonlocal)]
+    return frozenset(name for names in declared for name in names)
 
 
 def _rewrites(fix: Fix, store: ast.Name, scope: Scope) -> bool:
@@ -44,7 +45,7 @@ def _may_be_skipped(finding: Finding, store: ast.Name, scope: Scope) -> bool:
     fix, line = finding.fix, finding.span.line
     if fix is None or not finding.code.startswith("CF1") or (fix.boundary and "exception-late" in fix.assumptions):
         return False
-    blocks = [n for kind in (ast.If, ast.For, ast.While) for n in scope.of(kind)]
+    blocks = (*scope.of(ast.If), *scope.of(ast.For), *scope.of(ast.While))
     around = [n for n in blocks if n.lineno <= line <= (n.end_lineno or n.lineno)]
     exits = any(isinstance(part, _EXITS) for node in around for part in ast.walk(node))
     in_loop = any(store in ast.walk(node) for node in around if not isinstance(node, ast.If))

@@ -372,6 +372,9 @@ def _reads(name: str, nodes: Sequence[ast.expr]) -> list[ast.Name]:
     return [n for n in found if isinstance(n.ctx, ast.Load)]
 
 
+_CHANGEABLE = frozenset({Kind.NDARRAY, Kind.CONTAINER, Kind.OBJECT})
+
+
 def built_anew(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bool] | None:
     """What `h += 1` and `h.mul_(2)` make of `h`, as an expression that makes a new tensor, and what `h` is before.
 
@@ -408,6 +411,8 @@ def built_anew(statement: ast.stmt, scope: Scope) -> tuple[str, Given, Value, bo
                 operands = []
     else:
         return None
+    if value.kinds & _CHANGEABLE:
+        return None  # an array, a list or an object of a class may write in place, too
     fits = not value.may_be(Kind.TENSOR) or keeps_type(value, operands, scope, divides=divides)
     bitwise = isinstance(statement, ast.AugAssign) and isinstance(statement.op, _BITWISE)
     all_bool = bitwise and _are_bool([value, *map(scope.value, operands)])

@@ -14,6 +14,7 @@ from compilefix.analysis.infer import FunctionFacts, Inference
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.live_code import is_noted, live_nodes
 from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
+from compilefix.analysis.run_by_python import special_methods
 from compilefix.analysis.summaries import passed
 from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
@@ -186,6 +187,17 @@ class EffectAnalysis:
         return does
 
     def _of_node(self, node: ast.AST, facts: FunctionFacts) -> Effects:
+        result = self._by_itself(node, facts)
+        for operand, names in special_methods(node):
+            value, project = facts.value(operand), self.inference.project
+            cls = project.resolve(value.ref) if value.is_(Kind.OBJECT) and value.ref is not None else None
+            for name in names if isinstance(cls, Class) else ():
+                method = project.method(cls, name) if isinstance(cls, Class) else None
+                if method is not None:
+                    result = result | _reached(f"`{method.qualname}`", self.of_function(method))
+        return result
+
+    def _by_itself(self, node: ast.AST, facts: FunctionFacts) -> Effects:
         if isinstance(node, ast.Call):
             return self._of_call(node, facts)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):

@@ -19,6 +19,84 @@ _TRUTH = frozenset({"__bool__", "__len__"})
 _APART = _WITH | _ITEMS | _ATTRIBUTES | _CALL | {"__init__", "__new__", "__post_init__", "__init_subclass__"}
 
 
+_OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Add: ("__add__", "__radd__", "__iadd__"),
+    ast.Sub: ("__sub__", "__rsub__", "__isub__"),
+    ast.Mult: ("__mul__", "__rmul__", "__imul__"),
+    ast.MatMult: ("__matmul__", "__rmatmul__", "__imatmul__"),
+    ast.Div: ("__truediv__", "__rtruediv__", "__itruediv__"),
+    ast.FloorDiv: ("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    ast.Mod: ("__mod__", "__rmod__", "__imod__"),
+    ast.Pow: ("__pow__", "__rpow__", "__ipow__"),
+    ast.LShift: ("__lshift__", "__rlshift__", "__ilshift__"),
+    ast.RShift: ("__rshift__", "__rrshift__", "__irshift__"),
+    ast.BitAnd: ("__and__", "__rand__", "__iand__"),
+    ast.BitOr: ("__or__", "__ror__", "__ior__"),
+    ast.BitXor: ("__xor__", "__rxor__", "__ixor__"),
+    ast.USub: ("__neg__",),
+    ast.UAdd: ("__pos__",),
+    ast.Invert: ("__invert__",),
+    ast.Not: ("__bool__", "__len__"),
+    ast.Eq: ("__eq__",),
+    ast.NotEq: ("__ne__", "__eq__"),
+    ast.Lt: ("__lt__", "__gt__"),
+    ast.Gt: ("__gt__", "__lt__"),
+    ast.LtE: ("__le__", "__ge__"),
+    ast.GtE: ("__ge__", "__le__"),
+    ast.In: ("__contains__", "__iter__", "__next__", "__getitem__"),
+    ast.NotIn: ("__contains__", "__iter__", "__next__", "__getitem__"),
+}
+_ITERATED = ("__iter__", "__next__", "__getitem__", "__len__")
+_SHOWN = ("__format__", "__str__", "__repr__")
+_BUILTINS = {
+    **dict.fromkeys(("all", "any", "dict", "enumerate", "frozenset", "iter", "list", "map", "max", "min"), _ITERATED),
+    **dict.fromkeys(("reversed", "set", "sorted", "sum", "tuple", "zip"), _ITERATED),
+    **dict.fromkeys(("str", "repr", "format", "print"), _SHOWN),
+    "len": ("__len__",),
+    "bool": ("__bool__", "__len__"),
+    "int": ("__int__", "__index__", "__trunc__"),
+    "float": ("__float__", "__index__"),
+    "abs": ("__abs__",),
+    "hash": ("__hash__",),
+    "round": ("__round__",),
+    "next": ("__next__",),
+}
+
+
+def special_methods(node: ast.AST) -> Iterator[tuple[ast.expr, tuple[str, ...]]]:
+    """The operands of an operator, a subscript or a builtin, each with the methods that Python may run of it."""
+    if isinstance(node, ast.BinOp):
+        yield from ((operand, _OPERATORS[type(node.op)]) for operand in (node.left, node.right))
+    elif isinstance(node, ast.AugAssign):
+        yield from ((operand, _OPERATORS[type(node.op)]) for operand in (node.target, node.value))
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand, _OPERATORS[type(node.op)]
+    elif isinstance(node, ast.Compare):
+        operands = [node.left, *node.comparators]
+        for op, left, right in zip(node.ops, operands, operands[1:], strict=False):
+            names = _OPERATORS.get(type(op), ())
+            yield from ((operand, names) for operand in ((right,) if type(op) in _INSIDE else (left, right)))
+    elif isinstance(node, ast.BoolOp):
+        yield from ((operand, _OPERATORS[ast.Not]) for operand in node.values)
+    elif isinstance(node, ast.IfExp | ast.If | ast.While | ast.Assert):
+        yield node.test, _OPERATORS[ast.Not]
+    elif isinstance(node, ast.FormattedValue):
+        yield node.value, _SHOWN
+    elif isinstance(node, ast.Subscript):
+        yield node.value, tuple(_ITEMS)
+    elif isinstance(node, ast.For | ast.comprehension):
+        yield node.iter, _ITERATED
+    elif isinstance(node, ast.Starred):
+        yield node.value, _ITERATED
+    elif isinstance(node, ast.With):
+        yield from ((item.context_expr, tuple(_WITH)) for item in node.items)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BUILTINS:
+        yield from ((argument, _BUILTINS[node.func.id]) for argument in node.args)
+
+
+_INSIDE = (ast.In, ast.NotIn)
+
+
 def run_by_python(facts: FunctionFacts, project: Project) -> Iterator[Function]:
     """The methods of the project that Python may run for what a function does, as far as its objects are known.
 
