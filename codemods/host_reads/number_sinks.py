@@ -346,7 +346,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
     ):
         return f"the number is returned, and `@{decorator}` needs it as a Python number", None
     if isinstance(parent, ast.Return | ast.Yield):
-        alone = child is node or isinstance(child, ast.Tuple)
+        alone = child is node or (isinstance(child, ast.Tuple) and scope.parents.get(node) is child)
         if alone and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
         users = chain(callers(scope), callers_elsewhere(scope))
