@@ -56,6 +56,10 @@ statement can stand there is no fix. The standard deviation of equal elements ha
 (`finite-derivative`), and of fewer than two elements PyTorch warns (`mask-not-empty`). A mask of what the graph writes
 into may be computed again by the backward pass, from what was written (`no-recompute`).
 
+A tensor beside the elements (`(x[mask] * weight).sum()`), of which it is not known whether it has an element or row for
+each true value, is put in the places of all by `masked_scatter` where its sizes say so: with another number of them no
+error is raised as before, or another (`rows-match`).
+
 Rows and labels that a loss over classes is given flat (`rows.view(-1, rows.size(-1))`) are so after the selection;
 masks that differ only in the device that they are moved to, and labels that are moved beside the rows, must all stand
 on one (`same-shape-dtype`). A count that is divided by a size of zero raises another error (`math-errors`).
@@ -69,15 +73,15 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
-from compilefix.codemods.dynamic_shapes.drafts import Draft, bracketed, rewritten_statement
+from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.kept_code import kept_edits
 from compilefix.codemods.dynamic_shapes.other_ways import moved_selections
 from compilefix.codemods.dynamic_shapes.reduction_groups import drafts_of, group_edits
-from compilefix.codemods.dynamic_shapes.reductions import COUNTS, takes_lines
-from compilefix.codemods.dynamic_shapes.selected_elements import Elements
-from compilefix.codemods.finding import Edit, Finding, Fix
+from compilefix.codemods.dynamic_shapes.reductions import COUNTS
+from compilefix.codemods.dynamic_shapes.replaced_expressions import expression_edits
+from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
-from compilefix.codemods.selection import Template, imports
+from compilefix.codemods.selection import imports
 from compilefix.source.snippets import snippet
 
 
@@ -102,6 +106,7 @@ class MaskedReduction(Rule):
         "enough-dimensions",
         "no-recompute",
         "math-errors",
+        "rows-match",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -125,7 +130,7 @@ class MaskedReduction(Rule):
             return self.declined(scope, found.node, message, draft.broken)
         group = [other for other in drafts if other.group == draft.group and other.broken is None]
         group.sort(key=lambda other: (other.found.node.lineno, other.found.node.col_offset))
-        if len(group) > 1 and any(other.elements.named for other in group):
+        if len(group) > 1 and any(other.elements.named or other.elements.placed for other in group):
             return self.declined(scope, found.node, message, "the size of what is made of the elements is not known")
         counted = [other.found.node for other in group if other.found.kind in COUNTS]
         asked = [use for node in counted for use in (node, *names_of(node, scope))]
@@ -137,7 +142,7 @@ class MaskedReduction(Rule):
         elif len(group) > 1:
             edits = group_edits(group, scope)
         else:
-            edits = _edits(found.node, draft.code or "", draft.elements, draft.template)
+            edits = expression_edits(found.node, draft.code or "", draft.elements, draft.template)
         left = {use: definition for other in group for use, definition in other.left.items()}
         edits = (*edits, *moved_selections(left, scope))
         templates = [other.template for other in group]
@@ -147,24 +152,3 @@ class MaskedReduction(Rule):
         earlier = selection is not None and scope.statement(selection) is not scope.statement(found.node)
         place = selection if selection is not None and earlier else found.node
         return self.fixed(scope, place, message, Fix(edits, imports(scope), assumptions, reasons))
-
-
-def _is_alone(statement: ast.AST | None) -> bool:
-    """Whether a statement that holds only an expression returns it, or gives it a name."""
-    named = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-    return isinstance(statement, ast.Return) or (named and isinstance(statement.targets[0], ast.Name))  # type: ignore[union-attr]
-
-
-def _edits(node: ast.expr, code: str, elements: Elements, template: Template) -> tuple[Edit, ...]:
-    """The replacement of a whole statement where the expression is all that it computes, or lines stand before it."""
-    scope = elements.scope
-    statement = scope.statement(node)
-    alone = scope.parents.get(node) is statement and _is_alone(statement)
-    lines = [f"{name} = {template.use(part)}" for name, part in elements.hoists.items()]
-    if alone or takes_lines(node, scope):
-        more, shorter = elements.hoisted(elements.with_names(code, template))
-        lines += [elements.with_names(line, template) for line in more]
-        if alone or lines:
-            code = shorter if alone else bracketed(node, shorter, scope)
-            return elements.edits(statement, [*lines, rewritten_statement(statement, node, code, template)], template)
-    return elements.edits(node, [bracketed(node, code, scope)], template)

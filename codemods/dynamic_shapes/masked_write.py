@@ -6,6 +6,7 @@ Finds `x[mask] = f(x[mask])` and `x[mask] += value`, and computes `f` for all el
 as many elements as the mask has true values, so that training breaks the graph (GB0219). `torch.where` selects it then.
 `x[mask] = torch.arange(mask.sum())` numbers the elements: a running count of the mask gives the same numbers.
 `table[index[mask]] = values[mask]` writes all values, those that are not selected to a row in front that is dropped.
+`h = h.masked_scatter(mask[..., None], f(h[mask]))` computes `f` for all rows and selects, too.
 
 ## Why is this bad
 What is read has as many elements as the mask has true values. Dynamo cannot know how many while it traces, so the graph
@@ -49,9 +50,13 @@ in the places of all elements by `masked_scatter`. Rows that do not fit raised: 
 a GPU one that ends its context, and of more the first ones are taken (`rows-match`). One row for all places is added to
 all, which the shapes tell while tracing.
 
-An index of which a mask selects (`table[index[mask]] = values[mask]`) must be one of integers, with the shape of the
-mask, and the values must have one row for each of its elements (`same-shape-dtype`). What is out of range may not raise
-as before (`index-in-range`).
+A tensor beside the elements (`x[mask] = (x[mask] - rows) / 2`), of which it is not known whether it has a row for each
+true value, is put in the places of all by `masked_scatter` where its sizes say so (`rows-match`); one row for all, or a
+number, stays as it is.
+
+An index of which a mask selects (`y[mask] = table[index[mask]]`, `table[index[mask]] = values[mask]`) must be one of
+integers, with the shape of the mask, and values that are written to places must have one row for each of its elements
+(`same-shape-dtype`). What is out of range may not raise as before (`index-in-range`).
 
 What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`, `y[mask] = x[mask].norm(dim=-1)`) needs one behind
 those of the mask (`enough-dimensions`). Where `y` is a vector, the second dimension is the last one. So are losses of
@@ -82,7 +87,7 @@ Graph breaks: GB0033, GB0036. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
@@ -95,6 +100,8 @@ from compilefix.codemods.dynamic_shapes.masked_fills import fills_of
 from compilefix.codemods.dynamic_shapes.masked_places import MaskedPlaces, code_of_places, masked_places
 from compilefix.codemods.dynamic_shapes.masks import has_place, whole_mask
 from compilefix.codemods.dynamic_shapes.numbered import Numbered, numbered, numbered_code
+from compilefix.codemods.dynamic_shapes.replaced_expressions import expression_edits
+from compilefix.codemods.dynamic_shapes.scattered_back import ScatteredBack, scattered_back, selected_code
 from compilefix.codemods.dynamic_shapes.selected_elements import Elements
 from compilefix.codemods.dynamic_shapes.trained_writes import TrainedWrite, selected, trained_write
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -133,10 +140,10 @@ class MaskedWrite(Rule):
             if isinstance(node, ast.Assign | ast.AugAssign):
                 if any(scope.span(node).overlaps(edit) for edit in experts):
                     continue  # what an expert gives its tokens
-                call = masked_call(node, scope)
+                given = masked_call(node, scope)
                 target = written(node, scope)
-                if call is not None:
-                    yield self._judge_call(call, scope)
+                if given is not None:
+                    yield self._judge_call(given, scope)
                 elif (numbers := numbered(node, scope)) is not None:
                     yield self._number(numbers, scope)
                 elif target is not None:
@@ -145,6 +152,23 @@ class MaskedWrite(Rule):
                     yield self._judge_places(places, scope)
                 elif (trained := trained_write(node, scope)) is not None:
                     yield self._judge_trained(trained, scope)
+        calls: Sequence[ast.Call] = scope.among(ast.Call)
+        for call in calls:
+            if (scattered := scattered_back(call, scope)) is not None:
+                yield self._judge_scattered(scattered, scope)
+
+    def _judge_scattered(self, found: ScatteredBack, scope: Scope) -> Finding:
+        selected = f"as many elements as `{snippet(found.mask.node)}` has true values"
+        message = f"`{snippet(found.rows)}` has {selected}, and is put back into a copy: the graph breaks"
+        template = Template()
+        made = selected_code(found, template, scope)
+        if made is None or template.broken is not None:
+            reason = template.broken or "the new values are not computed element by element"
+            return self.declined(scope, found.call, message, reason)
+        code, elements = made
+        edits = expression_edits(found.call, code, elements, template)
+        fix = Fix(edits, imports(scope), template.assumptions, template.reasons)
+        return self.fixed(scope, elements.first_selection(found.rows) or found.call, message, fix)
 
     def _judge_places(self, found: MaskedPlaces, scope: Scope) -> Finding:
         count = f"as many as `{snippet(found.mask.node)}` has true values"
@@ -212,11 +236,31 @@ class MaskedWrite(Rule):
             rows = added_rows(node, target, mask, scope)
             if rows is not None and not Elements(mask, scope, node).selects(rows.rows):
                 return self._judge_rows(rows, node, message, scope)
+            placed = Elements(mask, scope, node, places=True)
+            again = Template()
+            lines = _rewritten(node, target, placed, again)
+            placed.once()
+            again.refuse(placed.obstacles)
+            if lines and placed.placed and again.broken is None:
+                return self._fixed_write(node, target, placed, lines, again, message)
             reason = template.broken or "the new values are not computed element by element"
             return self.declined(scope, _place(node, selection, scope), message, reason)
+        return self._fixed_write(node, target, elements, lines, template, message)
+
+    def _fixed_write(
+        self,
+        node: ast.Assign | ast.AugAssign,
+        target: ast.Subscript,
+        elements: Elements,
+        lines: list[str],
+        template: Template,
+        message: str,
+    ) -> Finding:
+        scope = elements.scope
         edits = elements.edits(node, lines, template)
         fills = fills_of(target.value, scope, template)
         edits = (*edits, *(e for e in fills if not any(e.target.overlaps(other.target) for other in edits)))
+        selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
         place = _place(node, selection, scope)
         return self.fixed(scope, place, message, Fix(edits, imports(scope), template.assumptions, template.reasons))
 

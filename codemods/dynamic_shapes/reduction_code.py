@@ -40,6 +40,7 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
             return f"{template.use(found.mask.node, operand=True)}.sum()"
     if found.loss is not None:
         return loss_code(found.loss, elements, template)
+    elements.places = found.kind in _WITH_PLACES and not found.rows and not elements.kept
     tree = _taken(found, elements)
     if tree is None:
         return None
@@ -107,6 +108,7 @@ def _as_large(tree: ast.expr, elements: Elements) -> Iterator[str]:
                 yield from _as_large(part, elements)
 
 
+_WITH_PLACES = frozenset({"sum", "mean", "max", "min", "any", "all"})
 _AS_LARGE = CONVERSIONS | {"softmax", "log_softmax", "normalize", "cumsum"}
 
 

@@ -159,6 +159,7 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], definitions: Sequence[ast.A
         *(d.value for d in elements.definitions),
         elements.mask.index,
         *(elements.atoms[b] for b in elements.bases),
+        *elements.placed.values(),
     ]
     names = {n.id for part in moved for n in ast.walk(part) if isinstance(n, ast.Name)}
     statement = scope.statement(draft.found.node)

@@ -46,6 +46,7 @@ class Elements(SelectedTree):
     named: list[str] = field(default_factory=list)
     hoists: dict[str, ast.expr] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
+    _names_before: list[str] = field(default_factory=list)
 
     def evaluate(self, tree: ast.expr) -> Value:
         """What is known of the new expression."""
@@ -57,6 +58,7 @@ class Elements(SelectedTree):
     def judge(self, tree: ast.expr) -> Value:
         """Evaluate the tree for all elements, and note what stands in the way of computing it."""
         legality, facts = self.scope.legality, self.scope.facts
+        self._judge_placed(tree)
         value = self.evaluate(tree)
         effects = legality.effects.of(tree, facts)
         for reason in (effects.random, effects.mutates, effects.host):
@@ -71,6 +73,29 @@ class Elements(SelectedTree):
             if reason is not None:
                 self._refuse(f"the mask is not free of effects: {reason}")
         return value
+
+    def _judge_placed(self, tree: ast.expr) -> None:
+        """Refuse what would have to be put in places beside something of other dimensions than a tensor's own."""
+        kinds = self.row_bases | self.spread_bases | set(self.column_bases) | self._indices
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+        added = any(isinstance(n, ast.Subscript) for n in ast.walk(tree)) or any(
+            (isinstance(n.func, ast.Attribute) and n.func.attr == "unsqueeze")
+            or any(k.arg in ("dim", "axis", "keepdim") for k in n.keywords)
+            for n in calls
+        )
+        layers = any(obstacle.assumption == ROWS for obstacle in self.obstacles)
+        for text, node in self.placed.items():
+            if self.kept or kinds or added or layers or not self.bases:
+                self._refuse(f"`{text}` is not proved to be one number: it may have an element for each true value")
+                continue
+            base = self.bases[0]
+            rows, over, whole = (self.scope.value(part).rank for part in (node, self.mask.node, self.atoms[base]))
+            if rows is not None and over is not None and whole is not None:
+                if rows > whole - over + 1:
+                    self._refuse(f"`{text}` meets the selected elements in pairs")
+            else:
+                reason = f"`{base}` is not proved to have as many dimensions behind those of the mask as `{text}`"
+                self.obstacles.append(Obstacle(reason, "enough-dimensions"))
 
     def once(self) -> None:
         """Note what the mask selects from where that must be evaluated no more than once: the code may do so again."""
@@ -136,13 +161,22 @@ class Elements(SelectedTree):
         return code
 
     def replaced(self, tree: ast.expr, value: Value, over: str, template: Template) -> dict[str, str]:
-        """Code for bases that need a harmless number where the mask is false, as the derivative is not finite there."""
+        """Code for bases that need a harmless number where the mask is false, as the derivative is not finite there.
+
+        Also for what has one row for each true value, which is put in its place.
+        """
+        found = self._harmless(tree, value, over, template)
+        others = [text for text in self.placed if text not in found]
+        return {**found, **{text: self._in_places(text, "1", template) for text in others}}
+
+    def _harmless(self, tree: ast.expr, value: Value, over: str, template: Template) -> dict[str, str]:
         legality, facts = self.scope.legality, self.scope.facts
         found = list(legality.gradients(tree, None, (value, value), facts, frozenset(self.atoms)))
         if not found:
             return {}
         values = self.values()
         bases = [text for text in self.bases if text not in self._indices]  # a gradient does not go to integers
+        bases += self.placed
         known = {text: v.const.value for text, v in values.items() if v.const is not None}
         if not any(values[text].dtype in ("bool", "complex") for text in bases):
             # A number that is not known may be one at which the derivative is not finite.
@@ -151,13 +185,20 @@ class Elements(SelectedTree):
             for chosen in (*(dict.fromkeys(bases, number) for number in _SAFE_CONSTANTS), different):
                 if finite_at(tree, {**usual, **known, **chosen}, bases, facts.refs):
                     # Nor is anything known of the first row of a table, which is taken where the mask is false.
-                    if self._indices or not finite_at(tree, {**known, **chosen}, bases, facts.refs):
+                    # And what is put in places may be one number, or one row, that is not known either.
+                    certain = {text: number for text, number in chosen.items() if text not in self.placed}
+                    if self._indices or not finite_at(tree, {**known, **certain}, bases, facts.refs):
                         self.obstacles.extend(found)
-                    return {text: self.filled(text, str(number), over, template) for text, number in chosen.items()}
+                    return {
+                        text: self._in_places(text, str(number), template)
+                        if text in self.placed
+                        else self.filled(text, str(number), over, template)
+                        for text, number in chosen.items()
+                    }
         self.obstacles.extend(found)
         # What the mask keeps NaN out of is filled in any case: its gradient would be NaN for sure.
         finite = {ast.dump(tensor) for tensor in finite_where(self.mask.node, self.scope)}
-        kept_out = [text for text in bases if ast.dump(self.atoms[text]) in finite]
+        kept_out = [text for text in self.bases if ast.dump(self.atoms[text]) in finite and text not in self._indices]
         return {text: self.filled(text, "1", over, template) for text in kept_out}
 
     def filled(self, text: str, number: str, over: str, template: Template) -> str:
@@ -175,6 +216,38 @@ class Elements(SelectedTree):
         self.fills[text] = code
         return code
 
+    def _in_places(self, text: str, number: str, template: Template) -> str:
+        """A name for rows that are put where the mask is true, with a number in all other places.
+
+        A number, one row for all, or what is laid along the last dimensions, stays as it is: the sizes tell.
+        """
+        scope, mask = self.scope, self.mask.node
+        base = self.atoms[self.bases[0]]
+        ranks = [scope.value(node).rank for node in (self.placed[text], base, mask)]
+        rows = self._named_before("rows", self.placed[text], template)
+        over = self._named_before("selected", mask, template)
+        asked = self._hoisted_name("values", base) if None in ranks[1:] else None
+        behind = f"{asked}.dim() - {over}.dim()" if None in ranks[1:] else str((ranks[1] or 0) - (ranks[2] or 0))
+        laid = over if ranks[0] == 1 else f"{over}[(...,) + (None,) * ({rows}.dim() - 1)]"
+        size = f"{over}.shape" if ranks[0] == 1 else f"{over}.shape + {rows}.shape[1:]"
+        name = free_name("placed", scope, [*self.hoists, *self._names_before])
+        self._names_before.append(name)
+        put = [f"    else {rows}.new_full({size}, {number}).masked_scatter({laid}, {rows})"]
+        if ranks[0] != 1:
+            put = [f"    else {rows}.new_full({size}, {number}).masked_scatter(", f"        {laid}, {rows}", "    )"]
+        alone = [f"    if {rows}.dim() <= {behind} or len({rows}) == 1"]
+        self.before += [f"{name} = (", f"    {rows}", *alone, *put, ")"]
+        return name
+
+    def _named_before(self, wanted: str, node: ast.expr, template: Template) -> str:
+        """The name of a tensor that is used several times; one before the statement where it has none."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            return ast.unparse(node)
+        name = free_name(wanted, self.scope, [*self.hoists, *self._names_before])
+        self._names_before.append(name)
+        self.before.append(f"{name} = {template.use(node)}")
+        return name
+
     def hoisted(self, code: str) -> tuple[list[str], str]:
         """Statements that name the mask, and the safe bases that it stands in, where they are used more than once."""
         texts = [*((text, "selected") for text in self.over_codes), *((text, "safe") for text in self.safe_codes)]
@@ -186,7 +259,7 @@ class Elements(SelectedTree):
             for old, new in named.items():
                 text = text.replace(old, new)
             if "(" in text and whole.count(text) > 1:
-                free = free_name(wanted, self.scope, [*self.hoists, *self.before, *lines])
+                free = free_name(wanted, self.scope, [*self.hoists, *self.before, *self._names_before, *lines])
                 lines.append(f"{free} = {text}")
                 named[text] = free
                 whole = whole.replace(text, free)

@@ -19,7 +19,7 @@ from compilefix.codemods.dynamic_shapes.atoms import place, size_of
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, definition_of
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, by_element
 from compilefix.codemods.dynamic_shapes.flat_rows import laid_flat
-from compilefix.codemods.dynamic_shapes.masks import moved_beside
+from compilefix.codemods.dynamic_shapes.masks import moved_beside, seems_mask
 from compilefix.codemods.dynamic_shapes.row_layers import looks_up
 from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_operation
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
@@ -32,6 +32,10 @@ _LARGEST = 2_000  # what is made of the elements is judged as one expression, wi
 _CLASS_LOSSES = frozenset({"torch.nn.functional.cross_entropy", "torch.nn.functional.nll_loss"})
 _CASTS = CONVERSIONS | {"long"}
 _IGNORED_CLASS = -100
+_FLAT = frozenset({"Tensor.flatten", "Tensor.view", "Tensor.reshape"})
+_IN_PLACE = frozenset({"abs_", "add_", "clamp_", "clamp_max_", "clamp_min_", "div_", "exp_", "log_", "mul_", "neg_"})
+_IN_PLACE |= {"pow_", "relu_", "sigmoid_", "sqrt_", "square_", "sub_", "tanh_"}
+"""Methods that write in place, and compute the same as the ones without the last underscore."""
 
 
 @dataclass
@@ -51,6 +55,8 @@ class SelectedTree(SelectedParts):
     spread_bases: set[str] = field(default_factory=set)
     column_bases: dict[str, int] = field(default_factory=dict)
     flat: bool | None = None
+    places: bool = False
+    placed: dict[str, ast.expr] = field(default_factory=dict)
     _indices: set[str] = field(default_factory=set)
     _sizes: dict[int, int] = field(default_factory=dict)
     _reduced_rows: set[ast.expr] = field(default_factory=set)
@@ -156,11 +162,15 @@ class SelectedTree(SelectedParts):
     def _picked(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
         """`table[i[m]]`: a row for each index, the first one where the mask is false."""
         table, index = self.scope.value(node.value), self.scope.value(node.slice)
-        if not (table.is_tensor and index.is_tensor and index.dtype == "int"):
+        masks = isinstance(node.slice, ast.Subscript) and seems_mask(node.slice.value, self.scope)
+        if masks or not (table.is_tensor and index.is_tensor and index.dtype in ("int", None)):
             return self._refuse(f"`{snippet(node)}` is not computed element by element")
         chosen = self._indexing(node.slice, at, node)
         if chosen is None:
             return None
+        if index.dtype is None:
+            reason = f"`{snippet(node.slice)}` is not proved to hold integers: a mask would select from the table"
+            self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
         return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
 
@@ -212,13 +222,28 @@ class SelectedTree(SelectedParts):
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
             kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope, at)
             if not kept and not self._is_reduced(node, at):
-                return self._refuse(reason)
+                return self._placed(node) or self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
 
+    def _placed(self, node: ast.expr) -> ast.expr | None:
+        """A tensor beside the elements that has one row for each of them: it is put in the places of all."""
+        value, mask = self.scope.value(node), self.mask
+        partial = mask.broadcast or mask.leading or mask.last or self._in_row or self._in_spread
+        if not self.places or not value.is_tensor or partial:
+            return None
+        does = self.scope.legality.effects.of(node, self.scope.facts)
+        if does.random or does.mutates or does.host or does.unknown:
+            return None
+        reason = f"`{snippet(node)}` is not proved to have a row for each true value of `{snippet(mask.node)}`"
+        self.obstacles.append(Obstacle(reason, "rows-match"))
+        text = self._atom(node)
+        self.placed[text] = node
+        return place(ast.Name(text, ast.Load()), node)
+
     def _call(self, node: ast.Call, at: ast.stmt) -> ast.expr | None:
         scope = self.scope
-        name = scope.callee(node) or ""
+        name = scope.callee(node) or self._method_of_rows(node, at)
         method = name.startswith("Tensor.") and isinstance(node.func, ast.Attribute)
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             return self._refuse(f"`{snippet(node)}` passes an unknown number of arguments")
@@ -235,6 +260,8 @@ class SelectedTree(SelectedParts):
             return self._row(node, row, dimension(node, name), method, at)
         if name in _CLASS_LOSSES and self._selects_rows():
             return self._class_losses(node, at)
+        if name in _FLAT and isinstance(node.func, ast.Attribute) and laid_flat(node, scope, columns=False) is not None:
+            return self._flattened(node, node.func.value, at)
         if name == "Tensor.squeeze" and not node.args and not node.keywords and isinstance(node.func, ast.Attribute):
             return self._squeezed(node, node.func.value, at)
         callee: ast.expr
@@ -243,7 +270,9 @@ class SelectedTree(SelectedParts):
             receiver = self.take(node.func.value, at)
             if receiver is None:
                 return None
-            callee = place(ast.Attribute(receiver, node.func.attr, ast.Load()), node.func)
+            attr = self._written_anew(node, at) or node.func.attr
+            name = f"Tensor.{attr}"
+            callee = place(ast.Attribute(receiver, attr, ast.Load()), node.func)
         else:
             callee = node.func
             if self.selects(callee, at):
@@ -352,6 +381,51 @@ class SelectedTree(SelectedParts):
         taken = self._row(call, "kept", dimension(call, name), method, at, one=not spread.any_rank)
         if isinstance(taken, ast.Call):
             taken.keywords.append(ast.keyword("keepdim", place(ast.Constant(True), call)))
+        return taken
+
+    def _method_of_rows(self, node: ast.Call, at: ast.stmt) -> str:
+        """The method of what is made of selected elements and is not known: `layer(x[m]).to(device)`."""
+        func = node.func
+        known = isinstance(func, ast.Attribute) and func.attr in CONVERSIONS and self.scope.value(func.value).is_unknown
+        return f"Tensor.{func.attr}" if known and isinstance(func, ast.Attribute) and self.selects(func, at) else ""
+
+    def _written_anew(self, node: ast.Call, at: ast.stmt) -> str | None:
+        """The method that does not write in place, where what is written was made just there: `x[m].pow_(2)`.
+
+        The dtype stays that of a floating tensor, which numbers do not change.
+        """
+        assert isinstance(node.func, ast.Attribute)
+        attr, written = node.func.attr, node.func.value
+        made = self._base(written) is not None or isinstance(written, ast.BinOp | ast.UnaryOp)
+        numbers = all(
+            isinstance(n := self.scope.value(a).const, Const) and type(n.value) in (int, float)
+            for a in (*node.args, *(k.value for k in node.keywords))
+        )
+        if attr not in _IN_PLACE or not made or not numbers or not self.selects(written, at):
+            return None
+        if self.scope.value(written).dtype not in ("float", None):
+            return None
+        if self.scope.value(written).dtype is None:
+            reason = f"`{snippet(written)}` is not proved to be floating"
+            self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        return attr.removesuffix("_")
+
+    def _flattened(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
+        """`x[m].reshape(-1)`: elements have one dimension already, and rows more."""
+        if self.mask.leading or self.mask.last or self._in_row or self._in_spread:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        taken = self.take(operand, at)
+        if taken is None or self.mask.broadcast:
+            return taken
+        over = self.scope.value(self.mask.node)
+        if not isinstance(taken, ast.Name) or taken.id not in self.bases:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        tensor = self.scope.value(self.atoms[taken.id])
+        if tensor.rank is not None and over.rank is not None and tensor.rank != over.rank:
+            return self._refuse(f"`{snippet(node)}` does not treat each element by itself")
+        if not self._has_shape_of_mask(taken.id) and (tensor.rank is None or over.rank is None):
+            reason = f"`{taken.id}` is not proved to have the shape of `{snippet(self.mask.node)}`"
+            self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return taken
 
     def _squeezed(self, node: ast.Call, operand: ast.expr, at: ast.stmt) -> ast.expr | None:
