@@ -3,7 +3,8 @@
 ## What it does
 Finds `if bad.any(): raise ...`, where the condition is a tensor, and calls of functions that only check, such as
 `require(bool((x > 0).all()), "text")`, and moves the check to the compile boundary. A number read from a tensor for the
-check alone (`n = mask.sum().item()`) stays a tensor until then.
+check alone (`n = mask.sum().item()`) stays a tensor until then, and so does how many elements a mask selects where that
+is compared for a function that only checks, or asks `torch._check` to (`check(x[mask].numel() == rows.numel(), "")`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph at the check (GB0170) though it nearly always passes. On
@@ -28,13 +29,14 @@ still.
 The fix needs the assumption `exception-late`: what stands behind the check runs first, on values that it would have
 stopped. Where that fails by itself, its error comes first, on a GPU perhaps as an error of the device. So where the
 check failed, an index that is the checked tensor, or is made of what that is made of, is zero, and the mask of a
-`masked_scatter` behind the check takes no places: without that, an index out of range ended the CUDA context in place
-of the ValueError (H200, torch 2.11). A write at such an index (`cache[:, place] = x`) changes the first place in the
-failing call. Declined where an index that is the checked tensor stands where the check may not have run, and where a
-handler in the function may catch the exception. Outside a boundary the check is made at once. What the text shows and
-may not be there where the check holds (`x[x < 0][0]`) is looked up where the exception is made; a call that cannot be
-judged is made always (`branches-total`). The text of a tensor that requires a gradient would not say so
-(`gradient-text`). `torch._assert_async` would change the type to RuntimeError.
+`masked_scatter` behind the check takes no places (not behind a function that checks): without that, an index out of
+range ended the CUDA context in place of the ValueError (H200, torch 2.11). A write at such an index (`cache[:, place] =
+x`) changes the first place in the failing call. Declined where an index that is the checked tensor stands where the
+check may not have run, and where a handler in the function may catch the exception. Outside a boundary the check is
+made at once. What the text shows and may not be there where the check holds (`x[x < 0][0]`) is looked up where the
+exception is made; a call that cannot be judged is made always (`branches-total`). The text of a tensor that requires a
+gradient would not say so (`gradient-text`). A mask whose elements are counted must be boolean (`boolean-mask`) and fit
+the tensor, as the index raised (`same-shape-dtype`). `torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """
@@ -56,6 +58,7 @@ from compilefix.codemods.control_flow.checked_indices import (
     mask_names,
 )
 from compilefix.codemods.control_flow.validation_call import late_call, validation_calls
+from compilefix.codemods.dynamic_shapes.checked_counts import checked_count
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.host_effects.deferral import deferred_raise, where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
@@ -75,7 +78,7 @@ class TensorValidation(Rule):
     name = "tensor-validation"
     summary = "check of tensor values that raises"
     gb = ("GB0170", "GB0124")
-    hints = ("raise", "bool(", ".item()", "float(", "int(", "any(", "all(", ".max()", ".min()")
+    hints = ("raise", "bool(", ".item()", "float(", "int(", "any(", "all(", ".max()", ".min()", ".numel()")
     assumptions = (
         "exception-late",
         "gradient-text",
@@ -86,6 +89,8 @@ class TensorValidation(Rule):
         "float32-rounding",
         "math-errors",
         "rng-stream",
+        "boolean-mask",
+        "same-shape-dtype",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -134,6 +139,13 @@ class TensorValidation(Rule):
         needed = imports(scope) if ".where(" in code else ()
         fix = Fix((edit, *template.edits), needed, template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, node, message + where_to_wrap(scope), fix)
+
+
+def checked_late(scope: Scope) -> list[ast.Call]:
+    """The calls that check how many elements a mask selects, and that the fix carries to the boundary."""
+    found = [call for call, tests in validation_calls(scope) if any(checked_count(test, scope) for test in tests)]
+    fixed = {finding.span for finding in scope.found(TensorValidation()) if finding.fix is not None} if found else set()
+    return [call for call in found if scope.span(call) in fixed]
 
 
 def _links_before(node: ast.If, scope: Scope) -> list[ast.If]:

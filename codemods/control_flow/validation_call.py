@@ -1,13 +1,17 @@
-"""Calls that only check: `require(bool((x > 0).all()), "text")`, where `require` raises or does nothing."""
+"""Calls that only check: `require(bool((x > 0).all()), "text")`, where `require` raises or does nothing.
+
+Also where they check how many elements a mask selects: `require(x[mask].numel() == rows.numel(), "text")`.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
+from compilefix.codemods.dynamic_shapes.checked_counts import checked_count, count_code
 from compilefix.codemods.host_effects.deferral import deferred_check
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
@@ -24,8 +28,15 @@ def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         if callee is None:
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
-        tests = [a for a in given if _reads(a, scope) or _passed_as_bool(a, call, callee, scope)]
-        if tests and _only_checks(callee, scope):
+        tests = [
+            argument
+            for argument in given
+            if _reads(argument, scope)
+            or _passed_as_bool(argument, call, callee, scope)
+            or checked_count(argument, scope) is not None
+        ]
+        counts = all(checked_count(test, scope) is not None for test in tests)
+        if tests and _only_checks(callee, scope, asks_torch=counts):
             yield call, tests
 
 
@@ -46,6 +57,10 @@ def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Tem
         template.refuse([Obstacle(f"`{callee.qualname}` calls what cannot be judged: {unknown}", "branches-total")])
     flags: dict[ast.expr, tuple[str, str]] = {}
     for test in tests:
+        counted = checked_count(test, scope)
+        if counted is not None:
+            flags[test] = (count_code(counted, template, scope), _free_parameter(test, call, callee, flags))
+            continue
         if not _is_flag(test, scope):
             if isinstance(test, ast.BoolOp | ast.Compare | ast.UnaryOp) and _reads(test, scope):
                 return None  # the number would still be read in the graph
@@ -53,19 +68,46 @@ def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Tem
         code = condition([test], scope, template)
         if code is None:
             return None
-        name = _parameter(test, call, callee)
-        while name in {taken for _, taken in flags.values()}:
-            name += "_too"
-        flags[test] = (code, name)
+        flags[test] = (code, _free_parameter(test, call, callee, flags))
     line, texts = deferred_check(call, flags, scope)
     template.refuse(Obstacle(text, "gradient-text") for text in texts)
     return line
 
 
-def _only_checks(callee: Function, scope: Scope) -> bool:
-    """Whether all that a function of the project does is to raise for some arguments."""
+def _free_parameter(test: ast.expr, call: ast.Call, callee: Function, flags: Mapping[ast.expr, tuple[str, str]]) -> str:
+    name = _parameter(test, call, callee)
+    while name in {taken for _, taken in flags.values()}:
+        name += "_too"
+    return name
+
+
+def _only_checks(callee: Function, scope: Scope, *, asks_torch: bool) -> bool:
+    """Whether all that a function of the project does is to raise for some arguments.
+
+    With `asks_torch` it may leave that to `torch._check`, which tells Dynamo something too: for a number that is read
+    it must stay in the graph.
+    """
     does = scope.legality.effects.of_function(callee)
-    return does.raises is not None and not (does.random or does.mutates or does.host)
+    raises = does.raises is not None or (asks_torch and _asks_torch(callee, scope))
+    return raises and not (does.random or does.mutates or does.host)
+
+
+def _asks_torch(callee: Function, scope: Scope) -> bool:
+    """Whether a function leaves the check to torch, and gives nothing: `torch._check_with(error, condition, text)`."""
+    facts = scope.legality.inference.facts(callee)
+    returned = (n.value for n in ast.walk(callee.node) if isinstance(n, ast.Return) and n not in _inner(callee))
+    calls = (n for n in ast.walk(callee.node) if isinstance(n, ast.Call))
+    return all(value is None for value in returned) and any(
+        (facts.callee(call) or "").startswith("torch._check") for call in calls
+    )
+
+
+def _inner(callee: Function) -> set[ast.AST]:
+    """What stands in functions of a function."""
+    functions = (
+        n for n in ast.walk(callee.node) if n is not callee.node and isinstance(n, ast.FunctionDef | ast.Lambda)
+    )
+    return {part for function in functions for part in ast.walk(function)}
 
 
 def _reads(node: ast.expr, scope: Scope) -> bool:

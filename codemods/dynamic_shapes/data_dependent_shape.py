@@ -39,6 +39,7 @@ from compilefix.analysis import torch_api
 from compilefix.analysis.docstrings import boolean_parameters
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.capture_flags import SHAPES, switched_on
+from compilefix.codemods.control_flow.tensor_validation import checked_late
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.expert_loop import ExpertLoop
@@ -88,9 +89,12 @@ class DataDependentShape(Rule):
         drafts = drafts_of(scope)
         others = list(_others(drafts, scope))
         claimed = [(span, finding) for finding in others for span in _spans(finding)]
+        checks = {node for call in checked_late(scope) for node in ast.walk(call)}
         captured = switched_on(SHAPES, scope)
         nodes: Sequence[ast.Call | ast.Subscript] = scope.among(ast.Call, ast.Subscript)
         for node in nodes:
+            if node in checks:
+                continue  # CF103 carries the check to the boundary
             claims = [finding for span, finding in claimed if _within(scope.span(node), span)]
             if claims and any(_in_statement(finding, scope.statement(node)) for finding in others):
                 continue

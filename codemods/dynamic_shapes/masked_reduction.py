@@ -72,6 +72,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from compilefix.codemods.control_flow.tensor_validation import checked_late
 from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
 from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.kept_code import kept_edits
@@ -115,7 +116,10 @@ class MaskedReduction(Rule):
 
     def findings(self, drafts: Sequence[Draft], scope: Scope) -> Iterator[Finding]:
         """The findings for the reductions of a function."""
+        checks = [node for call in checked_late(scope) for node in ast.walk(call)]
         for draft in drafts:
+            if draft.found.node in checks:
+                continue  # CF103 carries the check to the boundary
             found, finding = draft.found, self._finding_of(draft, drafts, scope)
             if finding.fix is not None or found.counted or found.mask.index in set(ast.walk(found.node)):
                 yield finding  # else the graph breaks where the elements are selected, and CF501 says so there
