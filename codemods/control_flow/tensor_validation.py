@@ -30,13 +30,14 @@ The fix needs the assumption `exception-late`: what stands behind the check runs
 stopped. Where that fails by itself, its error comes first, on a GPU perhaps as an error of the device. So where the
 check failed, an index that is the checked tensor, or is made of what that is made of, is zero, and the mask of a
 `masked_scatter` behind the check takes no places (not behind a function that checks): without that, an index out of
-range ended the CUDA context in place of the ValueError (H200, torch 2.11). A write at such an index (`cache[:, place] =
-x`) changes the first place in the failing call. Declined where an index that is the checked tensor stands where the
-check may not have run, and where a handler in the function may catch the exception. Outside a boundary the check is
-made at once. What the text shows and may not be there where the check holds (`x[x < 0][0]`) is looked up where the
-exception is made; a call that cannot be judged is made always (`branches-total`). The text of a tensor that requires a
-gradient would not say so (`gradient-text`). A mask whose elements are counted must be boolean (`boolean-mask`) and fit
-the tensor, as the index raised (`same-shape-dtype`). `torch._assert_async` would change the type to RuntimeError.
+range ended the CUDA context in place of the ValueError (H200, torch 2.11). A write at such an index
+(`cache[:, place] = x`) changes the first place in the failing call. Declined where an index that is
+the checked tensor stands where the check may not have run, and where a handler in the function may catch the exception.
+Outside a boundary the check is made at once. What the text shows and may not be there where the check holds
+(`x[x < 0][0]`) is looked up where the exception is made; a call that cannot be judged is made always
+(`branches-total`). The text of a tensor that requires a gradient would not say so (`gradient-text`). A mask whose
+elements are counted must be boolean (`boolean-mask`) and fit the tensor, as the index raised (`same-shape-dtype`).
+`torch._assert_async` would change the type to RuntimeError.
 
 Graph breaks: GB0124, GB0170. torch: all supported versions.
 """

@@ -17,6 +17,8 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.definitions import Function
 
+_QUIET = frozenset({"os.getenv", "os.environ.get", "isinstance", "callable"})
+
 
 def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """The statements that call a function which only checks, with the arguments that are read from tensors."""
@@ -88,18 +90,31 @@ def _only_checks(callee: Function, scope: Scope, *, asks_torch: bool) -> bool:
     it must stay in the graph.
     """
     does = scope.legality.effects.of_function(callee)
-    raises = does.raises is not None or (asks_torch and _asks_torch(callee, scope))
-    return raises and not (does.random or does.mutates or does.host)
+    if does.raises is not None:
+        return not (does.random or does.mutates or does.host)
+    return asks_torch and _asks_torch(callee, scope) and not (does.random or does.mutates)
 
 
 def _asks_torch(callee: Function, scope: Scope) -> bool:
-    """Whether a function leaves the check to torch, and gives nothing: `torch._check_with(error, condition, text)`."""
-    facts = scope.legality.inference.facts(callee)
-    returned = (n.value for n in ast.walk(callee.node) if isinstance(n, ast.Return) and n not in _inner(callee))
-    calls = (n for n in ast.walk(callee.node) if isinstance(n, ast.Call))
-    return all(value is None for value in returned) and any(
-        (facts.callee(call) or "").startswith("torch._check") for call in calls
-    )
+    """Whether a function leaves the check to torch, and gives nothing: `torch._check_with(error, condition, text)`.
+
+    It may ask the environment whether to check.
+    """
+    facts, inner = scope.legality.inference.facts(callee), _inner(callee)
+    if any(isinstance(n, ast.Return) and n.value is not None and n not in inner for n in ast.walk(callee.node)):
+        return False
+    calls = [n for n in ast.walk(callee.node) if isinstance(n, ast.Call)]
+    # What runs only where torch is not compiling is not looked at elsewhere: there the text must say what it is.
+    names = [facts.callee(call) or ast.unparse(call.func) for call in calls]
+    parameters = {p.arg for p in callee.parameters}
+    for call, name in zip(calls, names, strict=True):
+        own = isinstance(call.func, ast.Name) and call.func.id in parameters
+        called = facts.calls.get(call)
+        does = scope.legality.effects.of_function(called) if called is not None else None
+        quiet = does is not None and not (does.random or does.mutates or does.host)
+        if not (own or quiet or name in _QUIET or name.startswith(("torch._check", "torch.compiler.is_"))):
+            return False
+    return any(name.startswith("torch._check") for name in names)
 
 
 def _inner(callee: Function) -> set[ast.AST]:
