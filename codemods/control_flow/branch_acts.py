@@ -324,10 +324,15 @@ def _noted(
         template.refuse([LATE, *shown])
         yield line
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        yield _noted_call(statement.value, taken, scope, template)
+        yield noted_call(statement.value, taken, scope, template)
 
 
-def _noted_call(call: ast.Call, taken: str, scope: Scope, template: Template) -> str:
+def noted_call(call: ast.Call, taken: str, scope: Scope, template: Template) -> str:
+    """What prints, logs or warns, or notes something already, as a note that counts where a way is `taken`.
+
+    Raises:
+        Refused: it cannot be carried out later.
+    """
     if is_noted(call, scope):
         template.refuse(scope.legality.both_evaluated(call.args[1:], scope.facts))
     if call.keywords and is_noted(call, scope):

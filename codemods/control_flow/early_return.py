@@ -20,7 +20,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import may_share
 from compilefix.analysis.written_memory import PLAIN
 from compilefix.codemods.conditions import condition, is_tensor_test, needs_own_if, order_kept, split_static
-from compilefix.codemods.control_flow.branch_acts import act_lines
+from compilefix.codemods.control_flow.branch_acts import act_lines, noted_call
 from compilefix.codemods.control_flow.exits import Exit, assigned_in, exit_of
 from compilefix.codemods.control_flow.guarded_writes import evaluated
 from compilefix.codemods.control_flow.liveness import read_at_any_time
@@ -28,7 +28,7 @@ from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, s
 from compilefix.codemods.control_flow.own_names import OwnNames, own_names, stored_by
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
 from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
-from compilefix.codemods.control_flow.way_on import WayOn, computed, runs_always, writes
+from compilefix.codemods.control_flow.way_on import WayOn, computed, notes_of, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.names import free_name
@@ -64,7 +64,7 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
     found = _under_fixed(found, scope, template)
     values = [value for returned in found.returned for value in values_of(returned, scope)]
     empty = tuple(empty_masks_where(found.tests[0], scope)) if len(found.tests) == 1 else ()
-    way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty)
+    way = WayOn(node, tuple(scope.value(value) for value in values), found.between, empty, noting=_can_note(found))
     reason = "a branch returns before a `return` in a loop or `with`" if way.returns_inside() else None
     reason = reason or runs_always(way, scope, template) or _steps_stand(found, scope, template)
     own = reason or own_names(found, scope)
@@ -90,6 +90,11 @@ def selected_return(node: ast.If, scope: Scope, template: Template) -> tuple[Edi
         parts = " or ".join(heads.use(part, operand=isinstance(part, _LOOSE)) for part in fixed)
         first = [f"if {parts}:", f"    return {heads.use(found.returned[0])}"]
     return _edits(node, found, way, tests, first, [*lines[0], *lines[1]], own, heads, scope, template)
+
+
+def _can_note(found: Exit) -> bool:
+    """Whether what the way on notes stands where the condition has its name."""
+    return not (found.behind or found.guards)
 
 
 def _compares_whole(test: ast.expr, scope: Scope) -> bool:
@@ -165,7 +170,8 @@ def _edits(
     comments = not found.behind and "#" in "\n".join(lines[node.lineno - 1 : found.lasts[-1].end_lineno])
     finite = finite_sides([side for sides in elements for side in sides], scope)
     early = _early_values(elements, found, way, own, scope)
-    alone = not (early or found.steps or noted)
+    notes = notes_of(way, scope)
+    alone = not (early or found.steps or noted or notes)
     same = alone and all(_are_one(sides) for sides in elements)
     if not same and alone and not finite:
         first_kept = [_are_one(sides) or _is_first(sides, found, scope) for sides in elements]
@@ -215,7 +221,15 @@ def _edits(
         return (whole, *(scope.edit(statement, "") for statement in gone))
     edits = [scope.edit(node, "\n".join(_opened(head, found, heads)), **heads.parts)]
     edits += [scope.edit(guard, line, **heads.parts) for guard, line in guards.items()]
+    if any(divisor in ast.walk(call) for divisor in divisors for call in notes):
+        template.refuse([Obstacle("what is noted for the boundary divides by what the test finds to be zero")])
+        return ()
     edits += [scope.edit(d, f"{where(scope)}({names[0]}, 1, {{divisor}})", divisor=d) for d in divisors]
+    for call in notes:
+        body = Template()
+        line = noted_call(call, " & ".join(f"~{name}" for name in names), scope, body)
+        template.refuse(body.obstacles)
+        edits.append(scope.edit(call, line, **body.parts))
     for last, sides in zip(found.lasts, ends, strict=True):
         body = Template()
         if any(last in ast.walk(statement) for statement in found.outer):

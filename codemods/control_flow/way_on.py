@@ -11,6 +11,7 @@ from compilefix.analysis.in_place import OUTSIDE, written_always
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.control_flow.guarded_effects import is_noted
 from compilefix.codemods.control_flow.guarded_writes import guarded_write, needs_elements
 from compilefix.codemods.control_flow.masks import Mask
 from compilefix.codemods.rule import Scope
@@ -30,13 +31,15 @@ _KEEPS = (Kind.STATIC, Kind.SIZE, Kind.NONE, Kind.NUMBER)
 class WayOn:
     """What runs between an `if` that returns and the last return.
 
-    early: the values that are returned there. empty: the masks that select nothing (or all) there.
+    early: the values that are returned there. empty: the masks that select nothing (or all) there. noting: whether
+    what is noted for the boundary can be noted together with the condition.
     """
 
     node: ast.If
     early: tuple[Value, ...]
     body: tuple[ast.stmt, ...]
     empty: tuple[Mask, ...] = ()
+    noting: bool = False
 
     def returns_inside(self) -> bool:
         """Whether there is a way out within a loop or `with`."""
@@ -72,6 +75,12 @@ def computed(way: WayOn) -> Iterator[ast.expr]:
         for part in ast.walk(statement):
             if isinstance(part, ast.Assign | ast.AugAssign | ast.AnnAssign) and part.value is not None:
                 yield part.value
+
+
+def notes_of(way: WayOn, scope: Scope) -> list[ast.Call]:
+    """What is noted for the boundary on the way: `emit(lambda: ValueError("empty"), raise_if=t.sum() == 0)`."""
+    calls = (n for statement in way.body for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return [call for call in calls if is_noted(call, scope)]
 
 
 def writes(way: WayOn) -> bool:
@@ -128,6 +137,8 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return _assignment(statement, way, scope, template) or None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        if way.noting and is_noted(statement.value, scope):
+            return None
         written = _written_by(statement.value)
         if written is not None:
             return _method(statement, statement.value, written, way, scope, template)
