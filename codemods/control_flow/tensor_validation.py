@@ -2,9 +2,10 @@
 
 ## What it does
 Finds `if bad.any(): raise ...`, where the condition is a tensor, and calls of functions that only check, such as
-`require(bool((x > 0).all()), "text")`, and moves the check to the compile boundary. A number read from a tensor for the
-check alone (`n = mask.sum().item()`) stays a tensor until then, and so does how many elements a mask selects where that
-is compared for a function that only checks, or asks `torch._check` to (`check(x[mask].numel() == rows.numel(), "")`).
+`require(bool((x > 0).all()), "text")` and `torch._check_tensor_all(x > 0)`, and moves the check to the compile
+boundary. A number read from a tensor for the check alone (`n = mask.sum().item()`) stays a tensor until then, and so
+does how many elements a mask selects where that is compared for a function that only checks, or asks `torch._check` to
+(`check(x[mask].numel() == rows.numel(), "")`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph at the check (GB0170) though it nearly always passes. On
@@ -79,7 +80,19 @@ class TensorValidation(Rule):
     name = "tensor-validation"
     summary = "check of tensor values that raises"
     gb = ("GB0170", "GB0124")
-    hints = ("raise", "bool(", ".item()", "float(", "int(", "any(", "all(", ".max()", ".min()", ".numel()")
+    hints = (
+        "raise",
+        "_check_tensor_all",
+        "bool(",
+        ".item()",
+        "float(",
+        "int(",
+        "any(",
+        "all(",
+        ".max()",
+        ".min()",
+        ".numel()",
+    )
     assumptions = (
         "exception-late",
         "gradient-text",

@@ -1,6 +1,7 @@
 """Calls that only check: `require(bool((x > 0).all()), "text")`, where `require` raises or does nothing.
 
 Also where they check how many elements a mask selects: `require(x[mask].numel() == rows.numel(), "text")`.
+`torch._check_tensor_all(x > 0)` is one too: Dynamo traces into it, down to an `item()`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
 from compilefix.codemods.dynamic_shapes.checked_counts import checked_count, count_code
 from compilefix.codemods.host_effects.deferral import deferred_check
+from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of
 from compilefix.source.definitions import Function
 
 _QUIET = frozenset({"os.getenv", "os.environ.get", "isinstance", "callable"})
+_CONDITION = {"torch._check_tensor_all": 0, "torch._check_tensor_all_with": 1}
+"""The functions of torch that read a tensor and raise where it has a false element, and where they are given it."""
 
 
 def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
@@ -28,6 +32,9 @@ def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
             continue
         callee = scope.facts.calls.get(call)
         if callee is None:
+            asked = _asked_by_torch(call, scope)
+            if asked is not None and scope.value(asked).is_tensor:
+                yield call, [asked]
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
         tests = [
@@ -44,7 +51,8 @@ def validation_calls(scope: Scope) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
 
 def reads_in_checks(scope: Scope) -> set[ast.AST]:
     """The nodes of those calls: what is read there goes where the call goes."""
-    return {node for call, _ in validation_calls(scope) for node in ast.walk(call)}
+    own = (call for call, _ in validation_calls(scope) if call in scope.facts.calls)
+    return {node for call in own for node in ast.walk(call)}
 
 
 def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Template) -> str | None:
@@ -53,7 +61,16 @@ def late_call(call: ast.Call, tests: list[ast.expr], scope: Scope, template: Tem
     Raises:
         Refused: a part of the call cannot be made later.
     """
-    callee = scope.facts.calls[call]
+    callee = scope.facts.calls.get(call)
+    if callee is None:
+        # A number that is read in the condition would still be read in the graph.
+        if any(_reads(test, scope) for test in tests):
+            raise Refused("a number is read from a tensor for the condition, where it stands")
+        line, texts = deferred_check(call, {}, scope)
+        # The condition itself is not shown.
+        texted = len(call.args) + len(call.keywords) > 1 + _CONDITION[scope.callee(call) or ""]
+        template.refuse(Obstacle(text, "gradient-text") for text in texts if texted)
+        return line
     unknown = scope.legality.effects.of_function(callee).unknown
     if unknown is not None:
         template.refuse([Obstacle(f"`{callee.qualname}` calls what cannot be judged: {unknown}", "branches-total")])
@@ -81,6 +98,15 @@ def _free_parameter(test: ast.expr, call: ast.Call, callee: Function, flags: Map
     while name in {taken for _, taken in flags.values()}:
         name += "_too"
     return name
+
+
+def _asked_by_torch(call: ast.Call, scope: Scope) -> ast.expr | None:
+    """The tensor that one of torch's own checks reads."""
+    position = _CONDITION.get(scope.callee(call) or "")
+    if position is None or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    named = (keyword.value for keyword in call.keywords if keyword.arg == "cond")
+    return call.args[position] if position < len(call.args) else next(named, None)
 
 
 def _only_checks(callee: Function, scope: Scope, *, asks_torch: bool) -> bool:

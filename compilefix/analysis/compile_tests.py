@@ -39,7 +39,7 @@ def compile_time(
     """What a test for being compiled, or a constant, gives in compiled code; None for any other test.
 
     A name that `function` binds once stands for what it is bound to, and a function of the project for what it returns:
-    one without parameters, or one that begins with such a test (`if is_compiling(): return False`).
+    that of such a test whatever it is given, or of one that it begins with (`if is_compiling(): return False`).
     """
     if depth > _MAX_DEPTH:
         return None
@@ -62,6 +62,8 @@ def compile_time(
         value = _bound_once(test.id, function)
         if value is not None:
             return inner(value)
+        value = _only_added_to(test.id, function)
+        return True if value is not None and inner(value) else None
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In | ast.NotIn) and len(test.ops) == 1:
         items = _chosen(test.comparators[0], inner, function)
         nothing = isinstance(items, ast.Tuple | ast.List) and not items.elts
@@ -75,8 +77,7 @@ def compile_time(
     if isinstance(found, Function):
         if not isinstance(test, ast.Call):
             return None
-        asks = not test.args and not test.keywords
-        returned = _returned(found, project, depth) if asks else None
+        returned = _returned(found, project, depth)
         return _answered(found, project, depth) if returned is None else returned
     target = found if isinstance(found, str) else name
     if target in _COMPILING:
@@ -95,6 +96,15 @@ def _bound_once(name: str, function: Function) -> ast.expr | None:
         if node.targets == [stores[0]]:
             return node.value
     return None
+
+
+def _only_added_to(name: str, function: Function) -> ast.expr | None:
+    """What a name is bound to that is true if that is: `tracing = is_compiling()`, and then `tracing |= x`."""
+    stores = set(function.stores.get(name, ()))
+    bound = [n.value for n in function.of(ast.Assign) if len(n.targets) == 1 and n.targets[0] in stores]
+    added = [n for n in function.of(ast.AugAssign) if n.target in stores and isinstance(n.op, ast.BitOr)]
+    given = any(parameter.arg == name for parameter in function.parameters)
+    return bound[0] if len(bound) == 1 and len(added) == len(stores) - 1 and not given else None
 
 
 def _chosen(node: ast.expr, decided: Callable[[ast.expr], bool | None], function: Function | None) -> ast.expr:
@@ -129,13 +139,13 @@ def _answered(function: Function, project: Project, depth: int) -> bool | None:
 
 def _returned(function: Function, project: Project, depth: int) -> bool | None:
     """What a function gives that asks whether it is compiled, and gives False where torch cannot say."""
-    if function.parameters or function.cls is not None:
+    if function.cls is not None:
         return None
     returned = [n.value for n in function.of(ast.Return)]
     if not returned or any(value is None for value in returned):
         return None
     outcomes = [
-        compile_time(value, function.module, project, None, depth + 1)
+        compile_time(value, function.module, project, function, depth + 1)
         for whole in returned
         if whole is not None
         for value in _without_fallback(whole)

@@ -496,6 +496,30 @@ LEAVES = {
                 {DECIDES}  # BREAK
             return x
         """,
+    "is_compiling and more": f"""
+        def compiled():
+            return torch.compiler.is_compiling()
+        def tracing(tensor=None):
+            found = compiled() or torch.jit.is_tracing()
+            if tensor is not None:
+                found |= tensor.is_sparse
+            return found
+        def cleared(tensor):
+            found = compiled()
+            found &= tensor.is_sparse
+            return found
+        def given(found, tensor):
+            found |= compiled()
+            return found and tensor.is_sparse
+        def root(x: torch.Tensor):
+            if not tracing(x) and (x.sum() > 0):  # NOT
+                x = x + 1  # NOT
+            if not cleared(x):
+                {DECIDES}  # BREAK
+            if not given(False, x):
+                {DECIDES}  # BREAK
+            return x
+        """,
     "return when compiling": f"""
         def root(x: torch.Tensor):
             if torch.compiler.is_compiling():
