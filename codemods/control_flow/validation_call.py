@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
@@ -98,6 +99,22 @@ def _free_parameter(test: ast.expr, call: ast.Call, callee: Function, flags: Map
     while name in {taken for _, taken in flags.values()}:
         name += "_too"
     return name
+
+
+def takes_tensor(test: ast.expr, call: ast.Call, scope: Scope) -> bool:
+    """Whether a function of the project asks if what it checks is a tensor, and reads none where it runs compiled."""
+    callee = scope.facts.calls.get(call)
+    if callee is None:
+        return False
+    name = _parameter(test, call, callee)
+    facts = scope.legality.inference.facts(callee)
+    inner = Scope(replace(scope.compiled, function=callee, facts=facts), scope.legality, scope.path)
+    asked = (c for c in inner.of(ast.Call) if inner.callee(c) == "isinstance")
+    if not any([ast.unparse(a) for a in c.args] == [name, "torch.Tensor"] for c in asked):
+        return False
+    deciding = (*inner.of(ast.If), *inner.of(ast.IfExp), *inner.of(ast.While), *inner.of(ast.Assert))
+    reads = any(is_tensor_test(n.test, inner) for n in deciding) or any(_reads(c, inner) for c in inner.of(ast.Call))
+    return not reads and next(validation_calls(inner), None) is None
 
 
 def _asked_by_torch(call: ast.Call, scope: Scope) -> ast.expr | None:

@@ -11,6 +11,7 @@ from typing import Any
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
 from compilefix.codemods.computed_truths import computed_with, shown_in
+from compilefix.codemods.control_flow.validation_call import takes_tensor
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
@@ -123,7 +124,9 @@ def _given_to(truth: ast.expr, scope: Scope) -> ast.Call | None:
     if not isinstance(call, ast.Call) or call.func is truth:
         return None
     name = scope.callee(call) or ""
-    return None if name.startswith(("torch.", "Tensor.")) and not name.startswith("torch._check") else call
+    if name.startswith(("torch.", "Tensor.")) and not name.startswith("torch._check"):
+        return None
+    return None if takes_tensor(truth, call, scope) else call
 
 
 def _bounded(node: ast.expr, call: ast.Call, scope: Scope) -> ast.expr | None:
