@@ -112,8 +112,9 @@ def takes_tensor(test: ast.expr, call: ast.Call, scope: Scope) -> bool:
     asked = (c for c in inner.of(ast.Call) if inner.callee(c) == "isinstance")
     if not any([ast.unparse(a) for a in c.args] == [name, "torch.Tensor"] for c in asked):
         return False
-    deciding = (*inner.of(ast.If), *inner.of(ast.IfExp), *inner.of(ast.While), *inner.of(ast.Assert))
-    reads = any(is_tensor_test(n.test, inner) for n in deciding) or any(_reads(c, inner) for c in inner.of(ast.Call))
+    tests = [n.test for n in (*inner.of(ast.If), *inner.of(ast.Assert), *inner.of(ast.While))]
+    tests += [n.test for n in inner.of(ast.IfExp)]
+    reads = any(is_tensor_test(test, inner) for test in tests) or any(_reads(c, inner) for c in inner.of(ast.Call))
     return not reads and next(validation_calls(inner), None) is None
 
 
