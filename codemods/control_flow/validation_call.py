@@ -112,7 +112,7 @@ def takes_tensor(test: ast.expr, call: ast.Call, scope: Scope) -> bool:
     asked = (c for c in inner.of(ast.Call) if inner.callee(c) == "isinstance")
     if not any([ast.unparse(a) for a in c.args] == [name, "torch.Tensor"] for c in asked):
         return False
-    tests = [n.test for n in (*inner.of(ast.If), *inner.of(ast.Assert), *inner.of(ast.While))]
+    tests: list[ast.expr] = [n.test for n in inner.of(ast.If)]
     tests += [n.test for n in inner.of(ast.IfExp)]
     reads = any(is_tensor_test(test, inner) for test in tests) or any(_reads(c, inner) for c in inner.of(ast.Call))
     return not reads and next(validation_calls(inner), None) is None
