@@ -110,7 +110,7 @@ _DIM_SECOND = frozenset(
 )
 # What comes first is added, or may have fewer dimensions than what comes second.
 _RANKS = {"addmm": 2, "baddbmm": 3, "addmv": 1, "addbmm": 2, "addr": 2, "cross": None, "kron": None}
-_FILLED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "rand", "randn"))
+_FILLED = frozenset(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"))
 FLOAT_ONLY_FUNCTIONS = frozenset(
     f"torch.nn.functional.{name}"
     for name in (
@@ -408,9 +408,13 @@ def _has_one_element(call: TorchCall) -> bool:
         return False
     if call.name in ("torch.tensor", "torch.as_tensor"):
         return bool(call.nodes) and _is_one_number(call.nodes[0], call.first)
-    if call.name not in _FILLED or "size" in call.keywords:
+    if call.name not in _FILLED:
         return False
     sizes = call.args[:1] if call.name == "torch.full" or call.first.is_(Kind.CONTAINER) else call.args
+    if "size" in call.keywords:
+        sizes = [call.keywords["size"]]
+    elif call.name == "torch.randint":
+        sizes = call.args[-1:] if len(call.args) > 1 else []  # the bounds come first
     if len(sizes) == 1 and sizes[0].is_(Kind.CONTAINER):
         sizes = sizes[0].elements or ()
     return bool(sizes) and all(size.const is not None and size.const.value == 1 for size in sizes)
