@@ -520,9 +520,20 @@ def _asks(load: ast.Name, asked: Collection[str], scope: Scope) -> bool:
         return not any(isinstance(side, ast.Constant) for side in (parent.left, *parent.comparators))
     if "is" not in asked:
         return False
-    return _is_differentiated_by(load, scope) or (
-        isinstance(parent, ast.Call) and load in parent.args and scope.callee(parent) == "id"
-    )
+    return _is_differentiated_by(load, scope) or _is_key(load, parent, scope)
+
+
+def _is_key(load: ast.Name, parent: ast.AST | None, scope: Scope) -> bool:
+    """Whether a tensor is looked up, or kept, by its identity: `x in seen`, `known[x]`, `{x: 1}`, `id(x)`."""
+    if isinstance(parent, ast.Compare):
+        return parent.left is load and isinstance(parent.ops[0], ast.In | ast.NotIn)
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is load and scope.value(parent.value).is_(Kind.CONTAINER)
+    if isinstance(parent, ast.Dict):
+        return load in parent.keys
+    if isinstance(parent, ast.Call):
+        return load in parent.args and scope.callee(parent) in ("id", "hash", "weakref.ref")
+    return isinstance(parent, ast.Set)
 
 
 def _is_differentiated_by(load: ast.Name, scope: Scope) -> bool:

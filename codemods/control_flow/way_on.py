@@ -128,6 +128,8 @@ def _statement(statement: ast.stmt, way: WayOn, scope: Scope, template: Template
     if isinstance(statement, ast.Raise | ast.Assert):
         if isinstance(statement, ast.Assert) and is_tensor_test(statement.test, scope):
             return no
+        if isinstance(statement, ast.Assert):
+            template.refuse(scope.legality.both_evaluated([statement.test], scope.facts))
         template.refuse([Obstacle(f"`{snippet(statement)}` may be reached on the other side too", "branches-total")])
         return None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):

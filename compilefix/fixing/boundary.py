@@ -18,7 +18,7 @@ from pathlib import Path
 from compilefix.analysis.compile_sites import CompileSite, compile_sites
 from compilefix.analysis.infer import Inference
 from compilefix.analysis.regions import reached_from
-from compilefix.fixing.helper_place import Place, helper_places, helper_version, text_of
+from compilefix.fixing.helper_place import Place, helper_places, helper_version, relative_source, text_of
 from compilefix.fixing.patchset import FileChange
 from compilefix.source.config import Config
 from compilefix.source.definitions import Function
@@ -80,10 +80,12 @@ def add_boundary(current: Mapping[Path, SourceFile], users: Iterable[Path], conf
     compiling = [path for path, file in files.items() if "compile" in file.text]
     places = helper_places(users, compiling, files, config)
     helpers: dict[Place, Helper] = {}
+    absolute = {path.absolute(): file for path, file in files.items()}
     for path in users:
         place = places[path.absolute()]
         helpers[place] = helpers.get(place) or _helper_at(place, files)
-        files[path] = _with_import(files[path], f"from {helpers[place].source} import emit")
+        source = relative_source(path, helpers[place].path, absolute) or helpers[place].source
+        files[path] = _with_import(files[path], f"from {source} import emit")
     found = {path: helper for path in files if (helper := helpers.get(places.get(path.absolute(), _NOWHERE)))}
     for path, (helper, insertions) in _unwrapped(files, found, list(helpers.values())).items():
         taken = _local_name(files[path]) != "boundary"

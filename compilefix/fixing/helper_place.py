@@ -241,6 +241,25 @@ def _package_above(file: SourceFile, package: Path | None, files: Mapping[Path, 
     return top if imported else None
 
 
+def relative_source(path: Path, helper: Path, files: Mapping[Path, SourceFile]) -> str | None:
+    """What a file of a package imports the helper of that package from, where the package lies inside of another one.
+
+    Its own name is none to import it by then, with a folder without `__init__.py` between (`uniformer/mmseg/models`):
+    nothing says from which folder above. None where others name it, or a file runs by itself.
+    """
+    path, package = path.absolute(), helper.absolute().parent
+    root = package.parent
+    between = list(itertools.takewhile(lambda folder: folder != root, path.parents))
+    if package not in between or not all(_is_package(folder) for folder in between):
+        return None
+    if not any(_is_package(folder) for folder in root.parents) or "__main__" in files[path].text:
+        return None
+    named = re.compile(rf"^[ \t]*(?:from|import)[ \t]+{re.escape(package.name)}\b", re.MULTILINE)
+    if any(named.search(file.text) for file in files.values()):
+        return None
+    return f"{'.' * len(between)}{helper.stem}"
+
+
 def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file()
 

@@ -607,11 +607,14 @@ def test_a_folder_without_init_that_others_import(user: str, text: str, place: s
         ("", "from pkg.parts.tools.layer import Layer\n", "pkg"),
         ("", "import pkg.parts.tools\n", "pkg"),
         ("", "from tools.layer import Layer\n", "tools"),
-        ("from .quiet import quiet\n", "", "tools"),
+        ("from .quiet import quiet\n", "", ""),
     ],
 )
 def test_a_package_in_such_a_folder(head: str, user: str, module: str, tmp_path: Path) -> None:
-    """As in captum, where a folder has no `__init__.py`, and nothing is imported as `tools`."""
+    """As in captum, where a folder has no `__init__.py`, and nothing is imported as `tools`.
+
+    Where nobody says what the package is called from outside, it is imported from its own folder.
+    """
     texts = {
         "pkg/__init__.py": "",
         "pkg/parts/tools/__init__.py": "",
