@@ -217,6 +217,9 @@ def _joined(tests: Sequence[ast.expr], symbol: str, scope: Scope, template: Temp
 
 def _without_reads(test: ast.expr, scope: Scope) -> list[ast.expr]:
     """What is computed of a test when no tensor in it is read on the host."""
+    operands = [test.operand] if isinstance(test, ast.UnaryOp) else getattr(test, "values", [])
+    if any(scope.value(operand).may_be(Kind.OBJECT) for operand in operands):
+        return [test]  # asking an object for its truth runs a method of it
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _without_reads(test.operand, scope)
     if isinstance(test, ast.BoolOp):
