@@ -44,6 +44,8 @@ _LATER_MODULES = {
     "after-nineteenth": ("nineteenth_after",),
     "twentieth": ("twentieth_models", "twentieth_networks"),
     "after-twentieth": ("twentieth_after",),
+    "twenty-first": ("twentyfirst_models", "twentyfirst_networks"),
+    "after-twenty-first": ("twentyfirst_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.

@@ -37,7 +37,7 @@ from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.analysis.docstrings import boolean_parameters
-from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.analysis.values import ARRAYS, Kind, Value
 from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.control_flow.tensor_validation import checked_late
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
@@ -59,6 +59,9 @@ _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_
 GOES_WITH = "goes with the fix of"
 """So begins what is said of a selection that the fix of another rule does away with."""
 _OF_UNIQUE = frozenset({"return_inverse", "return_counts", "sorted", "dim"})
+_ARRAYS_OR_NONE = frozenset({Kind.TENSOR, Kind.NDARRAY, Kind.NONE})
+_OF_TABLES = frozenset({"pandas", "polars", "xarray", "anndata", "datasets", "pyarrow", "dask", "scanpy"})
+"""Libraries whose columns have `unique()`."""
 _LABEL_LOSSES = frozenset({"torch.nn.functional.ctc_loss", "torch.ctc_loss", "torch.nn.CTCLoss"})
 """No setting keeps these in the graph: there is no kernel that tells the shapes."""
 _ADVICE = {
@@ -181,14 +184,14 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     for part in parts:
         value = scope.value(part)
         unknown = value.is_unknown or value.kinds == ARRAYS or (value.is_tensor and value.dtype is None)
-        if (unknown and (named_mask(part) or _is_compared(part, scope))) or _is_called(part, booleans, scope):
+        if (unknown and (named_mask(part) or is_compared(part, scope))) or _is_called(part, booleans, scope):
             return part
     return None
 
 
 def _is_compared_itself(mask: ast.expr, indexed: ast.expr, scope: Scope) -> bool:
     """Whether something unknown is indexed with its own comparison, `x[x > 0]`: only tensors and arrays take that."""
-    if not isinstance(indexed, ast.Name) or not scope.value(indexed).is_unknown or not _is_compared(mask, scope):
+    if not isinstance(indexed, ast.Name) or not scope.value(indexed).is_unknown or not is_compared(mask, scope):
         return False
     compared = [mask]
     if isinstance(mask, ast.Name):
@@ -206,7 +209,7 @@ def _selects_itself(mask: ast.expr, scope: Scope) -> bool:
 
     Also from all of what a loop goes through: `[x[keep] for x in (scores, boxes)]`.
     """
-    if not isinstance(mask, ast.Name) or not _is_compared(mask, scope):
+    if not isinstance(mask, ast.Name) or not is_compared(mask, scope):
         return False
     given = [scope.parents.get(store) for store in scope.names(mask.id, stores=True)]
     compared = {n.id for one in given if one is not None for n in ast.walk(one) if isinstance(n, ast.Name)} - {mask.id}
@@ -224,7 +227,7 @@ def _selects_itself(mask: ast.expr, scope: Scope) -> bool:
     )
 
 
-def _is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset()) -> bool:
+def is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset()) -> bool:
     """Whether an expression, or all that a name is given, is a comparison or made of comparisons.
 
     above: names that are asked for already, as in `mask = mask & other`.
@@ -235,15 +238,22 @@ def _is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset
         given = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
         return bool(given) and all(_gives_comparison(statement, scope, above | {node.id}) for statement in given)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-        return _is_compared(node.operand, scope, above)
+        return is_compared(node.operand, scope, above)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        sides = [(side, _is_compared(side, scope, above)) for side in (node.left, node.right)]
-        # `(x == y) & mask`: no tensor of integers goes with a comparison to select rows.
-        return any(so for _, so in sides) and all(so or seems_mask(side, scope) for side, so in sides)
+        sides = [(side, is_compared(side, scope, above)) for side in (node.left, node.right)]
+        # `(x == y) & mask`: no tensor of integers goes with a comparison to select rows, nor anything unknown.
+        return any(so for _, so in sides) and all(
+            so or seems_mask(side, scope) or (isinstance(side, ast.Name) and _may_be_mask(scope.value(side)))
+            for side, so in sides
+        )
     if not isinstance(node, ast.Compare) or not all(isinstance(op, _ORDERS) for op in node.ops):
         return False
     texts = (scope.value(part).const for part in (node.left, *node.comparators))
     return not any(const is not None and isinstance(const.value, str) for const in texts)
+
+
+def _may_be_mask(value: Value) -> bool:
+    return value.is_unknown or (value.is_tensor and value.dtype is None)
 
 
 def _gives_comparison(statement: ast.AST | None, scope: Scope, above: frozenset[str]) -> bool:
@@ -252,7 +262,7 @@ def _gives_comparison(statement: ast.AST | None, scope: Scope, above: frozenset[
         return (
             isinstance(statement.op, ast.BitAnd | ast.BitOr)
             and not isinstance(statement.value, ast.Name)
-            and _is_compared(statement.value, scope, above)
+            and is_compared(statement.value, scope, above)
         )
     single = isinstance(statement, ast.Assign) and len(statement.targets) == 1
     return (
@@ -260,7 +270,7 @@ def _gives_comparison(statement: ast.AST | None, scope: Scope, above: frozenset[
         and single
         and isinstance(statement.targets[0], ast.Name)
         and not isinstance(statement.value, ast.Name)
-        and _is_compared(statement.value, scope, above)
+        and is_compared(statement.value, scope, above)
     )
 
 
@@ -304,15 +314,20 @@ def _within(inner: Span, outer: Span) -> bool:
 def _lists_places(node: ast.Call, scope: Scope) -> str | None:
     """The method where something unknown is asked for `nonzero()`, as arrays have it too, or what only tensors have.
 
-    Tables have `unique()` too, but for its keywords.
+    Tables have `unique()` too, but for its keywords: without any it says nothing where a library of these is used.
     """
     func = node.func
     if not isinstance(func, ast.Attribute):
         return None
-    distinct = func.attr == "unique" and any(keyword.arg in _OF_UNIQUE for keyword in node.keywords)
+    distinct = func.attr == "unique" and (
+        any(keyword.arg in _OF_UNIQUE for keyword in node.keywords)
+        or not (node.args or node.keywords or _OF_TABLES & set(scope.function.module.packages))
+    )
     if not distinct and func.attr not in ("nonzero", "masked_select", "bincount", "argwhere"):
         return None
-    return f"Tensor.{func.attr}" if scope.value(func.value).is_unknown else None
+    asked = scope.value(func.value)
+    # What says nothing but None, as a method that subclasses write, gives something else there.
+    return f"Tensor.{func.attr}" if asked.is_unknown or asked.kinds <= _ARRAYS_OR_NONE else None
 
 
 def _in_form(form: str | None, node: ast.Call, method: bool, scope: Scope) -> bool:

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.data_dependent_shape import is_compared
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.numpy_calls.array_values import (
     GIVES_NO_TENSOR,
@@ -57,6 +58,13 @@ from compilefix.source.snippets import snippet
 
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
 _BY_INDEX = frozenset(f"numpy.{name}" for name in ("mgrid", "ogrid", "r_", "c_"))
+_TRUTHS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        *("isnan", "isfinite", "isinf", "isclose", "isin", "in1d", "equal", "not_equal", "less", "less_equal"),
+        *("greater", "greater_equal", "logical_and", "logical_or", "logical_not", "logical_xor"),
+    )
+)
 _READS = frozenset({"int", "float", "bool"})
 _NOT_TRACED = frozenset({"base", "dtype", "flags"})
 _MAKE_ARRAYS = frozenset(f"numpy.{name}" for name in ("array", "asarray", "empty", "full", "ones", "zeros"))
@@ -139,6 +147,10 @@ class NumpyOnTensor(Rule):
             )
             reason = "use `np.arange` and `np.meshgrid`, or make it outside the compiled code"
             yield self.declined(scope, node, message, reason, gb=("GB0008",))
+        elif scope.value(node.value).is_(Kind.NDARRAY) and _selects(node, scope):
+            message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
+            reason = "keep the mask and use `np.where(mask, a, b)`, or select outside the compiled code"
+            yield self.declined(scope, node, message, reason, gb=("GB0036",))
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Iterator[Finding]:
         if node.attr in _NOT_TRACED and isinstance(node.ctx, ast.Load) and scope.value(node.value).is_(Kind.NDARRAY):
@@ -245,6 +257,26 @@ class NumpyOnTensor(Rule):
             (scope.edit(wrapper, code, **template.parts),), imports(scope), template.assumptions, template.reasons
         )
         yield self.fixed(scope, wrapper, message, fix, effect="sync", gb=())
+
+
+def _selects(node: ast.Subscript, scope: Scope) -> bool:
+    """Whether an array is read where a mask says so: `a[a > 0]`, `a[~np.isnan(a)]`. Writing there is traced."""
+    parent = scope.parents.get(node)
+    in_place = isinstance(parent, ast.AugAssign) and parent.target is node
+    if not (isinstance(node.ctx, ast.Load) or in_place):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(is_compared(part, scope) or _is_truths(part, scope) for part in parts)
+
+
+def _is_truths(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is what a function of NumPy says of each element, or the opposite of that."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _is_truths(node.operand, scope)
+    if isinstance(node, ast.Name):
+        made = _given_once(node, scope)
+        return made is not None and not isinstance(made, ast.Name) and _is_truths(made, scope)
+    return isinstance(node, ast.Call) and scope.callee(node) in _TRUTHS
 
 
 def _gives_no_tensor(node: ast.expr, scope: Scope) -> bool:

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from compilefix.analysis import values
 from compilefix.analysis.evidence import Evidence
 from compilefix.analysis.function_facts import Env
+from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.narrowing import Narrowing
 from compilefix.analysis.operators import unpack
-from compilefix.analysis.values import Kind, Value, join, join_all, replace, static
+from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join, join_all, replace, static
 
 
 class Binding(Narrowing):
     """Binds parameters and targets."""
+
+    evidence: Evidence | None = None
 
     def parameters(self) -> Env:
         """The environment in which the body starts."""
@@ -28,7 +31,7 @@ class Binding(Narrowing):
         for arg, kw_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
             if kw_default is not None:
                 defaults[arg.arg] = kw_default
-        evidence = Evidence(self.function)
+        evidence = self.evidence = Evidence(self.function)
         hints = self.inference.hints(self.function)
         for index, arg in enumerate(self.function.parameters):
             if (
@@ -99,9 +102,19 @@ class Binding(Narrowing):
             value = replace(_given_as(value, arg.arg), leaves=frozenset({arg.arg}))
         return value
 
+    def _part(self, target: ast.Name, value: Value) -> Value:
+        """What a name gets: of a part of what the function is given, the name's uses may say that it is a tensor."""
+        evidence = self.evidence
+        if not value.is_unknown or evidence is None or evidence.taken.get(target.id) is not target:
+            return value
+        if evidence.of(target.id) is None:
+            return value
+        return values.tensor(certain=False, storage=value.storage | {ANY_MEMORY}, leaves=value.leaves | {ANY_LEAF})
+
     def bind(self, target: ast.expr, value: Value, env: Env) -> None:
         """Give a target its value."""
         if isinstance(target, ast.Name):
+            value = self._part(target, value)
             env[target.id] = values.UNKNOWN if target.id in self.unstable else value
             self.facts.values[target] = value
         elif isinstance(target, ast.Tuple | ast.List):

@@ -1,10 +1,10 @@
-"""What the uses of a parameter say of it: that it is a tensor, that it is a floating one."""
+"""What the uses of a parameter, or of a part of one, say of it: that it is a tensor, that it is a floating one."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from compilefix.analysis import torch_api
@@ -50,8 +50,48 @@ _NAMED_SO = re.compile(r"(^|_)tensor\d?$")
 """How parameters are called that hold a tensor, as their names say."""
 
 
+def taken(function: Function) -> Mapping[str, ast.Name]:
+    """The names that a function first gives to parts of what it is given, each with the place where it does.
+
+    The fields of a named tuple (`logit, action = data`), attributes of an object (`boxes = instances.boxes`) and items
+    of a dict (`ids = batch["ids"]`).
+    """
+    method = function.cls is not None and function.parent is None and not function.is_static
+    given = {a.arg for a in function.parameters[int(method) :]}
+    found: dict[str, ast.Name] = {}
+    if not given:
+        return found
+    for node in function.of(ast.Assign):
+        target = node.targets[0]
+        if len(node.targets) > 1:
+            continue
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Name):
+            source, names = node.value, [item for item in target.elts if isinstance(item, ast.Name)]
+        elif isinstance(target, ast.Name) and (part := _part_of(node.value)) is not None:
+            source, names = part, [target]
+        else:
+            continue
+        if source.id not in given:
+            continue
+        for name in names:
+            if name.id not in given and function.stores[name.id][0] is name:
+                found[name.id] = name
+    return found
+
+
+def _part_of(node: ast.expr) -> ast.Name | None:
+    """The name of which an expression is an attribute, or the item of a key."""
+    keyed = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is str
+    if (keyed or isinstance(node, ast.Attribute)) and isinstance(node.value, ast.Name):  # type: ignore[attr-defined]
+        return node.value  # type: ignore[attr-defined]
+    return None
+
+
 class Evidence:
-    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch."""
+    """What the uses of a parameter without annotation say of it: methods that only tensors have, arguments of torch.
+
+    And what those of its parts say of them, which have a name in the function.
+    """
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -60,13 +100,15 @@ class Evidence:
         self._hint: set[str] = set()
         method = function.cls is not None and function.parent is None and not function.is_static
         names = self._names = {a.arg for a in function.parameters[int(method) :] if a.annotation is None}
+        self.taken = taken(function)
+        names |= set(self.taken)
         if not names:
             return
         namespaces = array_namespaces(function)
         names -= namespaces
         module = function.module
         tensors_only = torch_api.TENSOR_ONLY_METHODS  # looked up in a table
-        given = _Given(function)
+        given = _Given(function, self.taken)
         forward = function.node.name == "forward"
         constant = _with_constant(function) | _sizes(function) if forward else frozenset[str]()
         for attribute in function.of(ast.Attribute):
@@ -187,7 +229,7 @@ class Evidence:
         """
         if not self._names:
             return frozenset()
-        masks, given = _Masks(self._function, self._names), _Given(self._function)
+        masks, given = _Masks(self._function, self._names), _Given(self._function, self.taken)
         found: set[str] = set()
         for method in self._function.of(ast.Attribute):
             if isinstance(method.value, ast.Name) and given.says(method.value) is None:
@@ -303,8 +345,9 @@ def _rearranged(node: ast.expr, names: set[str]) -> ast.Name | None:
 class _Given:
     """Where names of parameters get other values: what is done with these says less of the parameters, or nothing."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, taken: Mapping[str, ast.Name]) -> None:
         self._function = function
+        self._taken = taken
         self._ends: dict[str, tuple[tuple[int, int], bool] | None] = {}
 
     def says(self, use: ast.Name) -> bool | None:
@@ -337,7 +380,7 @@ class _Given:
                 return end, _made_of(name, annotated.value)
         for node in self._function.of(ast.Assign):
             bound = [t for target in node.targets for t in _targets(target) if isinstance(t, ast.Name) and t.id == name]
-            if bound and not self._is_default(node, name):
+            if bound and self._taken.get(name) not in bound and not self._is_default(node, name):
                 end = node.end_lineno or node.lineno, node.end_col_offset or 0
                 return end, bound == node.targets and _made_of(name, node.value)
         return None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from compilefix.analysis import torch_api
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.array_namespaces import array_namespaces
+from compilefix.analysis.evidence import taken
 from compilefix.analysis.host_code import (
     drives,
     feeds_or_tests,
@@ -371,16 +373,46 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
     """Whether the function computes on tensors: it gets one, or has one in an attribute of an object of its class."""
     start = 0 if function.cls is None or function.is_static else 1
     names = {a.arg for a in function.parameters[start:] if _may_be_tensor(a, function, inference)}
-    if names:
+    parts = set(taken(function))
+    held = _holding(function.parameters[start:], function, inference)
+    if names or parts or held:
         facts = look(function)
-        tensors = [n for n in function.of(ast.Name) if n.id in names and _holds_tensor(facts.value(n))]
+        tensors: list[ast.expr] = [
+            n for n in function.of(ast.Name) if n.id in names | parts and _holds_tensor(facts.value(n))
+        ]
+        tensors += [
+            node
+            for node in (function.of(ast.Attribute) if held else ())
+            if isinstance(node.value, ast.Name) and node.value.id in held and _holds_tensor(facts.value(node))
+        ]
         alone = len(inference.project.modules) == 1  # a file by itself may hold just what somebody compiles
         if tensors and not set(live_nodes(facts)).isdisjoint(tensors) and (alone or not _is_array_code(tensors, facts)):
             return True
-    return _on_state(function, inference, look) or bool(names and array_namespaces(function))
+    if _on_state(function, inference, look) or (names and array_namespaces(function)):
+        return True
+    return _gives_parts(function, {p.arg for p in function.parameters[start:]})
 
 
-def _is_array_code(tensors: Sequence[ast.Name], facts: FunctionFacts) -> bool:
+def _gives_parts(function: Function, given: set[str]) -> bool:
+    """Whether torch gets what an argument holds, for a tensor: `torch.nonzero(found.indices > 0)`."""
+    for node in function.of(ast.Call):
+        if not node.args or not _has_part(node.args[0], given):
+            continue
+        called = function.module.qualified(node.func)
+        api = torch_api.function(called) if called is not None and called not in torch_api.NO_TENSOR_FIRST else None
+        if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
+            return True
+    return False
+
+
+def _has_part(node: ast.expr, given: set[str]) -> bool:
+    """Whether an attribute of an argument is what an expression compares or computes with."""
+    while isinstance(node, ast.Compare | ast.BinOp | ast.UnaryOp):
+        node = node.operand if isinstance(node, ast.UnaryOp) else node.left
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in given
+
+
+def _is_array_code(tensors: Sequence[ast.expr], facts: FunctionFacts) -> bool:
     """Whether what looks like tensors are more likely arrays: only NumPy is called with them, and nothing of torch."""
     if any(facts.value(node).certain for node in tensors) or "numpy" not in facts.function.module.packages:
         return False
@@ -494,6 +526,20 @@ def _is_metric(cls: Class, project: Project) -> bool:
 def _is_kind_of_tensor(cls: Class, project: Project) -> bool:
     """Whether the objects of a class are tensors: all that its methods do is done on one."""
     return any(isinstance(a, str) and is_tensor_type(a) for a in project.ancestors(cls))
+
+
+def _holding(parameters: Sequence[ast.arg], function: Function, inference: Inference) -> frozenset[str]:
+    """The parameters that are objects of a class of the project which is no module, as the result of a search is."""
+    project = inference.project
+    found: set[str] = set()
+    for parameter in parameters:
+        declared = inference.annotated(parameter.annotation, function.module)
+        if not declared.is_(Kind.OBJECT) or declared.ref is None:
+            continue
+        cls = project.resolve(declared.ref)
+        if isinstance(cls, Class) and cls.names_torch and not project.is_module_class(cls):
+            found.add(parameter.arg)
+    return frozenset(found)
 
 
 def _may_be_tensor(parameter: ast.arg, function: Function, inference: Inference) -> bool:

@@ -947,6 +947,86 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.made(y)[0] * self.lstm.hidden_size + self.cell.hidden_size  # BREAK
         """,
     },
+    "parts of what a function is given: the fields of a named tuple, attributes, items of a dict": {
+        "pkg/parts.py": """
+            def policy_error(data):
+                new, old, advantage, weight = data
+                if weight is None:
+                    weight = torch.ones_like(advantage)
+                ratio = (new - old).exp() * weight
+                return ratio.mean(), torch.log(ratio).mean().item()  # BREAK
+            def masked(batch, limit):
+                ids = batch["ids"]
+                if limit > 2:
+                    ids = ids.masked_fill(ids.eq(0), 1)
+                return ids[ids.gt(2)]  # BREAK
+            def assigned(found, truth):
+                boxes, labels = found.boxes, truth["labels"]
+                scores = found.scores
+                low = scores.unsqueeze(0).sum() < 0.5
+                if low:  # BREAK
+                    return scores
+                return scores.new_zeros(3)
+            def named(options, x: Tensor):
+                count = options.count
+                if count > 2:
+                    x = x * count
+                return x
+        """,
+    },
+    "objects that hold tensors, and what torch is given of something": {
+        "pkg/found.py": """
+            class Found:
+                def __init__(self, places: Tensor, count: int):
+                    self.places = places
+                    self.count = count
+            class Picker:
+                def positive(self, found: Found, count: int):
+                    places = torch.nonzero(found.places > 0)  # BREAK
+                    return places if found.count > count else places[:count]
+                def counted(self, found: Found):
+                    return found.count + 1
+            class Other:
+                def negative(self, found, count):
+                    places = torch.nonzero(found.places == 0)  # BREAK
+                    return places[:count]
+        """,
+    },
+    "places that an array is read at by a mask": {
+        "pkg/chosen.py": """
+            import numpy as np
+            def of_class(boxes: Tensor | np.ndarray, labels: Tensor | np.ndarray, count: int):
+                if isinstance(boxes, Tensor):
+                    boxes, labels = boxes.numpy(), labels.numpy()
+                return torch.stack([torch.from_numpy(boxes[labels == i, :].sum(0)) for i in range(count)])  # BREAK
+            def cleaned(x: Tensor):
+                values = x.numpy()
+                good = np.isfinite(values)
+                values[~good] = 0.0
+                values[values > 3] -= 1.0  # BREAK
+                return x + values[good].mean() + values[[0, 1]].sum() + values[:2].sum()  # BREAK
+        """,
+    },
+    "a comparison joined with something unknown, and what is distinct in something unknown": {
+        "pkg/joined.py": """
+            class Histogram(nn.Module):
+                def forward(self, x: Tensor, inside):
+                    chosen = (x > 0) & inside
+                    return x[chosen]  # BREAK
+            class Sampler(nn.Module):
+                def pick(self, x):
+                    pass
+                def forward(self, x: Tensor):
+                    places = self.pick(x)
+                    return x[places.unique()]  # BREAK
+        """,
+        "pkg/tables.py": """
+            import pandas
+            class Classes(nn.Module):
+                def forward(self, x: Tensor, table):
+                    return x[: len(table.labels.unique())]
+        """,
+    },
 }
 
 
