@@ -314,14 +314,18 @@ def _within(inner: Span, outer: Span) -> bool:
 def _lists_places(node: ast.Call, scope: Scope) -> str | None:
     """The method where something unknown is asked for `nonzero()`, as arrays have it too, or what only tensors have.
 
-    Tables have `unique()` too, but for its keywords: without any it says nothing where a library of these is used.
+    Tables have `unique()` too, but for its keywords: without any it says nothing of a column (`table.labels.unique()`),
+    nor where a library of these is used.
     """
     func = node.func
     if not isinstance(func, ast.Attribute):
         return None
     distinct = func.attr == "unique" and (
         any(keyword.arg in _OF_UNIQUE for keyword in node.keywords)
-        or not (node.args or node.keywords or _OF_TABLES & set(scope.function.module.packages))
+        or (
+            isinstance(func.value, ast.Name)
+            and not (node.args or node.keywords or _OF_TABLES & scope.function.module.packages)
+        )
     )
     if not distinct and func.attr not in ("nonzero", "masked_select", "bincount", "argwhere"):
         return None
