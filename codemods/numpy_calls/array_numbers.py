@@ -75,6 +75,12 @@ def _asked(node: ast.Assert) -> Iterator[ast.expr]:
         yield test
 
 
+_ALWAYS_ARRAYS = frozenset(
+    f"numpy.{name}" for name in ("cumsum", "cumprod", "concatenate", "stack", "argsort", "sort", "diff", "atleast_1d")
+)
+"""What gives an array of whatever it is given, a list of numbers too: `np.cumsum(sizes).tolist()`."""
+
+
 def _read_by(call: ast.Call, name: str) -> ast.expr | None:
     """What a call reads as one Python number, or as a list of them."""
     if name in _CASTS:
@@ -86,7 +92,9 @@ def _read_by(call: ast.Call, name: str) -> ast.expr | None:
 def _is_read(node: ast.expr, scope: Scope) -> bool:
     """Whether a number is read from an array: a draw of a single number breaks the graph where it is drawn."""
     value = scope.value(node)
-    if not value.is_(Kind.NDARRAY) or not value.certain or from_tensor(node, scope) or is_kept_number(node, scope):
+    if not value.is_(Kind.NDARRAY) or from_tensor(node, scope) or is_kept_number(node, scope):
+        return False
+    if not (value.certain or (isinstance(node, ast.Call) and scope.callee(node) in _ALWAYS_ARRAYS)):
         return False
     drawn = isinstance(node, ast.Call) and (scope.callee(node) or "").startswith("numpy.random.")
     return not (drawn and isinstance(node, ast.Call) and breaks_when_drawn(node, scope.callee(node) or "") is not None)
