@@ -117,7 +117,10 @@ class TensorValidation(Rule):
                 if tests and not any(is_tensor_test(test, scope) for test in behind):
                     yield self._judge(node, node.body[0], tests, scope)
         for call, read in validation_calls(scope):
-            yield self._judge_call(call, read, scope)
+            finding = self._judge_call(call, read, scope)
+            # Else CF501 and CF503 say what breaks the graph there.
+            if finding.fix is not None or not all(checked_count(test, scope) for test in read):
+                yield finding
 
     def _judge_call(self, call: ast.Call, tests: list[ast.expr], scope: Scope) -> Finding:
         message = f"`{snippet(tests[0])}` reads a tensor's value for a check, which breaks the graph"

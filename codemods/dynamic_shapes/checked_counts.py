@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from compilefix.analysis.values import Kind
-from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, boolean, laid_over, seems_mask, whole_mask
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 
@@ -39,6 +39,13 @@ def checked_count(test: ast.AST, scope: Scope) -> CheckedCount | None:
         if counted is not None and value.is_(Kind.STATIC, Kind.SIZE) and value.dtype in ("int", None):
             selected, rows = counted
             mask = whole_mask(selected, scope)
+            if (
+                mask is None
+                and not rows
+                and scope.value(selected.value).is_unknown
+                and seems_mask(selected.slice, scope)
+            ):
+                mask = Mask(selected.slice, selected.slice)  # what has `numel()` is a tensor
             if mask is not None and not (mask.leading or mask.last):
                 return CheckedCount(test, count, selected.value, mask, rows, left)
     return None
