@@ -20,6 +20,7 @@ from compilefix.codemods.host_reads.bound_checks import checked_before, conditio
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.number_lists import given_in_turn, is_position
 from compilefix.codemods.host_reads.number_sinks import in_log
+from compilefix.codemods.host_reads.record_fields import field_of
 from compilefix.codemods.host_reads.sized_later import fails_later
 from compilefix.codemods.reaching import only_reads
 from compilefix.codemods.rule import Scope
@@ -393,6 +394,23 @@ def _returned(scope: Scope, depth: int, way: Way) -> str | None:
     return None
 
 
+def _kept(name: str, scope: Scope, depth: int, way: Way) -> str | None:
+    """As `not_captured`, of whatever reads an attribute of this name in this file."""
+    function = scope.compiled.function
+    if (function, f".{name}") in way.names or depth >= _MAX_DEPTH:
+        return None if (function, f".{name}") in way.names else f"`{name}` keeps it"
+    way.names.add((function, f".{name}"))
+    for reader in function.module.all_functions:
+        facts = scope.legality.inference.facts(reader)
+        inner = Scope(replace(scope.compiled, function=reader, facts=facts), scope.legality, scope.path)
+        for node in inner.of(ast.Attribute):
+            if node.attr == name and isinstance(node.ctx, ast.Load):
+                reason = _not_captured(node, inner, depth + 1, way)
+                if reason is not None:
+                    return reason
+    return None
+
+
 def _in_size(node: ast.expr, scope: Scope, way: Way) -> str | None:
     """As `not_captured`, of a tuple or list that a number is put in: a size of new tensors, or widths of a padding."""
     whole: ast.expr = node
@@ -521,6 +539,8 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) ->
         return _not_captured(call, scope, depth, way)
     if called == "dict" and any(k.value is node for k in call.keywords):
         return None
+    if (field_name := field_of(node, call, scope)) is not None:
+        return _kept(field_name, scope, depth, way)
     if called == "isinstance" and call.args[:1] == [node] and scope.value(node).dtype == "int":
         return None if [ast.unparse(kind) for kind in call.args[1:]] == ["int"] else _used(node, call)
     callee = scope.facts.calls.get(call)
