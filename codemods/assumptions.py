@@ -143,8 +143,9 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "rows-match": (
         "Tensors that a loop reads and fills row by row have one row for each turn of the loop; the lengths of the "
-        "rows are integers in one dimension. What is added to masked elements or takes their place has one for each; "
-        "where it has another number, no error is raised as before, or another. So has a mask that puts rows in order "
+        "rows are integers in one dimension. What is added to masked elements, computed with them or takes their place "
+        "has one for each, or is one row for all; where it has another number, no error is raised as before, or "
+        "another. So has a mask that puts rows in order "
         "one element for each row, and one of which the first or last place in each row is taken as many true places "
         "in each, and one at least. What `repeat_interleave` gives has as many rows as the tensor that it is combined "
         "with: one that is broadcast raises, and on a GPU a wrong number is not noticed, and memory behind the result "
