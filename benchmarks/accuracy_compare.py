@@ -397,6 +397,8 @@ _TITLES = {
     "after-nineteenth": "Models of packages that were run after the work on the nineteenth group",
     "twentieth": "Models of nine packages that were chosen after all of the nineteenth group",
     "after-twentieth": "Models of packages that were run after the work on the twentieth group",
+    "twenty-first": "Models of eight packages that were chosen after all of the twentieth group",
+    "after-twenty-first": "Models of packages that were run after the work on the twenty-first group",
 }
 
 
