@@ -69,8 +69,6 @@ class Binding(Narrowing):
                 value = hint
                 if default_value is not None and default_value.is_(Kind.STATIC):
                     value = join(value, replace(default_value, const=None))
-            elif default is None and arg.arg in self.inference.handed_on(self.function):
-                value = values.tensor(certain=False)
             elif isinstance(default, ast.Call) and self.module.qualified(default.func) in (
                 "torch.tensor",
                 "torch.zeros",

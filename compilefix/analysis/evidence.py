@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from compilefix.analysis import torch_api
@@ -256,25 +256,6 @@ class Evidence:
         if name in self._hint:
             return tensor(certain=False)
         return None
-
-
-def handed_on(function: Function, takes_tensor: Callable[[str, int], bool]) -> frozenset[str]:
-    """The parameters without annotation that another function gets, for a tensor: `cdist_in_parts(x, y)`.
-
-    `takes_tensor` says so of the function that has a qualified name, and the place of the argument.
-    """
-    names = {a.arg for a in function.parameters if a.annotation is None}
-    if not names:
-        return frozenset()
-    given, found = _Given(function, {}), set[str]()
-    for node in function.of(ast.Call):
-        wanted = [(i, a) for i, a in enumerate(node.args) if isinstance(a, ast.Name) and a.id in names - found]
-        if not wanted or any(isinstance(a, ast.Starred) for a in node.args):
-            continue
-        called = function.module.qualified(node.func)
-        if called is not None and not called.startswith(("torch.", "self.")):
-            found |= {a.id for i, a in wanted if given.says(a) and takes_tensor(called, i)}
-    return frozenset(found)
 
 
 def _asks_as_of_tensor(node: ast.Call, func: ast.Attribute) -> bool:

@@ -105,9 +105,6 @@ class ProjectFacts(Protocol):
     def hints(self, function: Function) -> Mapping[str, Value]:
         """What callers pass to parameters of a function of which its own code says nothing; certain is a call's own."""
 
-    def handed_on(self, function: Function) -> frozenset[str]:
-        """The parameters of a function that it gives to another one, which takes a tensor there by its own code."""
-
 
 def either(place: str, a: Value, b: Value) -> Value:
     """The join of two values. Where they hang on other tensors, on which of them is decided at run time."""

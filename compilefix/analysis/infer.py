@@ -15,7 +15,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
-from compilefix.analysis.evidence import Evidence, float_parameters, handed_on
+from compilefix.analysis.evidence import float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.in_place_functions import ALL, translated, written_in_place
@@ -56,8 +56,6 @@ class Inference:
         self._hints = Hints(project)
         self._written: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
-        self._handed_on: dict[Function, frozenset[str]] = {}
-        self._evidence: dict[Function, Evidence] = {}
         self._counted: dict[str, frozenset[str]] = {}
         # Functions whose facts were forgotten because a caller says more of them, in that order, and how often.
         self.outdated: dict[Function, int] = {}
@@ -115,25 +113,6 @@ class Inference:
             return {}
         given = self._given[1] if self._given is not None and self._given[0] is function else {}
         return {**self._hints.of(function), **given}
-
-    def handed_on(self, function: Function) -> frozenset[str]:
-        """The parameters of a function that it gives to another one, which takes a tensor there by its own code."""
-        known = self._handed_on.get(function)
-        if known is None:
-            self._handed_on[function] = frozenset()  # functions that call each other
-            known = self._handed_on[function] = handed_on(function, self._takes_tensor)
-        return known
-
-    def _takes_tensor(self, called: str, place: int) -> bool:
-        callee = self.project.resolve(called)
-        if not isinstance(callee, Function) or callee.cls is not None or place >= len(callee.parameters):
-            return False
-        parameter = callee.parameters[place]
-        if parameter.annotation is not None:
-            return self.annotated(parameter.annotation, callee.module).is_tensor
-        if callee not in self._evidence:
-            self._evidence[callee] = Evidence(callee)
-        return self._evidence[callee].of(parameter.arg) is not None or parameter.arg in self.handed_on(callee)
 
     def passed_boolean(self, function: Function) -> frozenset[str]:
         """The parameters of a function that callers are seen to pass boolean tensors, and no others."""

@@ -1027,23 +1027,6 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x[: len(table.labels.unique())]
         """,
     },
-    "what is handed on to a function that takes a tensor there": {
-        "pkg/parts_of.py": """
-            def distances(a, b):
-                return torch.cdist(a, b)
-            def halves(a, size, count):
-                near = distances(a, a).kthvalue(3).values
-                if size > 2:
-                    near = near * size
-                return scaled(near, count), a.max() > 3, int(near.sum())  # BREAK
-            def scaled(x: Tensor, factor: float) -> Tensor:
-                return x * factor
-            def precision(a, count):
-                if a.sum() > 2 and count > 1:  # BREAK
-                    return halves(a, 3, count)
-                return scaled(a, count)
-        """,
-    },
     "sums of a list of sizes that NumPy gives": {
         "pkg/sums.py": """
             import numpy as np
