@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 
 _NAMES = (
@@ -22,6 +23,8 @@ _MOST_FOLLOWED = 8
 
 def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
     """Whether all tensors in an expression are made without a device, or were fetched by `.cpu()`."""
+    if followed > _MOST_FOLLOWED:
+        return False
     if isinstance(node, ast.BinOp | ast.Compare):
         sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.left, *node.comparators]
         tensors = [side for side in sides if not scope.value(side).dtype or scope.value(side).is_tensor]
@@ -39,9 +42,23 @@ def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
     if not isinstance(node, ast.Call):
         return False
     if scope.callee(node) in _MAKES:
-        return all(keyword.arg not in ("device", None) for keyword in node.keywords) and not any(
-            scope.value(part).is_tensor for argument in node.args for part in ast.walk(argument)
-        )
+        named = [keyword.value for keyword in node.keywords if keyword.arg in ("device", None)]
+        made = not any(_holds_tensor(argument, scope) for argument in node.args)
+        return made and all(_is_device_of_default(part, scope, followed + 1) for part in named)
     if not isinstance(node.func, ast.Attribute) or node.func.attr in _MOVES or not scope.value(node).is_tensor:
         return False
     return node.func.attr == "cpu" or on_default_device(node.func.value, scope, followed)
+
+
+def _holds_tensor(node: ast.AST, scope: Scope) -> bool:
+    """Whether an argument is a tensor or a list of some, and not only sizes of one: `torch.zeros(x.shape[0])`."""
+    if isinstance(node, ast.expr):
+        value = scope.value(node)
+        if value.is_tensor or value.is_(Kind.STATIC, Kind.SIZE):
+            return value.is_tensor
+    return any(_holds_tensor(part, scope) for part in ast.iter_child_nodes(node))
+
+
+def _is_device_of_default(node: ast.expr, scope: Scope, followed: int) -> bool:
+    """Whether a device is that of a tensor on the default device: `torch.arange(n, device=mask.device)`."""
+    return isinstance(node, ast.Attribute) and node.attr == "device" and on_default_device(node.value, scope, followed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from compilefix.analysis.legality import Obstacle
@@ -46,6 +46,8 @@ class FilledSlices:
         """What is not proved of the tensor, the number and the bounds."""
         value, shown = scope.value(self.tensor), snippet(self.tensor)
         yield from scope.legality.computed_again(self.tensor, scope.facts)
+        if not value.certain:
+            yield Obstacle(f"`{shown}` is not proved to be a tensor", "branches-total")
         if overlaps(self.tensor, scope):
             yield Obstacle(f"elements of `{shown}` may share memory: they cannot be written at once")
         if value.origin and value.leaves and value.dtype == "float":
@@ -70,18 +72,20 @@ class FilledSlices:
                 yield Obstacle(
                     f"`{name}` is not proved to be an integer, and another number raises", "number-to-tensor"
                 )
-            if read.is_tensor and on_default_device(self.tensor, scope) and not on_default_device(bound, scope):
-                reason = f"`{shown}` is made on the default device, and `{name}` may be on another one"
-                yield Obstacle(reason, "number-to-tensor")
             if read.is_tensor and not read.has_one_element and read.rank != 0:
                 yield Obstacle(f"`{name}` is not proved to have one element", "condition-one-element")
 
-    def code(self, render: Renderer, scope: Scope) -> str:
-        """The statements that fill the places."""
+    def code(self, render: Renderer, scope: Scope, followed: Collection[ast.expr], *, elsewhere: bool) -> str:
+        """The statements that fill the places.
+
+        followed: where the number that becomes a tensor stands. elsewhere: it may be on another device than what the
+        function makes. A slice takes it from there, and a comparison does not.
+        """
         template = render.template
         torch, taken = torch_name(scope), list[str]()
         lines, tests = list[str](), list[str]()
         tensor = template.use(self.tensor)
+        codes = self._codes(tensor, render, scope, followed, elsewhere=elsewhere)
         for number, part in enumerate(self.parts):
             if not self._is_open(part, scope) or not isinstance(part, ast.Slice):
                 continue
@@ -93,7 +97,7 @@ class FilledSlices:
                 taken.append(name)
                 lines.append(f"{name} = {places}")
                 places = name
-            compared = [f"{places} {sign} {_end(b, render, scope)}" for b, sign in ends]
+            compared = [f"{places} {sign} {codes[bound]}" for bound, sign in ends]
             inside = compared[0] if len(compared) == 1 else " & ".join(f"({c})" for c in compared)
             behind = self._behind(number, scope)
             if several:
@@ -110,6 +114,23 @@ class FilledSlices:
             explicit = sum(_takes_dimension(part) for part in self.parts)
             mask = f"({mask})[(...,) + (None,) * ({tensor}.dim() - {explicit})]"
         return "\n".join([*lines, f"{filled}.masked_fill_({mask}, {template.use(self.value)})"])
+
+    def _codes(
+        self, tensor: str, render: Renderer, scope: Scope, followed: Collection[ast.expr], *, elsewhere: bool
+    ) -> dict[ast.expr, str]:
+        """The bounds as tensors without dimensions, on the device of the one that is filled, or as Python numbers."""
+        codes: dict[ast.expr, str] = {}
+        default = on_default_device(self.tensor, scope)
+        ends = [end for part in self.parts if isinstance(part, ast.Slice) for end in (part.lower, part.upper)]
+        for bound in (end for end in ends if end is not None):
+            code, value = render(bound), scope.value(bound)
+            own = any(node in followed for node in ast.walk(bound))
+            if value.is_tensor and value.rank != 0 and not own:
+                code += ".reshape(())"
+            if default and (elsewhere if own else value.is_tensor and not on_default_device(bound, scope)):
+                code += f".to({tensor}.device)"
+            codes[bound] = code
+        return codes
 
     @staticmethod
     def _is_open(part: ast.expr, scope: Scope) -> bool:
@@ -177,15 +198,6 @@ def _may_bound(node: ast.expr, scope: Scope) -> bool:
     if value.is_tensor:
         return value.certain and value.dtype in ("int", None) and value.rank in (0, None, 1)
     return value.is_(Kind.NUMBER, Kind.SIZE, Kind.STATIC) and value.dtype == "int"
-
-
-def _end(bound: ast.expr, render: Renderer, scope: Scope) -> str:
-    """A bound as a tensor without dimensions, or as a Python number."""
-    code = render(bound)
-    if any(node in render.codes for node in ast.walk(bound)):
-        return code
-    value = scope.value(bound)
-    return f"{code}.reshape(())" if value.is_tensor and value.rank != 0 else code
 
 
 def _fits(number: Value, tensor: Value) -> bool:

@@ -54,18 +54,16 @@ itself, and is carried to the boundary by its own fix (`log-late`). A sum to whi
 t.item()`) is a tensor where all are added before it is read. Numbers that are assigned together (`low, high =
 x.min().item(), x.max().item()`) and only decide whether an exception is raised leave it to CF103 to carry that to the
 boundary (`exception-late`).
-A number that is returned or stored becomes
-a detached tensor (`number-to-tensor`): who reads it gets a tensor, and under `mode="reduce-overhead"` must not keep
-it beyond the next call. The comparison of a number with a number is a matter for the `if` that it decides; one that is
-returned (`return mask.sum().item() > 0`) becomes a boolean tensor where who calls it only asks for the truth. A reduced
-slice is added in another order (`summation-order`), its maximum is infinite where it is empty, which raises
-(`mask-not-empty`), and its bound must not count from the end (`not-negative`); with fewer dimensions another error is
-raised (`enough-dimensions`). So must a bound of a slice that is filled, whose tensor is on the device of the number or
-takes one of another device (`number-to-tensor`, also for a number to which half precision is too small: a slice takes
-infinity for it, and a mask raises). A slice of fixed length is cut off at the end, and the index raises there
-(`index-in-range`); it is a copy (`no-aliasing`), and a length of which nothing is known is taken for a Python integer
-(`static-shape-values`). The rest of an integer (`n % size`) is the same for tensors; a divisor of zero raises another
-error (`math-errors`).
+A number that is returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and
+under `mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a
+matter for the `if` that it decides; one that is returned (`return mask.sum().item() > 0`) becomes a boolean tensor
+where who calls it only asks for the truth. A reduced slice is added in another order (`summation-order`), its maximum
+is infinite where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end
+(`not-negative`); with fewer dimensions another error is raised (`enough-dimensions`). So must a bound of a slice that
+is filled (also `number-to-tensor`, for a number that half precision does not hold: a slice takes infinity for it, and a
+mask raises). A slice of fixed length is cut off at the end, and the index raises there (`index-in-range`); it is a copy
+(`no-aliasing`), and a length of which nothing is known is taken for a Python integer (`static-shape-values`). The rest
+of an integer (`n % size`) is the same for tensors; a divisor of zero raises another error (`math-errors`).
 A number that only bounds slices and gives sizes stays a number, as it can stay in the graph with
 `capture_scalar_outputs` (`capture-scalars`: CF205 switches it on, or you do): `torch._check` says before each slice
 where it begins and ends, without which inductor does not compile it. So RuntimeError is raised where the slice was cut

@@ -33,7 +33,7 @@ class Flow:
     decides: what is computed of the number decides an `if`.
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are given names together. apart: each of these is read by itself.
-    plain: what is rewritten to code that takes a Python number as well.
+    plain: what is rewritten to code that takes a Python number as well. bounds: where it bounds a slice that is filled.
     unseen: nothing is known of what may stand in its place, so that no rule would see a tensor there.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
@@ -61,6 +61,7 @@ class Flow:
     unseen: bool = False
     rewrites: list[tuple[ast.expr | ast.stmt, Build]] = field(default_factory=list)
     plain: set[ast.expr] = field(default_factory=set)
+    bounds: list[ast.expr] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     calls: int = 0
     following: set[tuple[Function, str, ast.stmt | None]] = field(default_factory=set)

@@ -251,12 +251,16 @@ def fill_slices(node: ast.expr, found: FilledSlices, scope: Scope, flow: Flow) -
     """The bound of slices that are filled with a number becomes one of the places that a mask holds."""
     flow.picks = True
     _as_bound(node, scope, flow)
-    is_tensor_there(found.tensor, scope, flow)
     for obstacle in found.obstacles(scope):
         flow.refuse(obstacle.reason, obstacle.assumption)
+    flow.bounds.append(node)
     if any(changed is found.statement for changed, _ in flow.rewrites):
         return  # another of the bounds
-    flow.rewrites.append((found.statement, lambda render: found.code(render, scope)))
+
+    def build(render: Renderer) -> str:
+        return found.code(render, scope, flow.bounds, elsewhere=flow.elsewhere)
+
+    flow.rewrites.append((found.statement, build))
 
 
 def put_into(node: ast.expr, made: ast.Call, scope: Scope, flow: Flow) -> None:
