@@ -34,11 +34,8 @@ def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
     if isinstance(node, ast.Subscript):
         return on_default_device(node.value, scope, followed)
     if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        given = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if followed == _MOST_FOLLOWED or not isinstance(given, ast.Assign) or given.targets != stores:
-            return False
-        return on_default_device(given.value, scope, followed + 1)
+        values = _values(node.id, scope)
+        return len(values) == 1 and values[0] is not None and on_default_device(values[0], scope, followed + 1)
     if not isinstance(node, ast.Call):
         return False
     if scope.callee(node) in _MAKES:
@@ -48,6 +45,23 @@ def on_default_device(node: ast.expr, scope: Scope, followed: int = 0) -> bool:
     if not isinstance(node.func, ast.Attribute) or node.func.attr in _MOVES or not scope.value(node).is_tensor:
         return False
     return node.func.attr == "cpu" or on_default_device(node.func.value, scope, followed)
+
+
+def perhaps_on_default_device(node: ast.expr, scope: Scope) -> bool:
+    """The same, where a name that is given values in several places has one of these."""
+    if isinstance(node, ast.Subscript):
+        return perhaps_on_default_device(node.value, scope)
+    if on_default_device(node, scope) or not isinstance(node, ast.Name):
+        return on_default_device(node, scope)
+    return any(value is not None and on_default_device(value, scope) for value in _values(node.id, scope))
+
+
+def _values(name: str, scope: Scope) -> list[ast.expr | None]:
+    """What a name is given in each place that gives it something; None where that is not one expression."""
+    stores = scope.names(name, stores=True)
+    given = [scope.parents.get(store) for store in stores]
+    pairs = zip(stores, given, strict=True)
+    return [s.value if isinstance(s, ast.Assign) and s.targets == [store] else None for store, s in pairs]
 
 
 def _holds_tensor(node: ast.AST, scope: Scope) -> bool:

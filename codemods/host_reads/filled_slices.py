@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.control_flow.sizes import Sizes
-from compilefix.codemods.devices import on_default_device
+from compilefix.codemods.devices import on_default_device, perhaps_on_default_device
 from compilefix.codemods.host_reads.looped import needs_no_number
 from compilefix.codemods.host_reads.number_flow import Renderer
 from compilefix.codemods.host_reads.reduced_slices import counts_from_end
@@ -120,7 +120,7 @@ class FilledSlices:
     ) -> dict[ast.expr, str]:
         """The bounds as tensors without dimensions, on the device of the one that is filled, or as Python numbers."""
         codes: dict[ast.expr, str] = {}
-        default = on_default_device(self.tensor, scope)
+        default = perhaps_on_default_device(self.tensor, scope)
         ends = [end for part in self.parts if isinstance(part, ast.Slice) for end in (part.lower, part.upper)]
         for bound in (end for end in ends if end is not None):
             code, value = render(bound), scope.value(bound)

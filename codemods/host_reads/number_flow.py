@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, Value
-from compilefix.codemods.devices import on_default_device
+from compilefix.codemods.devices import perhaps_on_default_device
 from compilefix.codemods.host_reads.integer_places import integer_place, is_index
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
@@ -186,7 +186,7 @@ def same_dtype(other: ast.expr, scope: Scope, flow: Flow) -> None:
 def is_tensor_there(other: ast.expr, scope: Scope, flow: Flow) -> bool:
     """Note what stands against an expression being a tensor on the device of the one that is read."""
     value = scope.value(other)
-    if flow.elsewhere and on_default_device(other, scope):
+    if flow.elsewhere and perhaps_on_default_device(other, scope):
         flow.refuse(
             f"`{snippet(other)}` is made on the default device, and the tensor that is read may be on another one",
             "number-to-tensor",
@@ -214,7 +214,11 @@ def meets_whole_numbers(node: ast.expr, other: ast.expr, scope: Scope, flow: Flo
     if not whole or not holds_whole_numbers(other, scope):
         return False
     flow.picks = True
-    is_tensor_there(other, scope, flow)
+    if flow.elsewhere and isinstance(other, ast.Name) and perhaps_on_default_device(other, scope):
+        # A comparison takes a number from no other device, unless it has none.
+        flow.rewrites.append((node, lambda render: f"{render(node)}.to({render.template.use(other)}.device)"))
+    else:
+        is_tensor_there(other, scope, flow)
     value = scope.value(other)
     if value.dtype == "int" and value.dtype_id != "int64" and not value.dimensioned:
         reason = f"`{snippet(other)}` may have no dimensions and fewer than 64 bits, which it takes beside a tensor"
