@@ -256,9 +256,10 @@ def fill_slices(node: ast.expr, found: FilledSlices, scope: Scope, flow: Flow) -
     flow.bounds.append(node)
     if any(changed is found.statement for changed, _ in flow.rewrites):
         return  # another of the bounds
+    bounds, elsewhere = flow.bounds, flow.elsewhere  # a function that held the flow, which holds it, would keep both
 
     def build(render: Renderer) -> str:
-        return found.code(render, scope, flow.bounds, elsewhere=flow.elsewhere)
+        return found.code(render, scope, bounds, elsewhere=elsewhere)
 
     flow.rewrites.append((found.statement, build))
 
