@@ -53,6 +53,7 @@ from compilefix.source.snippets import snippet
 _WHOLE = re.compile(r"\b__dict__\b|\bvars\(\w")
 _CACHED = "functools.cached_property"
 _UNFILLED = frozenset({"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"})
+_MANY_MODULES = 20
 _ADVICE = "read it once before compiling, or compute it in `__init__` (a tensor as a buffer with `persistent=False`)"
 
 
@@ -153,8 +154,8 @@ def _refused(method: Function, scope: Scope) -> str | None:
         return f"computing it may have an effect: {effects.unknown}"
     if _is_unfilled(method, scope):
         return "it makes memory that is filled later"
-    if (place := _written(name, scope)) is not None:
-        return f"`{snippet(place)}` writes into the value"
+    if (written := _written(name, scope)) is not None:
+        return written
     if method.module is not scope.function.module:
         return "its class stands in another file"
     if scope.legality.stores_attribute(name):
@@ -174,14 +175,16 @@ def _is_unfilled(method: Function, scope: Scope) -> bool:
     )
 
 
-def _written(name: str, scope: Scope) -> ast.AST | None:
-    """Where something writes in place into what an attribute of this name holds."""
-    for module in scope.legality.inference.project.modules.values():
-        if f".{name}" not in module.file.text:
-            continue
-        for node in ast.walk(module.tree):
+def _written(name: str, scope: Scope) -> str | None:
+    """What writes in place into what an attribute of this name holds, or may do so; None where nothing does."""
+    modules = scope.legality.inference.project.modules
+    named = modules.texts.mentioning(f".{name}")
+    if len(named) > _MANY_MODULES:
+        return f"`{name}` stands in too many files to tell whether something writes into the value"
+    for module in named:
+        for node in ast.walk(modules[module].tree):
             if any(_holds(target, name) for target in _targets(node)):
-                return node
+                return f"`{snippet(node)}` writes into the value"
     return None
 
 
