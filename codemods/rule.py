@@ -93,14 +93,19 @@ class Scope:
             if callee in leading
         )
 
-    def named_calls(self, among: Callable[[Function], Iterable[ast.AST]]) -> Iterator[tuple[Function, ast.AST]]:
+    def named_calls(
+        self, among: Callable[[Function], Iterable[ast.AST]], within: tuple[str, str] | None = None
+    ) -> Iterator[tuple[Function, ast.AST]]:
         """The calls by the name of the function, in the files of the project that call something of that name.
 
-        `among` says which nodes of another function count.
+        `among` says which nodes of another function count. Files without a word and a match (`within`) have none.
         """
         inference, name = self.legality.inference, self.function.node.name
         modules = inference.project.modules
+        likely = None if within is None else frozenset(modules.texts.matching(*within))
         for module in modules.texts.matching(name, rf"(?<!def )\b{name}\s*\("):
+            if likely is not None and module not in likely:
+                continue
             for function in modules[module].all_functions:
                 named = [node for node in among(function) if _called(node) == name]
                 if named and function is not self.function:

@@ -112,7 +112,7 @@ def _tried_calls(scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
     known = scope.compiled.callers or is_given_to_compile(scope.compiled.root)
     if known or (scope.function.node.name in _CALLED_BY_MODULES and scope.function.cls is not None):
         return  # what compiles it and how it is reached is known, or modules call it that hold its object
-    yield from scope.named_calls(_tried)
+    yield from scope.named_calls(_tried, ("try", r"\btry\s*:"))
 
 
 def _tried(function: Function) -> Iterator[ast.AST]:
