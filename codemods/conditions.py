@@ -259,6 +259,7 @@ def _counted_on(test: ast.expr, scope: Scope) -> str | None:
             asked += node.args[:1]
         elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
             asked += node.comparators
+        asked += _asked_by_own(node, scope)
     texts = {ast.unparse(node) for node in asked if isinstance(node, ast.Name | ast.Attribute)}
     end = (test.end_lineno or 0, test.end_col_offset or 0)
     for node in scope.function.nodes:
@@ -267,6 +268,18 @@ def _counted_on(test: ast.expr, scope: Scope) -> str | None:
             if text in texts and (node.lineno, node.col_offset) > end and not _is_asked(node, scope):
                 return text
     return None
+
+
+def _asked_by_own(node: ast.AST, scope: Scope) -> Iterator[ast.expr]:
+    """What a function or property of the project may ask about: what it is given, and attributes of the same object."""
+    callee = scope.facts.calls.get(node)
+    if callee is None:
+        return
+    if isinstance(node, ast.Call):
+        yield from (*node.args, *(keyword.value for keyword in node.keywords))
+    owner = node.func if isinstance(node, ast.Call) else node
+    if callee.cls is not None and isinstance(owner, ast.Attribute) and ast.unparse(owner.value) == "self":
+        yield from (n for n in callee.nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self")
 
 
 def _is_asked(node: ast.expr, scope: Scope) -> bool:
@@ -409,15 +422,14 @@ def _named(test: ast.expr, given: ast.expr, scope: Scope, template: Template) ->
     return template.use(test) + (".reshape(())" if scope.value(source).rank != 0 else "")
 
 
-def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str:
+def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:
     """`torch.equal(a, b)` compares shapes first; `torch.allclose` is `isclose(...).all()` by definition."""
     first, second = (node for node in _pair(test) if node is not None)
-    function = test.func
-    assert isinstance(function, ast.Attribute)
+    function = (scope.callee(test) or "").rpartition(".")[2]
     sides = (scope.value(first), scope.value(second))
     if not all(side.is_tensor and side.certain for side in sides):
         template.refuse([Obstacle(f"`{snippet(test)}` is not proved to compare tensors", "branches-total")])
-    if function.attr == "equal":
+    if function == "equal":
         itself = isinstance(first, ast.Name) and ast.dump(first) == ast.dump(second)
         if not itself and (sides[0].dtype_id is None or sides[0].dtype_id != sides[1].dtype_id):
             reason = f"the tensors in `{snippet(test)}` are not proved to have the same dtype, and else may raise"
@@ -429,8 +441,11 @@ def _whole(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -
             template.refuse(scope.legality.computed_again(node, scope.facts))
         code = f"({one} == {two}).all() if {one}.shape == {two}.shape else {one}.new_zeros(()).bool()"
         return f"({code})" if operand else code
+    if not isinstance(test.func, ast.Attribute) or any(k.arg is None for k in test.keywords):
+        template.refuse([Obstacle(f"`{snippet(test)}` is not written as `torch.allclose` with its arguments")])
+        return None
     arguments = [template.use(a) for a in test.args] + [f"{k.arg}={template.use(k.value)}" for k in test.keywords]
-    return f"{template.use(function.value)}.isclose({', '.join(arguments)}).all()"
+    return f"{template.use(test.func.value)}.isclose({', '.join(arguments)}).all()"
 
 
 def _builtin_truth(test: ast.Call, scope: Scope, template: Template, *, operand: bool) -> str | None:
