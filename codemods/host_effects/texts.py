@@ -32,7 +32,9 @@ def _segment(node: ast.expr, scope: Scope) -> str | None:
 def replaced_parts(node: ast.expr, new: Sequence[tuple[ast.expr, str]], scope: Scope) -> str:
     """The source of a node with other texts in the place of some of its parts."""
     whole = _segment(node, scope)
-    new = [(part, text) for part, text in new if text != source_of(part, scope)]
+    new = [(part, _on_one_line(text)) for part, text in new if text != source_of(part, scope)]
+    if any("\n" in text for _, text in new) and any(isinstance(part, ast.JoinedStr) for part in ast.walk(node)):
+        return _unparsed(node, dict(new))  # a comment in it keeps it on several lines, which an f-string has not
     if whole is not None and isinstance(node, ast.JoinedStr) and _SHOWS_CODE.search(whole) and _shows_any(node, new):
         # `f"{x.mean()=}"` shows the code of the expression, which stays what it was.
         return _unparsed(node, dict(new))
@@ -75,7 +77,7 @@ def _unparsed(node: ast.expr, new: dict[ast.expr, str]) -> str:
 def _rebuilt(node: ast.AST, new: dict[ast.expr, str]) -> ast.AST:
     """A copy with new code in the place of some parts."""
     if isinstance(node, ast.expr) and node in new:
-        return ast.parse(new[node], mode="eval").body
+        return ast.parse(f"({new[node]}\n)", mode="eval").body
     fields: dict[str, Any] = {}
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
