@@ -88,9 +88,15 @@ class Surroundings:
         for edit in fix.edits:
             found = _USED.findall(_PLACEHOLDER.sub(" ", edit.template))
             used = {name for name, follows in found if name in modules or (name in _BUILTINS and follows == "(")}
-            if hidden := used and used & (everywhere | self._local(edit)):
+            replaced = {name for name in used & _BUILTINS if self._replaced(name)}
+            if hidden := used and (used & (everywhere | self._local(edit))) | replaced:
                 return f"`{min(hidden)}`, which the new code needs, stands for something else here"
         return None
+
+    def _replaced(self, name: str) -> bool:
+        """Whether an import puts something else in the place of a builtin, as `from torch import *` does."""
+        imported = self._module.imported(name)
+        return imported is not None and imported != f"builtins.{name}"
 
     def _lost(self, fix: Fix) -> str | None:
         """A value that the new code no longer gives a name, and that a function inside reads."""
