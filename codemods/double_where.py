@@ -84,15 +84,17 @@ def _replaced(node: ast.expr, scope: Scope) -> dict[ast.expr, float | None]:
 
 
 def divisor_of(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """What an expression divides by: `a / b`, `a // b`, `a % b`, `torch.div(a, b)` and their kin."""
+    """What an expression divides by: `a / b`, `a // b`, `a % b`, `torch.div(a, b)`, `a.div(other=b)` and their kin."""
     if isinstance(node, ast.BinOp):
         return node.right if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) else None
     if not isinstance(node, ast.Call):
         return None
     owner, _, name = (scope.callee(node) or "").rpartition(".")
     place = {"torch": 1, "Tensor": 0}.get(owner)
-    if place is None or name not in _DIVIDING or len(node.args) <= place:
+    if place is None or name not in _DIVIDING:
         return None
+    if len(node.args) <= place:
+        return next((keyword.value for keyword in node.keywords if keyword.arg == "other"), None)
     return None if any(isinstance(a, ast.Starred) for a in node.args) else node.args[place]
 
 
