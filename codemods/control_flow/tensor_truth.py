@@ -102,7 +102,7 @@ class TensorTruth(Rule):
     def _filtered(self, node: ast.comprehension, scope: Scope) -> Iterator[Finding]:
         """Conditions of a comprehension: how many items it has depends on values."""
         for test in node.ifs:
-            if tensor_tests(test, scope) and not isinstance(test, ast.UnaryOp | ast.BoolOp):
+            if tensor_tests(test, scope):
                 message = f"`if {snippet(test)}` asks a tensor which items to take, and breaks the graph"
                 yield self.declined(scope, test, message, "keep all items, and mask those that do not count")
 
@@ -203,6 +203,8 @@ class TensorTruth(Rule):
         for parent in scope.ancestors(node):
             if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
                 return parent.test is child
+            if isinstance(parent, ast.comprehension):
+                return child in parent.ifs
             if not isinstance(parent, ast.BoolOp | ast.UnaryOp):
                 return False
             child = parent
