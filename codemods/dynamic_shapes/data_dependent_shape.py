@@ -184,7 +184,7 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     for part in parts:
         value = scope.value(part)
         unknown = value.is_unknown or value.kinds == ARRAYS or (value.is_tensor and value.dtype is None)
-        if (unknown and (named_mask(part) or is_compared(part, scope))) or _is_called(part, booleans, scope):
+        if (unknown and (named_mask(part, scope) or is_compared(part, scope))) or _is_called(part, booleans, scope):
             return part
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from compilefix.analysis.docstrings import listed_parameters
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.rule import Scope
@@ -171,7 +172,9 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
     named = node.args[0] if joined and isinstance(node, ast.Call) else node
     while (inner := _rearranged(named)) is not None:
         named = inner
-    return (unknown or (value.is_tensor and value.dtype is None)) and (named_mask(named) or _is_negated(named, scope))
+    if not unknown and not (value.is_tensor and value.dtype is None):
+        return False
+    return named_mask(named, scope) or _is_negated(named, scope)
 
 
 def _rearranged(node: ast.expr) -> ast.expr | None:
@@ -180,6 +183,18 @@ def _rearranged(node: ast.expr) -> ast.expr | None:
         return node.value
     method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
     return method.value if method is not None and method.attr in _REARRANGES else None
+
+
+def _is_said_to_list(node: ast.expr, scope: Scope) -> bool:
+    """Whether a docstring says of an argument, or of what an attribute is named after, that it lists places."""
+    function, cls = scope.function, scope.function.cls
+    if isinstance(node, ast.Name):
+        return node.id in listed_parameters(function.node)
+    if not isinstance(node, ast.Attribute) or cls is None or ast.unparse(node.value) != "self":
+        return False
+    made = cls.methods.get("__init__")
+    texts = [cls.node] if made is None else [cls.node, made.node]
+    return any(node.attr in listed_parameters(text) for text in texts)
 
 
 def _is_negated(node: ast.expr, scope: Scope) -> bool:
@@ -196,13 +211,14 @@ def _compares_values(node: ast.Compare, scope: Scope) -> bool:
     return len(node.ops) == 1 and order and numbers
 
 
-def named_mask(node: ast.expr) -> bool:
-    """Whether an expression is a name or attribute that says `mask`."""
+def named_mask(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a name or attribute that says `mask`, and no docstring says that it lists places."""
     if not isinstance(node, ast.Name | ast.Attribute):
         return False
     last = node.id if isinstance(node, ast.Name) else node.attr
     # Most names say something else, and the text of an expression takes time to make.
-    return "mask" in last and snippet(node).rpartition(".")[2].strip("_").endswith(("mask", "masks"))
+    named = "mask" in last and snippet(node).rpartition(".")[2].strip("_").endswith(("mask", "masks"))
+    return named and not _is_said_to_list(node, scope)
 
 
 def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:

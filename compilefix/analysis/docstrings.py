@@ -41,6 +41,11 @@ _ENTRIES = (
     re.compile(rf"^\s*:type\s+(?P<names>\w+)\s*:\s*{_TENSOR}{_ALONE}"),
 )
 _BOOLEAN = re.compile(r"BoolTensor|\bbool(?:ean)?\b", re.IGNORECASE)
+_LISTED = re.compile(
+    rf"^\s*(?::(?:param|type)\s+)?{_NAMES}(?::\s*|\()\s*(?:[Oo]ptional\[)?`{{0,2}}"
+    r"(?:list|tuple|sequence|iterable|slice|int|str)\b(?!\w*\s*[\[(]\s*(?:torch\.)?(?:Bool)?[Tt]ensor)",
+    re.IGNORECASE,
+)
 _GIVES = re.compile(r"^\s*Returns?\s*:?\s*$")
 _GIVEN = re.compile(rf"^\s*(?:\w+\s*:\s*)?\(?\s*{_DESCRIBED}{_TENSOR}{_ALONE}")
 _RESULTS = re.compile(r"^\s*(?:Returns?|Yields?|Outputs?|Examples?|Attributes|Raises)\s*:?\s*$")
@@ -53,7 +58,7 @@ def tensor_parameters(function: Function) -> frozenset[str]:
 
 def gives_tensor(function: Function) -> bool:
     """Whether the docstring of a function says first of its result that it is a tensor."""
-    if "ensor" not in (text := _text(function)):
+    if "ensor" not in (text := _text(function.node)):
         return False
     lines = text.splitlines()
     heads = [number for number, line in enumerate(lines) if _GIVES.match(line)]
@@ -66,9 +71,15 @@ def boolean_parameters(function: Function) -> frozenset[str]:
     return frozenset(name for names, line in _entries(function) if _BOOLEAN.search(line) for name in names)
 
 
+def listed_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> frozenset[str]:
+    """The parameters that a docstring calls a list, a number or a slice: what is selected with them are places."""
+    found = (_LISTED.match(line) for line in _text(node).splitlines())
+    return frozenset(name for match in found if match for name in re.split(r"\s*,\s*", match["names"]))
+
+
 def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
     """The entries for tensors: the parameters that one is for, and its line."""
-    if "ensor" not in (text := _text(function)):
+    if "ensor" not in (text := _text(function.node)):
         return
     for line in text.splitlines():
         if _RESULTS.match(line):
@@ -79,9 +90,9 @@ def _entries(function: Function) -> Iterator[tuple[Sequence[str], str]]:
                 yield re.split(r"\s*,\s*", match["names"]), line
 
 
-def _text(function: Function) -> str:
-    """The docstring of a function; empty without one."""
-    first = function.node.body[0]
+def _text(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    """The docstring of a function or class; empty without one."""
+    first = node.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return ""
     text = first.value.value

@@ -93,3 +93,43 @@ def test_rows_of_a_one_hot_mask_are_taken_in_one_graph_for_all_sizes() -> None:
         rows, choice = torch.randn(size, 5, 4, 3), torch.randint(0, 4, (size, 5))
         assert all(map(torch.equal, compiled(rows, choice), scope["best"](rows, choice)))
     assert counter.frame_count == 2
+
+
+_SAID_TO_LIST = '''
+import torch
+from torch import nn
+
+
+class Weighted(nn.Module):
+    """A loss in which some keypoints weigh less.
+
+    Args:
+        mask ({said}): Index of masked keypoints.
+        weight (float): Weight of masked keypoints. Default: 0.5.
+    """
+
+    def __init__(self, mask=None, weight=0.5):
+        super().__init__()
+        self.mask = mask
+        self.weight = weight
+
+    def forward(self, loss: torch.Tensor):
+        loss = loss * 1
+        loss[:, self.mask] = loss[:, self.mask] * self.weight
+        return loss.sum()
+
+
+def rest(x: torch.Tensor, keep_mask):
+    """Selects.
+
+    :param keep_mask: {said} of what is kept
+    """
+    return x[keep_mask]
+'''
+
+
+@pytest.mark.parametrize(("said", "found"), [("list[int]", 0), ("Sequence of int", 0), ("Tensor", 3)])
+def test_what_a_docstring_calls_a_list_is_no_mask(said: str, found: int, tmp_path: Path) -> None:
+    file = SourceFile(tmp_path / "m.py", "m", _SAID_TO_LIST.format(said=said))
+    outcome = run([file], Config(root=tmp_path), rules=_RULES, allowed=None)
+    assert len(outcome.findings) == found
