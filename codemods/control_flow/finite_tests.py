@@ -62,11 +62,19 @@ def _asked(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
         statement = scope.parents.get(stores[0]) if stores else None
         if isinstance(statement, ast.Assign) and statement.targets[0] is stores[0]:
             yield from _asked(statement.value, scope)
-    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
-        whole = (scope.callee(test) or "").startswith("torch.")
-        operand = test.args[0] if whole and test.args else None if whole else test.func.value
-        if operand is not None and test.func.attr in _REDUCES:
-            sure = test.func.attr == "all"  # one that is finite says nothing of the others, nor does one that is not
+    elif isinstance(test, ast.Call):
+        operand, name = _operand(test, scope)
+        if operand is not None and name in _REDUCES:
+            sure = name == "all"  # one that is finite says nothing of the others, nor does one that is not
             yield from (found for found in _asked(operand, scope) if found[1] == sure)
-        elif operand is not None and test.func.attr in _ASKS:
-            yield operand, _ASKS[test.func.attr]
+        elif operand is not None and name in _ASKS:
+            yield operand, _ASKS[name]
+
+
+def _operand(call: ast.Call, scope: Scope) -> tuple[ast.expr | None, str]:
+    """What `torch.isnan(x)`, `isnan(x)` or `x.isnan()` is asked of, and the name of what is called."""
+    owner, _, name = (scope.callee(call) or "").rpartition(".")
+    if owner == "torch":
+        given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "input")]
+        return (given[0] if given else None), name
+    return (call.func.value, call.func.attr) if isinstance(call.func, ast.Attribute) else (None, name)
