@@ -34,6 +34,7 @@ _SEES_NAMES = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _BUILTINS = frozenset(dir(builtins))
 # Rules write these by name. Other imports stand in the code of an edit only as they stood in the original.
 _WRITTEN = frozenset({"torch", "numpy", "math", "operator"})
+_ABOUT_NUMBERS = frozenset({"number-to-tensor", "static-shape-values"})
 # These keep each statement in its place.
 _IN_PLACE = "CF3"
 _TORCH_SCRIPT = (
@@ -59,7 +60,7 @@ class Surroundings:
         if fix is None:
             return finding
         reason = self._avoided(fix) or self._hidden(fix) or self._lost(fix)
-        reason = reason or self._compiled_as_text(fix) or self._shown(fix) or self._seen(fix)
+        reason = reason or self._compiled_as_text(fix) or self._shown(fix) or self._seen(fix) or self._named_inside(fix)
         if reason is None and not finding.code.startswith(_IN_PLACE):
             reason = self._crowded(fix)
         return finding if reason is None else replace(finding, fix=None, declined=reason)
@@ -135,6 +136,16 @@ class Surroundings:
                     return f"`{called}` reads the names of the function, whatever they are"
         return None
 
+    def _named_inside(self, fix: Fix) -> str | None:
+        """A number to which an expression gives a name, `(n := ...)`: rules follow the names that statements give."""
+        if ":=" not in self._module.file.text or _ABOUT_NUMBERS.isdisjoint(fix.assumptions):
+            return None
+        for edit in fix.edits:
+            for node in self._nodes(edit):
+                if isinstance(node, ast.NamedExpr) and span_of(node.value, self._module.lines).holds(edit.target):
+                    return f"`:=` gives the number the name `{node.target.id}`: how that is used is not looked at"
+        return None
+
     def _compiled_as_text(self, fix: Fix) -> str | None:
         """What compiles the function from its text: the new code may not be of the language that it takes."""
         for edit in fix.edits:
@@ -205,6 +216,8 @@ class Surroundings:
                 read = [{n.id for n in walk(one) if isinstance(n, ast.Name)} for one in group]
                 shared = {name for name in given if sum(name in names for names in read) > 1} - {"self"}
                 about = {name.id for span in spans for name in self._names_at(edit, span)}
+                around = (one for one in group if span_of(one, self._module.lines).holds(edit.target))
+                about |= {name for one in around for name in _given(one)}
                 if about & shared - self._module.imports.keys():
                     return f"line {group[-1].lineno} holds several statements"
         return None
