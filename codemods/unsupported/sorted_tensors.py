@@ -106,7 +106,7 @@ def _has_tensor_keys(method: ast.expr, scope: Scope) -> bool:
         return False
     notes = [parameter.annotation for parameter in scope.function.parameters if parameter.arg == owner.id]
     notes += [s.annotation for s in scope.of(ast.AnnAssign) if ast.unparse(s.target) == owner.id]
-    for note in (part for given in notes if given is not None for part in ast.walk(given)):
+    for note in (part for given in notes if given is not None for part in ast.walk(_read(given))):
         if isinstance(note, ast.Subscript) and isinstance(note.slice, ast.Tuple) and len(note.slice.elts) > 1:
             return "Tensor" in ast.unparse(note.slice.elts[0]) or "Parameter" in ast.unparse(note.slice.elts[0])
     made = (s.value for s in scope.of(ast.Assign) if any(ast.unparse(t) == owner.id for t in s.targets))
@@ -114,6 +114,16 @@ def _has_tensor_keys(method: ast.expr, scope: Scope) -> bool:
     return any(_keyed_by_tensor(m, scope) for m in made) or any(
         Kind.TENSOR in scope.value(n.slice).kinds for n in filled
     )
+
+
+def _read(note: ast.expr) -> ast.expr:
+    """An annotation; one that stands in quotes is read as what it says."""
+    if not isinstance(note, ast.Constant) or not isinstance(note.value, str):
+        return note
+    try:
+        return ast.parse(note.value, mode="eval").body
+    except SyntaxError:
+        return note
 
 
 def _keyed_by_tensor(made: ast.expr, scope: Scope) -> bool:
