@@ -19,17 +19,25 @@ def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scop
     for place, link in enumerate(links):
         if link.test is None:
             continue
-        for tensor, when_true in _asked(link.test, scope):
-            names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
-            behind = [*(statement for later in links[place + 1 :] for statement in later.body), *rest]
-            for value in _values(link.body if when_true else behind):
-                reads = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
-                found = scope.legality.finite([value], scope.facts) if reads and scope.value(value).leaves else ()
-                if next(iter(found), None) is not None:
-                    return (
-                        f"`{snippet(value)}` would be computed of NaN or infinity too, for which "
-                        f"`{ast.unparse(link.test)}` asks, and its gradient is NaN then"
-                    )
+        behind = [*(statement for later in links[place + 1 :] for statement in later.body), *rest]
+        found = given_nan(link.test, list(_values(link.body)), list(_values(behind)), scope)
+        if found is not None:
+            return found
+    return None
+
+
+def given_nan(test: ast.expr, then: Sequence[ast.expr], orelse: Sequence[ast.expr], scope: Scope) -> str | None:
+    """The same of the values on both sides of one condition."""
+    for tensor, when_true in _asked(test, scope):
+        names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
+        for value in then if when_true else orelse:
+            reads = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
+            found = scope.legality.finite([value], scope.facts) if reads and scope.value(value).leaves else ()
+            if next(iter(found), None) is not None:
+                return (
+                    f"`{snippet(value)}` would be computed of NaN or infinity too, for which "
+                    f"`{ast.unparse(test)}` asks, and its gradient is NaN then"
+                )
     return None
 
 

@@ -41,6 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
 from compilefix.codemods.conditions import (
     condition,
@@ -50,6 +51,7 @@ from compilefix.codemods.conditions import (
     tensor_tests,
     tensor_words,
 )
+from compilefix.codemods.control_flow.finite_tests import given_nan
 from compilefix.codemods.control_flow.guarded_sum import guarded_sum
 from compilefix.codemods.control_flow.mask_shortcut import mask_or_none
 from compilefix.codemods.control_flow.read_behind import read_behind
@@ -135,6 +137,9 @@ class TensorTernary(Rule):
         finite = finite_sides([node.body, node.orelse], scope) if _is_short(node.test, scope) else frozenset[ast.expr]()
         suffix = judge_selection(names, sides, values, uses, scope, node, template, finite=finite)
         template.refuse(unbound_where_skipped([node.body, node.orelse], node, scope))
+        if "finite-derivative" in template.assumptions:
+            of_nan = given_nan(node.test, [node.body], [node.orelse], scope)
+            template.refuse([] if of_nan is None else [Obstacle(of_nan)])
         body, orelse = (
             double_where(side, (test, holds), scope, template) if side.node in finite else template.use(side.node)
             for side, holds in zip(sides, (True, False), strict=True)

@@ -20,6 +20,8 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, read_of, where
 
 _DIVISOR = "compilefix_divisor"
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
+"""What a comparison asks of its right side."""
 
 
 def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
@@ -56,11 +58,14 @@ def _found_zero(test: ast.expr, scope: Scope) -> Iterator[ast.expr]:
         yield read_of(test.operand, scope) or test.operand
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return
-    sides, limit = (test.left, test.comparators[0]), scope.value(test.comparators[0]).const
-    if isinstance(test.ops[0], ast.Eq | ast.GtE | ast.LtE) and limit is None:
+    sides, asked = (test.left, test.comparators[0]), type(test.ops[0])
+    if scope.value(test.left).const is not None:  # `0 == n`
+        sides, asked = (sides[1], sides[0]), _TURNED.get(asked, asked)
+    limit = scope.value(sides[1]).const
+    if asked in (ast.Eq, ast.GtE, ast.LtE) and limit is None:
         yield from (ast.BinOp(a, ast.Sub(), b) for a, b in (sides, sides[::-1]))
     number = limit.value if limit is not None and isinstance(limit.value, int | float) else None
     if number is None:
         return
-    if {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(type(test.ops[0]), False):
+    if {ast.Eq: number == 0, ast.LtE: number >= 0, ast.Lt: number > 0}.get(asked, False):
         yield read_of(sides[0], scope) or sides[0]
