@@ -45,6 +45,8 @@ _SHAPE_METHODS = {
 
 
 _RECURRENT = re.compile(r"rnn|lstm|gru", re.IGNORECASE)
+_OF_ARRAYS = ("scipy.", "sklearn.", "skimage.", "cv2.", "networkx.", "pandas.")
+_PERHAPS_ARRAY = replace(values.NDARRAY, certain=False)
 _TENSOR = frozenset({Kind.TENSOR})
 _CONTAINERS_TOO = frozenset({"Tensor.add", "Tensor.index", "Tensor.sort", "Tensor.values"})
 _REDUCTIONS = frozenset({"sum", "mean", "prod", "std", "var", "argmax", "argmin", "amax", "amin"})
@@ -288,7 +290,7 @@ class Calls(Binding):
             self.facts.constructed[node] = method
 
     def _one_of(self, node: ast.Call, callee: Value, args: Sequence[Value], operands: Sequence[Value]) -> Value | None:
-        """One of several classes is called: an object of one of them. None where functions may be called instead."""
+        """One of several classes is called: an object of one of them. None where others may be called instead."""
         if callee.kinds not in (values.CLASSES, values.FUNCTION.kinds):
             return None
         made: list[Value] = []
@@ -299,6 +301,8 @@ class Calls(Binding):
                 made.append(_construct(found, operands, self.place(node)))
             elif isinstance(found, str) and makes_module(found):
                 made.append(made_module(found, node, args, self.place(node)))
+            elif isinstance(found, str) and _gives_arrays(found):
+                made.append(_PERHAPS_ARRAY)
             else:
                 return None
         if callee.kinds == values.CLASSES:  # other code may have put another one into the table
@@ -539,7 +543,8 @@ class Calls(Binding):
             "torch.device",
         ):
             return values.STATIC
-        return self._into_unknown(node, operands, env)
+        result = self._into_unknown(node, operands, env)
+        return replace(_PERHAPS_ARRAY, storage=result.storage) if _gives_arrays(name) else result
 
     def _named_attribute(self, node: ast.Call, args: Sequence[Value], env: Env) -> Value | None:
         """`getattr(self, "scale", None)` of an object of the project; None where that says nothing."""
@@ -595,6 +600,11 @@ def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:
     if attr in ("max", "min"):
         return not node.args and not node.keywords
     return attr in _REDUCTIONS and len(node.args) < 2 and all(v.is_static for v in operands)
+
+
+def _gives_arrays(name: str) -> bool:
+    """Whether a function of a library makes no tensor of one: some of `scipy.special` give what they are given."""
+    return name.startswith(_OF_ARRAYS) and not name.startswith("scipy.special.")
 
 
 def _construct(cls: Class, operands: Sequence[Value], place: str) -> Value:

@@ -427,7 +427,7 @@ class Expressions(Calls):
         if any(v.is_unknown for v in operands):
             return replace(values.UNKNOWN, kinds=unsure(operands), storage=frozenset({self.place(node)}))
         if any(v.is_(Kind.NDARRAY) for v in operands):
-            return values.NDARRAY
+            return replace(values.NDARRAY, certain=all(v.certain for v in operands if v.is_(Kind.NDARRAY)))
         if any(v.is_(Kind.NUMBER) for v in operands):
             return number("bool", all(v.certain for v in operands))
         if any(v.may_be(Kind.NUMBER) for v in operands):

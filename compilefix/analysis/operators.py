@@ -220,7 +220,7 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
             leaves=value.leaves,
         )
         return [element] * count
-    if value.is_(Kind.NDARRAY):
+    if value.is_(Kind.NDARRAY) and value.certain:
         return [value] * count
     return _items(replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves), count)
 

@@ -1071,6 +1071,22 @@ def test_what_arrays_have_too_gets_no_fix() -> None:
     assert [f for f in findings if f.fix is not None] == []
 
 
+def test_what_scipy_makes_of_a_tensor_is_none() -> None:
+    text = HEAD + (
+        "from scipy.sparse.linalg import eigs, eigsh\n"
+        "def largest(x: Tensor, symmetric: bool):\n"
+        "    find = eigs\n"
+        "    if symmetric:\n"
+        "        find = eigsh\n"
+        "    found = find(x, k=1)\n"
+        "    return found.real.item() * x, found.item() * x, eigs(x).item() * x\n"
+    )
+    files = [SourceFile(Path("/pkg/largest.py"), "pkg.largest", text)]
+    findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
+    assert "CF201" not in {f.code for f in findings}
+    assert [f for f in findings if f.fix is not None] == []
+
+
 def test_a_file_without_torch_gets_no_fix() -> None:
     """What works on the arrays of any library is called with NumPy's by people who have no torch."""
     text = (
