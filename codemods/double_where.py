@@ -100,7 +100,7 @@ def divisor_of(node: ast.expr, scope: Scope) -> ast.expr | None:
 
 def _integer_divisors(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
     """The integers that are divided by: a zero raises an error on a CPU. Behind a branch, those that it names."""
-    asked = {n.id for test in _tests(node, scope) for n in ast.walk(test) if isinstance(n, ast.Name)}
+    asked = _asked(node, scope)
     for part in ast.walk(node):
         divisor = divisor_of(part, scope) if isinstance(part, ast.expr) and part in scope.parents else None
         if divisor is None or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)):
@@ -122,7 +122,7 @@ def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
     for part in ast.walk(node):
         if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
             continue
-        asked = asked or {n.id for test in _tests(node, scope) for n in ast.walk(test) if isinstance(n, ast.Name)}
+        asked = asked or _asked(node, scope)
         for index in part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]:
             value = scope.value(index)
             if not value.is_tensor or not value.certain or value.dtype != "int":
@@ -132,9 +132,13 @@ def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
                 yield index
 
 
-def _tests(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
-    """The conditions that an expression stands behind."""
-    return (p.test for p in scope.ancestors(node) if isinstance(p, ast.If | ast.IfExp))
+def _asked(node: ast.expr, scope: Scope) -> set[str]:
+    """The names in the conditions that an expression stands behind, also where a condition has a name of its own."""
+    tests = [p.test for p in scope.ancestors(node) if isinstance(p, ast.If | ast.IfExp)]
+    stores = [scope.names(test.id, stores=True) for test in tests if isinstance(test, ast.Name)]
+    given = [scope.parents.get(store[0]) for store in stores if len(store) == 1]
+    tests += [one.value for one in given if isinstance(one, ast.Assign)]
+    return {n.id for test in tests for n in ast.walk(test) if isinstance(n, ast.Name)}
 
 
 def _operands(culprit: ast.expr, scope: Scope) -> dict[ast.expr, float]:

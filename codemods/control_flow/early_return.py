@@ -27,7 +27,12 @@ from compilefix.codemods.control_flow.liveness import read_at_any_time
 from compilefix.codemods.control_flow.masks import empty_masks_where, kept_by, shortcut_of
 from compilefix.codemods.control_flow.own_names import OwnNames, own_names, stored_by
 from compilefix.codemods.control_flow.returned_values import Returned, returned_of, values_of
-from compilefix.codemods.control_flow.tested_divisors import with_divisors, zero_divisors
+from compilefix.codemods.control_flow.tested_divisors import (
+    divided_safely,
+    tested_divisors,
+    with_divisors,
+    zero_divisors,
+)
 from compilefix.codemods.control_flow.way_on import WayOn, computed, notes_of, runs_always, writes
 from compilefix.codemods.double_where import double_where, finite_sides, taken
 from compilefix.codemods.finding import Edit
@@ -203,7 +208,9 @@ def _edits(
     if early:
         # The names on both sides are the same, and what they stand for is not.
         template.refuse(scope.legality.finite(computed(way), scope.facts))
-    head += [*noted, *_step_lines(found, own, heads)]
+    tested = tested_divisors(found.tests[0], found, scope) if names and len(tests) == 1 else []
+    safely = divided_safely([d for d in tested if not own.reads(d)], names[0], heads, scope) if tested else {}
+    head += [*noted, *_step_lines(found, own, heads, safely)]
     given = {name: own.code(value, heads) for value, name in early.items() if own.names.get(value) != name}  # type: ignore[call-overload]
     head += [f"{name} = {code}" for name, code in given.items()]
     template.refuse(heads.obstacles)
@@ -240,12 +247,12 @@ def _edits(
     return tuple(edits)
 
 
-def _step_lines(found: Exit, own: OwnNames, heads: Template) -> Iterator[str]:
+def _step_lines(found: Exit, own: OwnNames, heads: Template, instead: Mapping[ast.expr, str]) -> Iterator[str]:
     """The code of what the branches compute before they return."""
     for index, step in enumerate(found.steps):
         (block,) = (link.body for link in found.links if any(step is s for s in link.body))
         before = [s for s in found.steps[:index] if any(s is one for one in block)]
-        yield own.line(step, heads, stored_by(before))
+        yield own.line(step, heads, stored_by(before), instead)
 
 
 def _are_one(sides: Sequence[ast.expr]) -> bool:

@@ -9,8 +9,9 @@ return y - 1                 return torch.where(condition, early, y - 1)
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from compilefix.codemods.control_flow.exits import Exit, Step
 from compilefix.codemods.control_flow.liveness import live_after, read_at_any_time
@@ -31,9 +32,19 @@ class OwnNames:
         """Whether one of the names stands in a part of the code."""
         return any(n in self.names for n in ast.walk(node) if isinstance(n, ast.Name))
 
-    def line(self, step: Step, template: Template, given: Sequence[str] = ()) -> str:
-        """The code of a statement of a branch; `given` are the names that its branch has given values before."""
-        if not self.reads(step):
+    def line(
+        self,
+        step: Step,
+        template: Template,
+        given: Sequence[str] = (),
+        instead: Mapping[ast.expr, str] = MappingProxyType({}),
+    ) -> str:
+        """The code of a statement of a branch; `given` are the names that its branch has given values before.
+
+        instead: the code of some of its parts.
+        """
+        others = {part: code for part, code in instead.items() if any(part is n for n in ast.walk(step))}
+        if not self.reads(step) and not others:
             return template.use(step)
         if isinstance(step, ast.If):
             (assigned,) = _assigns(step)
@@ -43,13 +54,19 @@ class OwnNames:
             value, test = self.code(assigned.value, template), self.code(step.test, template)
             return f"{own} = {value} if {test} else {own if target.id in given else target.id}"
         targets = [self._target(target) for target in step.targets]
-        return " = ".join([*targets, self.code(step.value, template)])
+        return " = ".join([*targets, self.code(step.value, template, others)])
 
-    def code(self, value: ast.expr, template: Template) -> str:
-        """The code of an expression of a branch."""
-        own = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n in self.names]
-        inlined = tuple((n, Given(ast.Name(self.names[n], ast.Load()), built=True)) for n in own)
-        return template.code(Given(value, inlined=inlined))
+    def code(self, value: ast.expr, template: Template, instead: Mapping[ast.expr, str] = MappingProxyType({})) -> str:
+        """The code of an expression of a branch, `instead` being that of some of its parts."""
+        inside = {n for part in instead for n in ast.walk(part)}
+        own = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n in self.names and n not in inside]
+        inlined = [(n, Given(ast.Name(self.names[n], ast.Load()), built=True)) for n in own]
+        texts = {f"compilefix_part_{number}_": text for number, text in enumerate(instead.values())}
+        inlined += [(p, Given(ast.Name(name, ast.Load()), built=True)) for p, name in zip(instead, texts, strict=True)]
+        code = template.code(Given(value, inlined=tuple(inlined)))
+        for name, text in texts.items():
+            code = code.replace(name, text)
+        return code
 
     def _target(self, target: ast.expr) -> str:
         parts = target.elts if isinstance(target, ast.Tuple) else [target]

@@ -6,7 +6,7 @@
     return loss
 
 The quotient is not taken where the condition holds, its derivative would be NaN there for sure, and integers would
-raise an error.
+raise an error. So it is with what a branch divides by before it returns, where its test says that it is not zero.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from compilefix.codemods.selection import Given, Template, read_of, where
 _DIVISOR = "compilefix_divisor"
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
 """What a comparison asks of its right side."""
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.NotEq: ast.Eq}
 
 
 def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
@@ -29,6 +30,18 @@ def zero_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
     wanted = {ast.dump(tested) for tested in _found_zero(test, scope)}
     divisors = [d for statement in found.between for d in _divisors(statement, scope)]
     return [d for d in divisors if ast.dump(d) in wanted and scope.value(d).is_tensor]
+
+
+def tested_divisors(test: ast.expr, found: Exit, scope: Scope) -> list[ast.expr]:
+    """The divisors in the statements of a branch that are zero where its test does not hold."""
+    wanted = {ast.dump(tested) for tested in _found_zero(_opposite(test), scope)}
+    divisors = [d for step in found.steps if isinstance(step, ast.Assign) for d in _divisors(step, scope)]
+    return [d for d in divisors if ast.dump(d) in wanted and scope.value(d).is_tensor]
+
+
+def divided_safely(divisors: Sequence[ast.expr], condition: str, heads: Template, scope: Scope) -> dict[ast.expr, str]:
+    """The code for each divisor of a branch: one where its condition does not hold."""
+    return {d: f"{where(scope)}({condition}, {heads.use(d)}, 1)" for d in divisors}
 
 
 def with_divisors(
@@ -43,6 +56,16 @@ def with_divisors(
     given = Given(statement.value, tuple((d, Given(ast.Name(_DIVISOR, ast.Load()), built=True)) for d in own))
     safe = f"{where(scope)}({condition}, 1, {body.use(own[0])})"
     return f"{body.use(statement.targets[0])} = {body.code(given).replace(_DIVISOR, safe)}"
+
+
+def _opposite(test: ast.expr) -> ast.expr:
+    """What holds where a test does not."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    turned = _OPPOSITE.get(type(test.ops[0])) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if turned is not None and isinstance(test, ast.Compare):
+        return ast.copy_location(ast.Compare(test.left, [turned()], test.comparators), test)
+    return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
 
 
 def _divisors(statement: ast.stmt, scope: Scope) -> Iterator[ast.expr]:
