@@ -60,7 +60,9 @@ class OwnNames:
         """The code of an expression of a branch, `instead` being that of some of its parts."""
         inside = {n for part in instead for n in ast.walk(part)}
         own = [n for n in ast.walk(value) if isinstance(n, ast.Name) and n in self.names and n not in inside]
-        inlined = [(n, Given(ast.Name(self.names[n], ast.Load()), built=True)) for n in own]
+        inlined: list[tuple[ast.expr, Given]] = [
+            (n, Given(ast.Name(self.names[n], ast.Load()), built=True)) for n in own
+        ]
         texts = {f"compilefix_part_{number}_": text for number, text in enumerate(instead.values())}
         inlined += [(p, Given(ast.Name(name, ast.Load()), built=True)) for p, name in zip(instead, texts, strict=True)]
         code = template.code(Given(value, inlined=tuple(inlined)))
