@@ -310,11 +310,11 @@ class Legality:
         ):
             return
         culprits = list(self.culprits(node, facts))
-        for culprit in culprits:
-            if isinstance(culprit, ast.BinOp) and isinstance(culprit.op, ast.FloorDiv):
-                reason = f"`{snippet(culprit)}` has no derivative: a backward pass through it raises"
-                yield Obstacle(reason, "branches-total")
-        for culprit in culprits[:1]:
+        without = [culprit for culprit in culprits if _has_no_derivative(culprit, facts)]
+        for culprit in without:
+            reason = f"`{snippet(culprit)}` has no derivative: a backward pass through it raises"
+            yield Obstacle(reason, "branches-total")
+        for culprit in [culprit for culprit in culprits if culprit not in without][:1]:
             yield Obstacle(
                 f"the derivative of `{snippet(culprit)}` is not finite for every value: "
                 "the side not taken could give NaN",
@@ -563,6 +563,12 @@ class Legality:
 # Of torch's floating dtypes, that compute in float32 at least.
 _LARGEST = 3e38
 _FACTORS = frozenset({"alpha", "beta", "negative_slope"})
+
+
+def _has_no_derivative(node: ast.expr, facts: FunctionFacts) -> bool:
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.FloorDiv)
+    return isinstance(node, ast.Call) and (facts.callee(node) or "").rpartition(".")[2] == "floor_divide"
 
 
 def _sets_data(writer: ast.AST) -> bool:
