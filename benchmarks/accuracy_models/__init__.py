@@ -46,6 +46,8 @@ _LATER_MODULES = {
     "after-twentieth": ("twentieth_after",),
     "twenty-first": ("twentyfirst_models", "twentyfirst_networks"),
     "after-twenty-first": ("twentyfirst_after",),
+    "twenty-second": ("twentysecond_models", "twentysecond_networks"),
+    "after-twenty-second": ("twentysecond_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.

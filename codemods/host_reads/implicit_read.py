@@ -142,6 +142,10 @@ class ImplicitRead(Rule):
             if value.element is not None and _lists_dimensions(node, value, scope):
                 message = f"`{snippet(node)}` holds tensors, which are read on the host as dimensions: the graph breaks"
                 yield self.declined(scope, node, message, "make a list of Python numbers: `range`", gb=("GB0033",))
+            elif value.element is not None and (item := _tensor_of_sizes(node, value, scope)) is not None:
+                holds = "holds" if item.certain else "seems to hold"
+                message = f"`{snippet(node)}` {holds} a tensor, which is read on the host as a size: the graph breaks"
+                yield self.declined(scope, node, message, _OUTSIDE, gb=("GB0033",))
             if Kind.TENSOR not in value.kinds:
                 continue
             if not isinstance(getattr(node, "ctx", _LOAD), ast.Load):
@@ -421,6 +425,21 @@ def _lists_dimensions(node: ast.expr, value: Value, scope: Scope) -> bool:
         return False
     listed = isinstance(node, ast.Tuple | ast.List)  # each of its items is looked at by itself
     return not listed and takes_listed_dimensions(node, scope)
+
+
+def _tensor_of_sizes(node: ast.expr, value: Value, scope: Scope) -> Value | None:
+    """The item that is a tensor, of a list or tuple that was made elsewhere and that torch takes for sizes."""
+    if isinstance(node, ast.Tuple | ast.List) or not value.is_(Kind.CONTAINER) or value.ref == "dict":
+        return None
+    items = value.elements if value.elements is not None else (value.element,)
+    found = next((item for item in items if item is not None and _is_size_or_tensor(item)), None)
+    return found if found is not None and integer_place(node, scope) == "a size" else None
+
+
+def _is_size_or_tensor(value: Value) -> bool:
+    """Whether a value is a tensor, or a number in some calls or at some places of a list and a tensor in others."""
+    numbers = value.kinds - {Kind.TENSOR}
+    return Kind.TENSOR in value.kinds and numbers <= {Kind.STATIC, Kind.SIZE, Kind.NUMBER}
 
 
 def _is_text_of_tensor(node: ast.BinOp, scope: Scope) -> bool:

@@ -16,6 +16,7 @@ from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.module_calls import switched_in_place, switching_in_place
+from compilefix.analysis.registered import registered
 from compilefix.analysis.values import Kind, Value, join, replace, static
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module
@@ -259,12 +260,11 @@ def _registered_names(init: Function | None) -> frozenset[str]:
     first = init.parameters[0].arg if init is not None and init.parameters else None
     names: set[str] = set()
     for call in calls:
-        func = call.func if isinstance(call, ast.Call) else None
-        if isinstance(call, ast.Call) and isinstance(func, ast.Attribute) and call.args:
-            own = isinstance(func.value, ast.Name) and func.value.id == first
-            name = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
-            if own and isinstance(name, str) and func.attr in ("register_buffer", "register_parameter"):
-                names.add(name)
+        found = registered(call)
+        if found is None or not (isinstance(found.owner, ast.Name) and found.owner.id == first):
+            continue
+        if isinstance(found.name, ast.Constant) and isinstance(found.name.value, str):
+            names.add(found.name.value)
     return frozenset(names)
 
 
@@ -305,8 +305,7 @@ def _only_augmented(method: Function, name: str) -> bool:
 
 def _registers(method: Function) -> bool:
     """Whether a method registers buffers or parameters."""
-    calls = (n.func for n in method.of(ast.Call) if isinstance(n.func, ast.Attribute))
-    return any(func.attr in ("register_buffer", "register_parameter") for func in calls)
+    return any(registered(node) is not None for node in method.of(ast.Call))
 
 
 def _assigned_names(method: Function) -> frozenset[str]:
@@ -320,12 +319,9 @@ def _assigned_names(method: Function) -> frozenset[str]:
         if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == instance
     }
     for node in method.of(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("register_buffer", "register_parameter"):
-            first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                names.add(first.value)
-            else:
-                names.add(_ANY)
+        if (found := registered(node)) is not None:
+            known = isinstance(found.name, ast.Constant) and isinstance(found.name.value, str)
+            names.add(found.name.value if known else _ANY)  # type: ignore[union-attr]
     return frozenset(names)
 
 

@@ -11,6 +11,7 @@ from compilefix.analysis.function_facts import Env
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.narrowing import Narrowing
 from compilefix.analysis.operators import unpack
+from compilefix.analysis.registered import registered
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join, join_all, replace, static
 
 
@@ -183,20 +184,15 @@ class Binding(Narrowing):
 
     def register(self, node: ast.expr) -> None:
         """`self.register_buffer("scale", tensor)` makes an attribute."""
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+        call = registered(node)
+        if call is None or call.name is None or call.value is None:
             return
-        name, owner = self.facts.value(node.args[0]).const, node.func.value
-        if (
-            node.func.attr not in ("register_buffer", "register_parameter")
-            or name is None
-            or not isinstance(name.value, str)
-        ):
+        name = self.facts.value(call.name).const
+        if name is None or not isinstance(name.value, str):
             return
-        if isinstance(owner, ast.Name) and owner.id == self.self_name:
-            value = _registered(self.facts.value(node.args[1]))
-            self.facts.self_assigned[name.value] = (
-                replace(value, leaves=frozenset()) if node.func.attr == "register_buffer" else value
-            )
+        if isinstance(call.owner, ast.Name) and call.owner.id == self.self_name:
+            value = _registered(self.facts.value(call.value))
+            self.facts.self_assigned[name.value] = replace(value, leaves=frozenset()) if call.is_buffer else value
 
 
 def _spread(targets: Sequence[ast.expr], value: Value) -> Sequence[Value] | None:

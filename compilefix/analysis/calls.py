@@ -520,6 +520,10 @@ class Calls(Binding):
             given = args[1]
             known = not given.is_unknown or declared.is_unknown
             return given if known else replace(declared, storage=given.storage, leaves=given.leaves)
+        if name in ("copy.deepcopy", "copy.copy") and len(args) == 1 and args[0].is_tensor:
+            made = self._into_unknown(node, operands, env)
+            copied = values.tensor(certain=False, dtype=args[0].dtype, rank=args[0].rank)
+            return replace(copied, storage=made.storage, leaves=made.leaves)
         if name == "logging.getLogger":
             return Value(frozenset({Kind.OBJECT}), ref="logging.Logger")
         if name == "open":

@@ -163,6 +163,8 @@ class Evidence:
                 if isinstance(asked, ast.Name) and asked.id in self._names:
                     self._note(asked, given, proof=False)  # either may be a list of tensors
             return
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "repeat_interleave":
+            self._of_repeats(node, called, given)
         if called in _OF_TWO:
             more: list[ast.expr] = node.args[1:2]
         elif called in _OF_LISTS and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
@@ -170,8 +172,25 @@ class Evidence:
         else:
             return
         for argument in more:
-            if isinstance(argument, ast.Name) and argument.id in self._names:
-                self._note(argument, given, proof=node in self._always)
+            if not isinstance(argument, ast.Name):
+                continue
+            named = argument if argument.id in self._names else self._aliases.get(argument.id)
+            if named is not None:
+                self._note(named, given, proof=node in self._always)
+
+    def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
+        """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for."""
+        place = 1 if called == "torch.repeat_interleave" else 0
+        repeats = [*node.args[place : place + 1], *(k.value for k in node.keywords if k.arg == "repeats")]
+        for asked in repeats:
+            if isinstance(asked, ast.Name) and asked.id in self._names and asked.id in self._asked:
+                self._note(asked, given, proof=False)
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        """The names of which something is read that tensors have: `counts.numel()`, `counts.to(device)`."""
+        reads = (node for node in self._function.of(ast.Attribute) if isinstance(node.ctx, ast.Load))
+        return frozenset(n.value.id for n in reads if isinstance(n.value, ast.Name) and torch_api.method(n.attr))
 
     def _may_hold_size(self, attribute: ast.Attribute) -> bool:
         """Whether what has a shape or a device is no image, whose size is not called, and no other kind of object."""
@@ -205,9 +224,16 @@ class Evidence:
 
     @cached_property
     def _aliases(self) -> dict[str, ast.Name]:
-        """Other names of parameters, given once: `b` of `b = a`, with the `a` that stands there."""
+        """Other names of parameters, given once: `b` of `b = a`, with the `a` that stands there.
+
+        And those of the pieces of one: `part` of `for part in a.split(size)`, as a text is split into no tensors.
+        """
         found: dict[str, ast.Name] = {}
         stored: list[str] = [n.id for n in self._function.of(ast.Name) if isinstance(n.ctx, ast.Store)]
+        for loop in self._function.of(ast.For):
+            whole = _whole_of(loop.iter)
+            if isinstance(loop.target, ast.Name) and whole is not None and whole.id in self._names:
+                found.setdefault(loop.target.id, whole)
         for statement in self._function.of(ast.Assign):
             target, value = statement.targets[0], statement.value
             if len(statement.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.Name):
@@ -327,6 +353,16 @@ def _computed_from(node: ast.expr) -> ast.Name | None:
         else:
             return None
     return node
+
+
+_SPLITS = frozenset({"split", "chunk", "unbind", "tensor_split"})
+
+
+def _whole_of(node: ast.expr) -> ast.Name | None:
+    """The name of what is split into pieces: `x` of `x.split(size)`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    splits = isinstance(func, ast.Attribute) and func.attr in _SPLITS
+    return func.value if splits and isinstance(func.value, ast.Name) else None  # type: ignore[union-attr]
 
 
 _REARRANGES = frozenset({"squeeze", "reshape", "flatten", "ravel", "transpose", "swapaxes", "copy", "cpu"})

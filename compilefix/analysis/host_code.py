@@ -39,6 +39,10 @@ _DATA_NAMES = re.compile(
 
 Of a pipeline or trainer users compile the models that it holds, which get their tensors from it.
 """
+_SAMPLES = re.compile(
+    r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Collator|Tokenizer)(Base|Interface|Mixin)?$"
+)
+"""What ends the names of those of them that hand out data."""
 _SHOWS_OR_KEEPS = re.compile(
     r"plot|visuali|imshow|show(_|$)|collate|save_|export_|print_|load_from_|log_(image|video|audio|figure|histogram|metric|record)"
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
@@ -369,6 +373,12 @@ def feeds_or_tests(cls: Class, project: Project) -> bool:
     if any(name.startswith(_DATA_BASES) for name in names):
         return True
     return any(_DATA_NAMES.search(name) for name in (cls.node.name, *names)) and not project.is_module_class(cls)
+
+
+def hands_out_data(cls: Class, project: Project) -> bool:
+    """Whether objects of a class hand out data, by its name or its bases."""
+    names = [base if isinstance(base, str) else base.node.name for base in project.ancestors(cls)]
+    return any(name.startswith(_DATA_SETS) or _SAMPLES.search(name) for name in (cls.node.name, *names))
 
 
 def trains(cls: Class, project: Project) -> bool:

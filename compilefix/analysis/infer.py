@@ -15,7 +15,7 @@ from compilefix.analysis.annotations import annotated
 from compilefix.analysis.attributes import Attributes
 from compilefix.analysis.counted_items import counted_keys
 from compilefix.analysis.decorated import changes_result
-from compilefix.analysis.evidence import float_parameters
+from compilefix.analysis.evidence import Evidence, float_parameters
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.hints import Hints
 from compilefix.analysis.in_place_functions import ALL, translated, written_in_place
@@ -57,6 +57,7 @@ class Inference:
         self._written: dict[Function, frozenset[str]] = {}
         self._annotated: dict[ast.expr, Value] = {}
         self._counted: dict[str, frozenset[str]] = {}
+        self._evidence: dict[Function, Evidence] = {}
         # Functions whose facts were forgotten because a caller says more of them, in that order, and how often.
         self.outdated: dict[Function, int] = {}
         self._alone: Function | None = None
@@ -65,6 +66,8 @@ class Inference:
         self.too_deep: list[Function] = []
         # What `library_roots` asks of many functions again and again.
         self.on_the_host: dict[Function, bool] = {}
+        # Functions on tensors that are left out only because of what uses them.
+        self.for_others: set[Function] = set()
 
     def facts(self, function: Function) -> FunctionFacts:
         """The facts of a function."""
@@ -113,6 +116,14 @@ class Inference:
             return {}
         given = self._given[1] if self._given is not None and self._given[0] is function else {}
         return {**self._hints.of(function), **given}
+
+    def takes_tensor(self, function: Function, parameter: ast.arg) -> bool:
+        """Whether a parameter is a tensor by its declaration, or else by what the code of the function does with it."""
+        if parameter.annotation is not None:
+            return self.annotated(parameter.annotation, function.module).is_tensor
+        if function not in self._evidence:
+            self._evidence[function] = Evidence(function)
+        return self._evidence[function].of(parameter.arg) is not None
 
     def passed_boolean(self, function: Function) -> frozenset[str]:
         """The parameters of a function that callers are seen to pass boolean tensors, and no others."""

@@ -13,6 +13,8 @@ from compilefix.analysis.host_code import (
     drives,
     feeds_or_tests,
     fits_to_its_input,
+    handles_files,
+    hands_out_data,
     is_for_another_framework,
     is_host_code,
     is_test_file,
@@ -216,12 +218,34 @@ def _is_around_the_model(function: Function, inference: Inference) -> bool:
         return True
     if any(cls is not None and feeds_or_tests(cls, project) for cls in classes):
         return True
-    return serves_the_host(
+    if serves_the_host(
         function,
         project,
         is_host=lambda user: _never_runs(user) or _is_on_the_host(user, inference),
         live=lambda user: live_nodes(inference.facts(user)),
-    ) or (_serves_others(function, inference, {function}) and not _is_declared_on_tensors(function, inference))
+    ):
+        return True
+    users: list[Function] = []
+    if not _serves_others(function, inference, {function}, users) or _is_declared_on_tensors(function, inference):
+        return False
+    own = function.cls is None and function.node.name.startswith("_")
+    if not own and not all(_sets_up_or_feeds(user, function, project) for user in users):
+        inference.for_others.add(function)
+    return True
+
+
+def _sets_up_or_feeds(function: Function, used: Function, project: Project) -> bool:
+    """Whether what uses another function sets objects up, hands data out, or brings something to or from a file.
+
+    What makes an object of a class is no use of its methods.
+    """
+    if used.cls is None and function.node.name in NEVER_COMPILED:
+        return True
+    if stands_with_the_data(function.module):
+        return True
+    if function.cls is not None and hands_out_data(function.cls, project):
+        return True
+    return handles_files(function, project) or shows_or_keeps(function, project)
 
 
 def _is_declared_on_tensors(function: Function, inference: Inference) -> bool:
@@ -245,10 +269,13 @@ def _says_tensor(declared: Value) -> bool:
 def works_on_tensors_and_the_host(function: Function, inference: Inference) -> bool:
     """Whether a function would count as compiled by what it does with tensors, but for its own work on the host.
 
-    It draws with NumPy, shows how far it has come, goes on with arrays, or reads gradients. Who compiles it all the
-    same has its breaks, which nothing else would tell.
+    It draws with NumPy, shows how far it has come, goes on with arrays, or reads gradients. Or it does nothing of that,
+    and code round the model alone uses it: metrics and graphs are computed so, and compiled by who finds them slow. Who
+    compiles it all the same has its breaks, which nothing else would tell.
     """
     project = inference.project
+    if function in inference.for_others:
+        return _on_tensors(function, inference, inference.facts)
     if not (does_host_work(function) or handles_gradients(function, project)):
         return False
     if prints(function) or is_for_a_loop(function) or is_host_code(function, project):
@@ -288,22 +315,30 @@ def _hands_through(function: Function, to: Function, inference: Inference) -> bo
     )
 
 
-def _serves_others(function: Function, inference: Inference, seen: set[Function | Class]) -> bool:
-    """Whether nothing that uses a function, or the objects of its class, may be compiled.
+def _serves_others(
+    function: Function, inference: Inference, seen: set[Function | Class], users: list[Function] | None = None
+) -> bool:
+    """Whether nothing that uses a function, or the objects of its class, may be compiled. `users` gets what does.
 
     What a module does is asked for by users of the project, but for what is there to set it up.
     """
+
+    def may_run(user: Function) -> bool:
+        if users is not None:
+            users.append(user)
+        return _may_run(user, function, inference, seen)
+
     project, cls = inference.project, function.cls
     if function.parent is not None:
         return False
     if cls is None:
-        return serves_others(function, project, lambda user: _may_run(user, function, inference, seen))
+        return serves_others(function, project, may_run)
     bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
     if not project.is_module_class(cls) and not any(base.startswith("torch") or "Metric" in base for base in bases):
         if cls in seen:
             return True  # else the search had ended there
         seen.add(cls)
-        return serves_others(cls, project, lambda user: _may_run(user, function, inference, seen))
+        return serves_others(cls, project, may_run)
     name = function.node.name
     asks = (other for other in cls.methods.values() if any(node.attr == name for node in other.of(ast.Attribute)))
     if not any(other.node.name in NEVER_COMPILED for other in asks):
@@ -390,7 +425,28 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
             return True
     if _on_state(function, inference, look) or (names and array_namespaces(function)):
         return True
+    if names and _hands_on_tensors(function, names, look(function), inference):
+        return True
     return _gives_parts(function, {p.arg for p in function.parameters[start:]})
+
+
+def _hands_on_tensors(function: Function, names: set[str], facts: FunctionFacts, inference: Inference) -> bool:
+    """Whether a function of the project gets a parameter for a tensor, by its own code, and gives a tensor.
+
+    So it is with helpers that compute distances in parts. What nothing else says of the parameter is not taken for
+    known in the function itself.
+    """
+    for node, callee in facts.calls.items():
+        if not isinstance(node, ast.Call) or callee.cls is not None or callee is function:
+            continue
+        result = facts.value(node)
+        if not (result.is_tensor and result.certain):
+            continue
+        for place, argument in enumerate(node.args[: len(callee.parameters)]):
+            given = isinstance(argument, ast.Name) and argument.id in names and facts.value(argument).is_unknown
+            if given and inference.takes_tensor(callee, callee.parameters[place]):
+                return True
+    return False
 
 
 def _gives_parts(function: Function, given: set[str]) -> bool:

@@ -189,7 +189,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
             def parts(batch: dict[str, Tensor]) -> dict[str, list[Tensor]]:
                 return {"x": list(torch.split(batch["x"], batch["sizes"].tolist()))}  # BREAK
             def rows(x, keep: Tensor):
-                if keep.any():
+                if keep.any():  # BREAK
                     return x
                 return keep
             def _inner(x: Tensor) -> Tensor:
@@ -211,6 +211,93 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return cropped(self.x[index])
             def cropped(x: Tensor) -> Tensor:
                 return x[x > 0]
+        """,
+    },
+    "what a method that shows results computes with": {
+        "pkg/scores.py": """
+            class Scores:
+                def __init__(self, count):
+                    self.seen = torch.zeros(count)
+                def add(self, rows: Tensor, hits: Tensor):
+                    self.seen = self.seen + torch.histc(rows[rows >= 0].float(), 4)  # BREAK
+                    return self.recall(hits)
+                def recall(self, hits: Tensor) -> float:
+                    return hits.sum().item()  # BREAK
+        """,
+        "pkg/callback.py": """
+            from pkg.scores import Scores
+            class ScoreCallback:
+                def on_validation_end(self, model, batch):
+                    scores = Scores(4)
+                    return scores.add(model(batch), batch)
+        """,
+    },
+    "what a helper of the project gets for a tensor, and pieces of what is split": {
+        "pkg/parts_of.py": """
+            def distances(a, b, size):
+                parts = []
+                for part in b.split(size):
+                    parts.append(torch.cdist(a, part))
+                return torch.cat(parts, dim=1)
+            def recall(a, b, size):
+                near = distances(a, a, size).kthvalue(3).values
+                far = distances(b, a, size)
+                return (far <= near).any(dim=1).float().mean().item()  # BREAK
+            def words(text, size):
+                found = []
+                for part in text.split(size):
+                    found.append(len(part))
+                if text == "a b":
+                    return found
+                return found[1:]
+            def counted(text, size):
+                return words(text, size) or text[1:]
+        """,
+    },
+    "lists and tuples of sizes that have a name, one of which is a tensor": {
+        "pkg/shapes.py": """
+            def dropped(x: Tensor, batch: Tensor):
+                count = batch.max() + 1
+                size = [count] + [1] * (x.ndim - 1)
+                return torch.empty(size, dtype=x.dtype)  # BREAK
+            def ones(x: Tensor, batch: Tensor, rows: int):
+                shape = (batch.max() + 1, 1, x.shape[2])
+                fixed = (rows, 1, x.shape[2])
+                kept = torch.ones(fixed)
+                return torch.ones(shape), x.view(*shape), kept  # BREAK
+        """,
+    },
+    "what tells how often rows are repeated": {
+        "pkg/repeated.py": """
+            def rows(x: Tensor, counts, times):
+                index = torch.repeat_interleave(torch.arange(counts.numel()), counts)  # BREAK
+                return index, torch.repeat_interleave(x, times)
+            def moved(x: Tensor, counts):
+                counts = counts.to(x.device)
+                return x.repeat_interleave(counts, dim=0)  # BREAK
+        """,
+    },
+    "copies of tensors": {
+        "pkg/copied.py": """
+            from copy import deepcopy
+            def kept(x: Tensor, end: int):
+                y = deepcopy(x)  # BREAK
+                mask = y.ne(end)
+                return y[mask]  # BREAK
+        """,
+    },
+    "buffers that are registered by keywords": {
+        "pkg/registered.py": """
+            class References(nn.Module):
+                def __init__(self, count):
+                    super().__init__()
+                    self.register_buffer(name="table", tensor=torch.zeros(count))
+                    self.register_parameter("weight", param=nn.Parameter(torch.zeros(count)))
+                def forward(self, rows: Tensor):
+                    found = self.table[rows]
+                    if self.weight.sum() > 0:  # BREAK
+                        return found
+                    return found[found > 0]  # BREAK
         """,
     },
     "items by the annotation of what gives them": {
