@@ -40,7 +40,7 @@ _OF_TWO = frozenset(
     }
 )
 """Functions that take two tensors."""
-_OF_LISTS = frozenset(f"torch.{name}" for name in ("cat", "concat", "stack", "hstack", "vstack", "dstack"))
+OF_LISTS = frozenset(f"torch.{name}" for name in ("cat", "concat", "stack", "hstack", "vstack", "dstack"))
 """Functions that take a list of tensors."""
 _GRADIENTS = "torch.autograd.grad"
 """What takes tensors, or lists of them, as `outputs` and `inputs`."""
@@ -167,7 +167,7 @@ class Evidence:
             self._of_repeats(node, called, given)
         if called in _OF_TWO:
             more: list[ast.expr] = node.args[1:2]
-        elif called in _OF_LISTS and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
+        elif called in OF_LISTS and node.args and isinstance(node.args[0], ast.List | ast.Tuple):
             more = node.args[0].elts
         else:
             return

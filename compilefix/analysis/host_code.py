@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from compilefix.analysis.docstrings import gives_tensor, tensor_parameters
+from compilefix.analysis.used_by import stands_in_lambda
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module
 from compilefix.source.project import Project
@@ -229,7 +230,8 @@ def _serves(function: Function, project: Project) -> bool:
     others = (other for other in function.module.naming(name) if other is not function)
     callers = [other for other in others if any(read.id == name for read in other.of(ast.Name))]
     if name.startswith("_"):
-        return bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
+        host = bool(callers) and all(_is_so_itself(caller, project) for caller in callers)
+        return host and not any(stands_in_lambda(name, caller) for caller in callers)
     return bool(callers) and all(_shows_or_feeds(caller, project) for caller in callers)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from compilefix.analysis import torch_api
 from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.array_namespaces import array_namespaces
-from compilefix.analysis.evidence import taken
+from compilefix.analysis.evidence import OF_LISTS, taken
 from compilefix.analysis.host_code import (
     drives,
     feeds_or_tests,
@@ -427,7 +427,22 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
         return True
     if names and _hands_on_tensors(function, names, look(function), inference):
         return True
-    return _gives_parts(function, {p.arg for p in function.parameters[start:]})
+    return _gives_parts(function, {p.arg for p in function.parameters[start:]}) or _gives_own(function, inference)
+
+
+def _gives_own(function: Function, inference: Inference) -> bool:
+    """Whether torch gets what an object that is no module keeps, for tensors: `torch.cat(self._predictions)`.
+
+    So a metric computes of what it has collected.
+    """
+    cls = function.cls
+    if cls is None or function.parent is not None or function.is_static or not function.parameters:
+        return False
+    if function.node.name.lstrip("_").startswith(SETS_UP) or inference.project.is_module_class(cls):
+        return False
+    own = {function.parameters[0].arg}
+    listed = (n for n in function.of(ast.Call) if n.args and function.module.qualified(n.func) in OF_LISTS)
+    return any(_has_part(node.args[0], own) for node in listed) or _gives_parts(function, own)
 
 
 def _hands_on_tensors(function: Function, names: set[str], facts: FunctionFacts, inference: Inference) -> bool:

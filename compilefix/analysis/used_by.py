@@ -13,6 +13,7 @@ from itertools import chain
 
 from compilefix.source.definitions import Class, Function
 from compilefix.source.project import Project
+from compilefix.source.tree import walk
 
 _PLAIN = ("torch.", "functools.", "typing.", "dataclass", "staticmethod", "classmethod", "property")
 """What begins the names of decorators that keep nothing of what they decorate."""
@@ -81,9 +82,19 @@ def _is_named(node: ast.AST, name: str) -> bool:
 
 
 def _hands_on(name: str, reader: Function) -> bool:
-    """Whether a function keeps another one for later, or gives it to something: `self.update = self._update_rows`."""
+    """Whether a function keeps another one for later, or gives it to something: `self.update = self._update_rows`.
+
+    So does one that makes a lambda which calls it: `Metric(compute=lambda x, y: _score(x, y))`.
+    """
     called = {node.func for node in reader.of(ast.Call)}
-    return any(_is_named(node, name) and node not in called for node in reader.nodes)
+    if any(_is_named(node, name) and node not in called for node in reader.nodes):
+        return True
+    return stands_in_lambda(name, reader)
+
+
+def stands_in_lambda(name: str, reader: Function) -> bool:
+    """Whether a function makes a lambda that uses another one, by whoever it is called later."""
+    return any(_reads(name, walk(made.body)) for made in reader.of(ast.Lambda))
 
 
 def _may_be_used_otherwise(function: Function, readers: list[Function]) -> bool:

@@ -232,6 +232,31 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return scores.add(model(batch), batch)
         """,
     },
+    "what a lambda calls that is kept, and what a method computes of what was collected": {
+        "pkg/kappa.py": """
+            def _kappa(table: Tensor) -> float:
+                if table.sum() == 0:  # BREAK
+                    return 0.0
+                return 1.0
+            def _unused(table: Tensor) -> float:
+                return table.sum().item()
+            class Kappa:
+                def __init__(self):
+                    self.compute_by = lambda table: _kappa(table)
+            class Errors:
+                def reset(self):
+                    self.errors = []
+                def update(self, batch):
+                    self.errors.append(batch)
+                def compute(self):
+                    return torch.cat(self.errors).mean().item()  # BREAK
+                def make_table(self):
+                    return torch.cat(self.errors).mean().item()
+        """,
+        "pkg/other.py": """
+            from pkg.kappa import Errors, Kappa
+        """,
+    },
     "what a helper of the project gets for a tensor, and pieces of what is split": {
         "pkg/parts_of.py": """
             def distances(a, b, size):
