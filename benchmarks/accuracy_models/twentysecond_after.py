@@ -1,4 +1,4 @@
-"""Models of ignite, opengsl and sevenn, which were run after the work on the twenty-second group.
+"""Models of ignite, opengsl, sevenn, pygda and advertorch, which were run after the work on the twenty-second group.
 
 They were written before `check` was run on these packages.
 """
@@ -17,9 +17,21 @@ from accuracy_models.stand_ins import getter
 _t, _u, _i = random_inputs(83)
 _ABSENT = {
     "opengsl": ("dgl.random", "hydra", "nni", "torch_sparse", "torch_scatter", "ruamel.yaml"),
+    "pygda": ("torch_sparse", "torch_scatter", "dgl", "cvxpy"),
+    "advertorch": ("torchvision",),
     "sevenn": ("ase", "ase.data", "ase.atoms", "ase.symbols", "yaml", "braceexpand", "requests"),
 }
-_BARE = ("opengsl", "opengsl.module", "sevenn", "sevenn.nn", "sevenn.train")
+_BARE = (
+    "pygda",
+    "pygda.nn",
+    "pygda.metrics",
+    "advertorch",
+    "opengsl",
+    "opengsl.module",
+    "sevenn",
+    "sevenn.nn",
+    "sevenn.train",
+)
 _get = getter(_ABSENT, _BARE)
 _call, _made = models_by_name(_get)
 _using, _method = uses_by_name(_get)
@@ -235,6 +247,107 @@ def _loss(name: str) -> Built:
     return (lambda data: made.get_loss(data)), [(_graph(),)]
 
 
+_PN = "pygda.nn."
+_PU = "pygda.utils."
+_LINKS = _i(6, 2, 10)
+_VALUES = _u(10)
+
+
+_PYGDA: dict[str, Callable[[], Built]] = {
+    "Attention": lambda: held(_get(_PN + "attention.Attention")(4), lambda m, x, y: m([x, y]), (_t(6, 4), _t(6, 4))),
+    "GNNBase": lambda: _made(_PN + "gnn_base.GNNBase", [(_t(6, 4), _LINKS)], 4, 8, 3, 2),
+    "GradReverse": lambda: _using(_PN + "reverse_layer.GradReverse", lambda f, x: f.apply(x, 0.5), (_t(6, 4),)),
+    "PairNorm": lambda: _made(_PN + "kbl_base.PairNorm", [(_t(6, 4),)], "PN-SCS"),
+    "GraphEncoder": lambda: _made(_PN + "kbl_base.GraphEncoder", [(_t(6, 4), _LINKS)], 4, 3, 8),
+    "Decoder": lambda: _made(_PN + "kbl_base.Decoder", [(_t(6, 4),)], 4, 8, 3),
+    "Similar": lambda: _made(_PN + "kbl_base.Similar", [(_t(6, 4), _i(6, 5), _i(6, 5))], 4, 3),
+    "BernProp": lambda: _made(_PN + "dgsda_base.BernProp", [(_t(6, 4), _LINKS)], 3),
+    "GraphConv": lambda: _made(_PN + "mixup_gcnconv.GraphConv", [(_t(6, 4), _LINKS, _t(6, 4))], 4, 3),
+    "Sparsemax": lambda: _made(_PN + "node_centric_conv.Sparsemax", [(_t(6, 4),)], 1),
+    "onehot": lambda: _using(_PN + "gmm_clustering.onehot", lambda f, x: f(x, 3), (_i(3, 6),)),
+    "get_emb_centers": lambda: _using(
+        _PN + "gmm_clustering.get_emb_centers", lambda f, x, y: f(x, y, 3), (_t(9, 4), torch.arange(9) % 3)
+    ),
+    "DIST": lambda: _using(
+        _PN + "gmm_clustering.DIST", lambda c, x, y: c("cos").get_dist(x, y, cross=True), (_t(6, 4), _t(5, 4))
+    ),
+    "Clustering": lambda: _using(
+        _PN + "gmm_clustering.Clustering", lambda c, s, x, y: _clustered(c, s, x, y), (_t(3, 4), _t(9, 4), _i(3, 9))
+    ),
+    "CustomizedCrossEntropy": lambda: _made(_PN + "soga_base.CustomizedCrossEntropy", [(_t(6, 3), _i(3, 6))], 3, "cpu"),
+    "NetworkEmbedding": lambda: held(
+        _get(_PN + "acdne_base.NetworkEmbedding")(4, [8, 8], 6, 0.1, 6),
+        lambda m, x, y: m.pairwise_constraint(m(x, y)),
+        (_t(6, 4), _t(6, 4)),
+    ),
+    "DiffLoss": lambda: _made(_PN + "asn_base.DiffLoss", [(_t(6, 4), _t(6, 4))]),
+    "InnerProductDecoder": lambda: _made(_PN + "asn_base.InnerProductDecoder", [(_t(6, 4),)], 0.1),
+    "guassian_kernel": lambda: _call(_PU + "mmd.guassian_kernel", (_t(5, 4), _t(5, 4))),
+    "get_MMD": lambda: _call(_PU + "mmd.get_MMD", (_t(5, 4), _t(5, 4))),
+    "MMD": lambda: _call(_PU + "mmd.MMD", (_t(12, 4), _t(12, 4), 5, 2)),
+    "linear_to_triu_idx": lambda: _using(_PU + "perturb.linear_to_triu_idx", lambda f, x: f(6, x), (torch.arange(8),)),
+    "inner": lambda: _call(_PU + "perturb.inner", (_t(5, 4), _t(5, 4))),
+    "inner_margin": lambda: _call(_PU + "perturb.inner_margin", (_t(5, 4), _t(5, 4), 0.3)),
+    "diff": lambda: _call(_PU + "perturb.diff", (_t(5, 4), _t(5, 4))),
+    "bisection": lambda: _using(_PU + "perturb.bisection", lambda f, x: f(x, (x - 1).min(), x.max(), 2), (_u(8),)),
+    "project": lambda: _using(_PU + "perturb.project", lambda f, x: f(2, x, 1e-5), (_u(8),)),
+}
+
+
+def _clustered(kind: Any, centers: torch.Tensor, features: torch.Tensor, labels: torch.Tensor) -> Any:
+    made = kind(0.1, "cpu")
+    made.set_init_centers(centers)
+    made.feature_clustering(features, labels)
+    return made.centers
+
+
+_AU = "advertorch.utils."
+_AL = "advertorch.loss."
+_IMG = _u(2, 3, 6, 6)
+
+_ADVERTORCH: dict[str, Callable[[], Built]] = {
+    "torch_allclose": lambda: _call(_AU + "torch_allclose", (_t(4), _t(4))),
+    "torch_flip": lambda: _using(_AU + "torch_flip", lambda f, x: f(x, [1, 2]), (_t(2, 3, 4),)),
+    "replicate_input": lambda: _call(_AU + "replicate_input", (_IMG,)),
+    "calc_l2distsq": lambda: _call(_AU + "calc_l2distsq", (_IMG, _u(2, 3, 6, 6))),
+    "tanh_rescale": lambda: _call(_AU + "tanh_rescale", (_IMG,)),
+    "torch_arctanh": lambda: _call(_AU + "torch_arctanh", (_IMG,)),
+    "clamp": lambda: _call(_AU + "clamp", (_IMG, 0.1, 0.8)),
+    "clamp tensors": lambda: _call(_AU + "clamp", (_IMG, _IMG - 0.1, _IMG + 0.1)),
+    "to_one_hot": lambda: _call(_AU + "to_one_hot", (_i(10, 4),)),
+    "CarliniWagnerLoss": lambda: _made(_AU + "CarliniWagnerLoss", [(_t(4, 10), _i(10, 4))]),
+    "batch_multiply": lambda: _call(_AU + "batch_multiply", (_u(2), _IMG)),
+    "batch_multiply number": lambda: _call(_AU + "batch_multiply", (0.3, _IMG)),
+    "batch_clamp": lambda: _call(_AU + "batch_clamp", (_u(2), _IMG)),
+    "batch_l1_proj": lambda: _call(_AU + "batch_l1_proj", (_IMG, 0.5)),
+    "batch_l1_proj vector": lambda: _call(_AU + "batch_l1_proj", (_IMG, _u(2))),
+    "clamp_by_pnorm": lambda: _call(_AU + "clamp_by_pnorm", (_IMG, 2, 0.5)),
+    "clamp_by_pnorm vector": lambda: _call(_AU + "clamp_by_pnorm", (_IMG, 2, _u(2))),
+    "normalize_by_pnorm": lambda: _call(_AU + "normalize_by_pnorm", (_IMG,)),
+    "NormalizeByChannelMeanStd": lambda: _made(
+        _AU + "NormalizeByChannelMeanStd", [(_IMG,)], [0.1, 0.2, 0.3], [0.5, 0.5, 0.5]
+    ),
+    "batch_per_image_standardization": lambda: _call(_AU + "batch_per_image_standardization", (_IMG,)),
+    "predict_from_logits": lambda: _call(_AU + "predict_from_logits", (_t(4, 10),)),
+    "get_accuracy": lambda: _call(_AU + "get_accuracy", (_i(10, 4), _i(10, 4))),
+    "elementwise_margin": lambda: _call(_AL + "elementwise_margin", (_t(4, 10), _i(10, 4))),
+    "logit_margin_loss": lambda: _call(_AL + "logit_margin_loss", (_t(4, 10), _i(10, 4))),
+    "cw_loss": lambda: _call(_AL + "cw_loss", (_t(4, 10), _i(10, 4)), reduction="sum"),
+    "soft_logit_margin_loss": lambda: _call(_AL + "soft_logit_margin_loss", (_t(4, 10), _i(10, 4))),
+    "CWLoss": lambda: _made(_AL + "CWLoss", [(_t(4, 10), _i(10, 4))]),
+    "FloatToIntSqueezing": lambda: _using(
+        "advertorch.functional.FloatToIntSqueezing", lambda f, x: f.apply(x, 7, 0.0, 1.0), (_IMG,)
+    ),
+    "is_successful": lambda: _using(
+        "advertorch.attacks.utils.is_successful", lambda f, x, y: f(x, y, True), (_i(10, 4), _i(10, 4))
+    ),
+    "MarginalLoss": lambda: _made("advertorch.attacks.utils.MarginalLoss", [(_t(4, 10), _i(10, 4))]),
+    "BitSqueezing": lambda: _made("advertorch.defenses.bitsqueezing.BitSqueezing", [(_IMG,)], 3),
+    "MedianSmoothing2D": lambda: _made("advertorch.defenses.smoothing.MedianSmoothing2D", [(_IMG,)]),
+    "GaussianSmoothing2D": lambda: _made("advertorch.defenses.smoothing.GaussianSmoothing2D", [(_IMG,)], 1.0, 3),
+}
+
+
 def _named(package: str, models: dict[str, Callable[[], Built]]) -> dict[str, Callable[[], Built]]:
     return {f"{package}/{name}": build for name, build in models.items()}
 
@@ -243,4 +356,6 @@ MODELS: dict[str, Callable[[], Built]] = {
     **_named("ignite", _IGNITE),
     **_named("opengsl", _OPENGSL),
     **_named("sevenn", _SEVENN),
+    **_named("pygda", _PYGDA),
+    **_named("advertorch", _ADVERTORCH),
 }

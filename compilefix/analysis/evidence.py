@@ -22,12 +22,16 @@ _COMPUTES = frozenset(
 )
 _ALSO = frozenset({"astype", "batch_size", "copy", "items", "keys", "names", "share_memory"})
 """What the table of tensors does not know, and what arrays and dictionaries of tensors have."""
-_WITH_ARGUMENTS = frozenset({"chunk", "unbind"})
+_WITH_ARGUMENTS = frozenset({"chunk", "unbind", "topk"})
 """Methods of tensors whose names are attributes of configurations too, which nobody calls with a number."""
 
 
 _TORCH_KEYWORDS = frozenset({"dim", "keepdim", "descending"})
 """Keywords that methods of tensors have, and those of lists and arrays have not."""
+
+_CASTS = frozenset({"float", "double", "half", "long"})
+"""Methods of tensors by which truths become numbers; arrays, tables and numbers have none of them."""
+_COMPARES = frozenset({"eq", "ne", "gt", "ge", "lt", "le"})
 
 _OF_TWO = frozenset(
     {"torch.matmul", "torch.mm", "torch.bmm", "torch.mv", "torch.dot", "torch.cdist", "torch.outer", "torch.cross"}
@@ -121,6 +125,8 @@ class Evidence:
                 self._note(first, given, proof=False)
         for node in function.of(ast.Call):
             func = node.func
+            if isinstance(func, ast.Attribute) and func.attr in _CASTS and not node.args:
+                self._of_truths(func.value, given)
             if not node.args and isinstance(func, ast.Attribute) and func.attr in torch_api.BARE_TENSOR_METHODS:
                 if isinstance(func.value, ast.Name) and func.value.id in names and not node.keywords:
                     self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
@@ -177,6 +183,27 @@ class Evidence:
             named = argument if argument.id in self._names else self._aliases.get(argument.id)
             if named is not None:
                 self._note(named, given, proof=node in self._always)
+
+    def _of_truths(self, node: ast.expr, given: _Given) -> None:
+        """Note what a comparison compares that is cast: `(scores > 0.5).float()`, `found.eq(wanted).long()`.
+
+        Comparing numbers or arrays gives nothing that has such a method.
+        """
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COMPARES:
+            compared = node.func.value
+            found = {compared.id} if isinstance(compared, ast.Name) else set[str]()
+        else:
+            found = set(self._masks.compared(node))
+        for name in found & self._names:
+            use = next((n for n in walk(node) if isinstance(n, ast.Name) and n.id == name), None)
+            if use is not None:
+                self._note(use, given, proof=False)
+            else:
+                self._hint.add(name)  # compared under a name: `hits = scores > 0.5`, `hits.float()`
+
+    @cached_property
+    def _masks(self) -> _Masks:
+        return _Masks(self._function, self._names)
 
     def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
         """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for."""
@@ -255,7 +282,7 @@ class Evidence:
         """
         if not self._names:
             return frozenset()
-        masks, given = _Masks(self._function, self._names), _Given(self._function, self.taken)
+        masks, given = self._masks, _Given(self._function, self.taken)
         found: set[str] = set()
         for method in self._function.of(ast.Attribute):
             if isinstance(method.value, ast.Name) and given.says(method.value) is None:

@@ -257,6 +257,24 @@ CASES: Mapping[str, Mapping[str, str]] = {
             from pkg.kappa import Errors, Kappa
         """,
     },
+    "comparisons that become numbers": {
+        "pkg/hits.py": """
+            def accuracy(found, wanted):
+                return found.eq(wanted).float().mean().item()  # BREAK
+            def share(scores):
+                return (scores > 0.5).long().sum().item()  # BREAK
+            def named(found, wanted):
+                hits = found == wanted
+                return hits.float().mean().item()  # BREAK
+            def best(scores, wanted):
+                _, found = scores.topk(3, 1, True, True)
+                return found.t().sum().item()  # BREAK
+            def settings(config, text):
+                if config.topk > 3 and (text == "a").bit_count():
+                    return config
+                return text
+        """,
+    },
     "what a helper of the project gets for a tensor, and pieces of what is split": {
         "pkg/parts_of.py": """
             def distances(a, b, size):
