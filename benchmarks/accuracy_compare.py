@@ -399,6 +399,8 @@ _TITLES = {
     "after-twentieth": "Models of packages that were run after the work on the twentieth group",
     "twenty-first": "Models of eight packages that were chosen after all of the twentieth group",
     "after-twenty-first": "Models of packages that were run after the work on the twenty-first group",
+    "twenty-second": "Models of nine packages that were chosen after all of the twenty-first group",
+    "after-twenty-second": "Models of packages that were run after the work on the twenty-second group",
 }
 
 

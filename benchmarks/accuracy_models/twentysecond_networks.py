@@ -574,12 +574,6 @@ _STABLE: dict[str, Callable[[], Built]] = {
         _get(_SM + "adp.STFT")(63, 16, use_complex=True), lambda m, x: m.encode1d(x), (_t(2, 1, 512),)
     ),
     "rand_bool": lambda: _using(_SM + "adp.rand_bool", lambda f, x: f((2, 1, 1), 0.5) & (x > 0), (_t(2, 3, 3),)),
-    "OobleckEncoder": lambda: _made(
-        _SM + "autoencoders.OobleckEncoder", [(_t(1, 2, 64),)], 2, 8, 4, [1, 2], [2, 2], use_snake=True
-    ),
-    "OobleckDecoder": lambda: _made(
-        _SM + "autoencoders.OobleckDecoder", [(_t(1, 4, 16),)], 2, 8, 4, [1, 2], [2, 2], use_nearest_upsample=True
-    ),
     "fold_channels_into_batch": lambda: _call(_SM + "autoencoders.fold_channels_into_batch", (_t(2, 3, 8),)),
     "AudioAutoencoder": lambda: held(
         _get(_SM + "autoencoders.AudioAutoencoder")(
@@ -622,23 +616,7 @@ _STABLE: dict[str, Callable[[], Built]] = {
     "DelayedPatternProvider": lambda: _pattern("DelayedPatternProvider"),
     "UnrolledPatternProvider": lambda: _pattern("UnrolledPatternProvider", [0, 1, 1], [0, 2, 2]),
     "CoarseFirstPattern": lambda: _pattern("CoarseFirstPattern"),
-    "ConvNeXtEncoder": lambda: _made(
-        _SM + "convnext.ConvNeXtEncoder", [(_t(1, 2, 64),)], 2, 8, 4, [1, 2], [2, 2], [1, 1]
-    ),
     "get_hinge_losses": lambda: _call(_SM + "discriminators.get_hinge_losses", (_t(3, 4), _t(3, 4))),
-    "SharedDiscriminatorConvNet": lambda: _made(
-        _SM + "discriminators.SharedDiscriminatorConvNet", [(_t(1, 2, 256),)], 2, nn.Conv1d, capacity=4
-    ),
-    "MultiPeriodDiscriminator": lambda: _made(
-        _SM + "discriminators.MultiPeriodDiscriminator",
-        [(_t(1, 2, 250),)],
-        2,
-        (2, 3),
-        capacity=4,
-        kernel_size=(5, 1),
-        stride=(2, 1),
-        n_layers=2,
-    ),
     "OobleckDiscriminator": lambda: held(
         _get(_SM + "discriminators.OobleckDiscriminator")(1),
         lambda m, x, y: m.loss(x, y),
@@ -763,8 +741,6 @@ _AUDIO: dict[str, Callable[[], Built]] = {
     "ensure_max_of_audio": lambda: _signal(lambda s: s.ensure_max_of_audio().audio_data),
     "volume_change": lambda: _signal(lambda s: s.volume_change(torch.tensor([-3.0, 2.0])).audio_data),
     "volume_change number": lambda: _signal(lambda s: s.volume_change(-3.0).audio_data),
-    "normalize": lambda: _signal(lambda s: s.normalize(-20.0).audio_data),
-    "mix": lambda: _signal(lambda s: s.mix(s.clone(), 5.0).audio_data),
     "equalizer": lambda: _signal(lambda s, db: s.equalizer(db).audio_data, _t(2, 4)),
     "clip_distortion": lambda: _signal(lambda s: s.clip_distortion(0.1).audio_data),
     "quantization": lambda: _signal(lambda s: s.quantization(8).audio_data),
@@ -772,7 +748,6 @@ _AUDIO: dict[str, Callable[[], Built]] = {
     "decompose_ir": lambda: _signal(lambda s: s.decompose_ir()),
     "measure_drr": lambda: _signal(lambda s: s.measure_drr()),
     "alter_drr": lambda: _signal(lambda s: s.alter_drr(10.0).audio_data),
-    "loudness": lambda: _signal(lambda s: s.loudness()),
     "ensure_tensor": lambda: _call("audiotools.core.util.ensure_tensor", (_t(2), 3, 2)),
     "ensure_tensor number": lambda: _using(
         "audiotools.core.util.ensure_tensor", lambda f, x: f(0.3, 2, 2) + x, (_t(2, 1),)

@@ -187,23 +187,19 @@ class Evidence:
     def _of_truths(self, node: ast.expr, given: _Given) -> None:
         """Note what a comparison compares that is cast: `(scores > 0.5).float()`, `found.eq(wanted).long()`.
 
-        Comparing numbers or arrays gives nothing that has such a method.
+        Comparing numbers or arrays gives nothing that has such a method. What the other side is may be a number.
         """
+        stores = self._function.stores.get(node.id, []) if isinstance(node, ast.Name) else []
+        if len(stores) == 1:  # compared under a name: `hits = scores > 0.5`, `hits.float()`
+            node = next((s.value for s in self._function.of(ast.Assign) if s.targets == stores), node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _COMPARES:
             compared = node.func.value
-            found = {compared.id} if isinstance(compared, ast.Name) else set[str]()
+        elif isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
+            compared = node.comparators[0] if isinstance(node.left, ast.Constant) else node.left
         else:
-            found = set(self._masks.compared(node))
-        for name in found & self._names:
-            use = next((n for n in walk(node) if isinstance(n, ast.Name) and n.id == name), None)
-            if use is not None:
-                self._note(use, given, proof=False)
-            else:
-                self._hint.add(name)  # compared under a name: `hits = scores > 0.5`, `hits.float()`
-
-    @cached_property
-    def _masks(self) -> _Masks:
-        return _Masks(self._function, self._names)
+            return
+        if isinstance(compared, ast.Name) and compared.id in self._names:
+            self._note(compared, given, proof=False)
 
     def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
         """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for."""
@@ -282,7 +278,7 @@ class Evidence:
         """
         if not self._names:
             return frozenset()
-        masks, given = self._masks, _Given(self._function, self.taken)
+        masks, given = _Masks(self._function, self._names), _Given(self._function, self.taken)
         found: set[str] = set()
         for method in self._function.of(ast.Attribute):
             if isinstance(method.value, ast.Name) and given.says(method.value) is None:

@@ -269,6 +269,11 @@ CASES: Mapping[str, Mapping[str, str]] = {
             def best(scores, wanted):
                 _, found = scores.topk(3, 1, True, True)
                 return found.t().sum().item()  # BREAK
+            def confident(batch, least=0.0):
+                kept = batch["scores"] > least
+                if least > 0:
+                    return kept.float()
+                return batch
             def settings(config, text):
                 if config.topk > 3 and (text == "a").bit_count():
                     return config
