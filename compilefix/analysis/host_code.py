@@ -42,8 +42,9 @@ Of a pipeline or trainer users compile the models that it holds, which get their
 """
 _SAMPLES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Collator|Tokenizer)(Base|Interface|Mixin)?$"
+    r"|((Image|Video)Processor|FeatureExtractor)(Fast|Pil|Base|Mixin)?$"
 )
-"""What ends the names of those of them that hand out data."""
+"""What ends the names of classes that hand out data, or prepare it."""
 _SHOWS_OR_KEEPS = re.compile(
     r"plot|visuali|imshow|show(_|$)|collate|save_|export_|print_|load_from_|log_(image|video|audio|figure|histogram|metric|record)"
     r"|load_(data|file|image|audio|video|model|weight|checkpoint|ckpt|pretrained|config)"
