@@ -633,7 +633,7 @@ def _selected(
         for side, value in zip(sides, values, strict=True):
             if value.leaves and (side is None or side.built or side.hands_on):
                 decorated = is_decorated(scope, at)
-                if decorated and not _keeps_leaf(value):
+                if decorated and not _keeps_leaf(value, scope):
                     continue  # it was computed here
                 # Of its arguments a whole function hands one on as it was given; a parameter of a module is trained.
                 arguments = {parameter.arg for parameter in scope.function.parameters}
@@ -642,10 +642,12 @@ def _selected(
                 yield Obstacle(reason, "no-aliasing" if handed_on else None)
 
 
-def _keeps_leaf(value: Value) -> bool:
+def _keeps_leaf(value: Value, scope: Scope) -> bool:
     """Whether a tensor may share the memory of one that its gradient would go to, and is not only computed of it."""
     memory = value.storage
     leaves = set(map(leaf_of, value.leaves))
+    if all(token.startswith(f"{scope.function.qualname}@") for token in memory):
+        leaves.discard(ANY_LEAF)  # it is new memory, and the leaf was there before
     return bool(memory) and (ANY_LEAF in leaves or any({leaf, f"param:{leaf}"} & memory for leaf in leaves))
 
 

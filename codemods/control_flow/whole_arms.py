@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from compilefix.analysis.in_place import becomes_new_tensor
 from compilefix.analysis.legality import Obstacle
-from compilefix.analysis.values import Kind, Value, join_all, may_share, replace
+from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, may_share, replace
 from compilefix.codemods.bound_names import unbound_before, unbound_behind
 from compilefix.codemods.conditions import condition, is_tensor_test
 from compilefix.codemods.control_flow.arms import value_before
@@ -235,7 +235,8 @@ def _given(name: str, arm: _Arm, before: Value | None, scope: Scope) -> Given | 
     if name in arm.last and not put:
         return arm.last[name]
     found = [scope.value(n) for n in _all(arm.body) if isinstance(n, ast.Name) and n.id == name and _is_store(n)]
-    found += [before] if before is not None else []
+    if before is not None and (name in arm.kept or name in arm.copies):
+        found.append(before)
     value = join_all(found)
     value = replace(value, leaves=value.leaves.union(*(v.leaves for v in put)))
     shown = name if name in arm.copies else arm.names.get(name, name)  # through a copy any gradient flows as it is
@@ -459,6 +460,9 @@ class _Writer:
         own = set(self.arm.stored()).difference(self.arm.names)
         before = self.scope.facts.env_before.get(self.node, {})
         held = (_memory(v) for name, v in before.items() if name not in own)
+        if not value.storage & self.scope.legality.writes.leaked(self.scope.facts):
+            # What is anywhere, as `p.grad` is, is no memory that nobody else has got at.
+            held = (storage - {ANY_MEMORY} for storage in held)
         return (
             bool(value.storage)
             and all(t.startswith(start) and int(t.removeprefix(start).split(":")[0]) in lines for t in value.storage)

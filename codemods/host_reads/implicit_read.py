@@ -59,6 +59,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.param_groups import keeps_groups
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
@@ -368,8 +369,7 @@ def _is_state_of_optimizer(node: ast.expr, scope: Scope) -> bool:
     cls = scope.function.cls
     if cls is None or not isinstance(node, ast.Attribute) or node.attr != "state":
         return False
-    bases = scope.legality.inference.project.ancestors(cls)
-    return any(isinstance(base, str) and base.startswith("torch.optim.") for base in bases)
+    return keeps_groups(cls, scope.legality.inference.project)
 
 
 def _may_read(node: ast.Call, scope: Scope) -> bool:

@@ -34,6 +34,7 @@ class Flow:
     shown: it also stands in a line that is printed or logged, where it is read again. raised: so in an exception.
     listed: it is one of several that are given names together. apart: each of these is read by itself.
     plain: what is rewritten to code that takes a Python number as well. bounds: where it bounds a slice that is filled.
+    typed: its type is asked for, which is told by the dtype of the tensor where nothing is computed of it.
     unseen: nothing is known of what may stand in its place, so that no rule would see a tensor there.
     read: what is known of the tensor. boolean: the number is a bool. following: names whose uses are being looked at.
     """
@@ -58,6 +59,7 @@ class Flow:
     raised: bool = False
     listed: bool = False
     apart: bool = False
+    typed: bool = False
     unseen: bool = False
     rewrites: list[tuple[ast.expr | ast.stmt, Build]] = field(default_factory=list)
     plain: set[ast.expr] = field(default_factory=set)

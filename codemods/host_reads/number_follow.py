@@ -58,6 +58,7 @@ from compilefix.codemods.host_reads.number_sinks import (
     tensor_beside,
     tensor_of_items,
 )
+from compilefix.codemods.host_reads.number_types import answer_type, asked_type
 from compilefix.codemods.host_reads.number_ways import other_numbers
 from compilefix.codemods.host_reads.picked_functions import picked_functions
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
@@ -136,6 +137,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         if isinstance(parent, ast.Call) and (scope.callee(parent) or "").endswith("_"):
             changed_in_place(beside, scope, flow)
         met(beside, scope, flow)
+    elif (asked := asked_type(node, scope)) is not None:
+        answer_type(asked, node, scope, flow)
     elif isinstance(parent, ast.Call) and node in parent.args and _function(node, parent, scope, flow):
         pass
     elif (clamp := clamp_of(node, scope)) is not None:

@@ -10,6 +10,7 @@ from itertools import chain
 from compilefix.analysis.values import Kind
 from compilefix.codemods.added_in_place import added_to
 from compilefix.codemods.callers import callers, callers_elsewhere
+from compilefix.codemods.host_reads.left_unread import leaves_unread, place_in_result, place_of_name
 from compilefix.codemods.promised_numbers import attribute_promised
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
@@ -349,7 +350,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         alone = child is node or (isinstance(child, ast.Tuple) and scope.parents.get(node) is child)
         if alone and scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
             return "the number is returned: an integer is a size or an index for whoever calls this", None
-        users = chain(callers(scope), callers_elsewhere(scope))
+        place = place_in_result(node, scope)
+        users = (u for u in chain(callers(scope), callers_elsewhere(scope)) if not leaves_unread(u, place, scope))
         user = next((u for u in users if child is not node or not _only_keeps(u, scope)), None)
         if user is not None and child is node and isinstance(parent, ast.Return) and scope.value(node).dtype == "bool":
             # Who only asks for the truth may ask a boolean tensor for it.
@@ -380,7 +382,7 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         return None
     elif scope.value(node).dtype == "int" and "compile" not in scope.compiled.root:
         return "the number is collected: integers are sizes or indices for whoever calls this", None
-    elif (user := next(callers(scope), None)) is not None:
+    elif (user := _reader_of_list(child, scope)) is not None:
         return f"the number is collected and returned, and `{user.qualname}` needs it as a Python number", None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
@@ -497,6 +499,13 @@ def _is_collected(node: ast.AST, around: Mapping[ast.AST, ast.AST], function: Fu
             if not isinstance(parent, ast.Return):
                 return False
     return made
+
+
+def _reader_of_list(node: ast.AST, scope: Scope) -> Function | None:
+    """A caller that may look at the list that a value is collected in."""
+    name = _added_to_list(node, scope.parents)
+    place = None if name is None else place_of_name(name.id, scope)
+    return next((user for user in callers(scope) if not leaves_unread(user, place, scope)), None)
 
 
 def _added_to_list(node: ast.AST, around: Mapping[ast.AST, ast.AST]) -> ast.Name | None:

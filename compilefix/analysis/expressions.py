@@ -25,6 +25,7 @@ from compilefix.analysis.operators import (
     tensor_attribute,
     unsure,
 )
+from compilefix.analysis.param_groups import PARAM_GROUPS, item_of_group, keeps_groups
 from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import (
     CONTAINER,
@@ -218,6 +219,8 @@ class Expressions(Calls):
                 return attribute
             if attr == "training":
                 return Value(frozenset({Kind.STATIC}), dtype="bool")
+            if attr == "param_groups" and keeps_groups(cls, self.project):
+                return PARAM_GROUPS
             return values.UNKNOWN
         if ref == "logging.Logger":
             return replace(values.FUNCTION, ref=f"logging.Logger.{attr}")
@@ -249,6 +252,8 @@ class Expressions(Calls):
                 env[key] = replace(env[key], has_dims=True)
         if self._is_count(base, index):
             return replace(values.UNKNOWN, storage=base.storage, leaves=base.leaves)
+        if (listed := item_of_group(base, index)) is not None:
+            return listed
         if base.may_be(Kind.TENSOR) and base.may_be(Kind.CONTAINER) and not base.is_unknown:
             item = base.element if base.element is not None else values.UNKNOWN
             return join(self._index_tensor(node, base), item.stripped())

@@ -49,6 +49,8 @@ class Narrowing(Walk):
                 is_none = isinstance(test.ops[0], ast.Is) == truth
                 value = self.facts.value(test.left)
                 result[key] = values.NONE if is_none else value.without(Kind.NONE)
+        elif isinstance(test, ast.Compare) and (owner := self._asked_for_gradient(test, result, truth)) is not None:
+            result[owner] = replace(result[owner], ref=values.HAS_GRADIENT)
         elif (
             isinstance(test, ast.Compare)
             and len(test.ops) == 1
@@ -79,6 +81,16 @@ class Narrowing(Walk):
         elif truth and (key := self.key(test)) is not None:
             result[key] = self.facts.value(test).without(Kind.NONE)
         return result
+
+    def _asked_for_gradient(self, test: ast.Compare, env: Env, truth: bool) -> str | None:
+        """The tensor that is seen to have a gradient: `p.grad is not None`."""
+        left, right = test.left, test.comparators[0]
+        if not (isinstance(left, ast.Attribute) and left.attr == "grad" and isinstance(left.value, ast.Name)):
+            return None
+        asks = len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot if truth else ast.Is)
+        none = isinstance(right, ast.Constant) and right.value is None
+        seen = left.value.id in env and env[left.value.id].is_tensor
+        return left.value.id if asks and none and seen else None
 
     def _narrow_dimensions(self, test: ast.Compare, env: Env, truth: bool) -> None:
         """`x.ndim == 3`, `x.dim() == 3` and `len(x.shape) == 3`."""

@@ -151,8 +151,8 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
     if attr in ("ndim", "itemsize", "nbytes"):
         return values.SIZE
     if attr == "grad":
-        kinds = base.kinds | values.NONE.kinds
-        return replace(base, kinds=kinds, leaves=NOTHING, storage=values.UNKNOWN.storage)
+        kinds = base.kinds if base.ref == values.HAS_GRADIENT else base.kinds | values.NONE.kinds
+        return replace(base, kinds=kinds, ref=None, leaves=NOTHING, storage=values.UNKNOWN.storage)
     api = torch_api.method(attr)
     if api is not None and api.attribute:
         if api.returns == "Tensor":
@@ -162,6 +162,7 @@ def tensor_attribute(attr: str, base: Value, place: str) -> Value:
             transposed = place if base.rank != 0 else "()"
             return replace(
                 base,
+                ref=None,
                 shape_id=base.shape_id if same else transposed,
                 leaves=frozenset() if attr == "data" else base.leaves,
             )

@@ -75,7 +75,8 @@ class Value:
     inplace: whether a module may write its argument in place.
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
-    ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of.
+    ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of. A tensor has none,
+        or HAS_GRADIENT.
     elements: the items of a container, one by one; of an OBJECT without `ref` one of each class that it may be of.
     """
 
@@ -179,6 +180,9 @@ OWN = frozenset({ANY_OWN})
 """The memory of the object itself that a method belongs to."""
 LEAKED = "leaked"
 """Among the memory of a value: it may be any that was handed to other code, or stored, before."""
+
+HAS_GRADIENT = "torch.Tensor.grad"
+"""The `ref` of a tensor of which the code has asked whether there is a gradient, and where there is one."""
 
 UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 ARRAYS = frozenset({Kind.TENSOR, Kind.NDARRAY})
