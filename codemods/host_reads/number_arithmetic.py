@@ -57,7 +57,9 @@ boundary (`exception-late`).
 A number that is returned or stored becomes a detached tensor (`number-to-tensor`): who reads it gets a tensor, and
 under `mode="reduce-overhead"` must not keep it beyond the next call. The comparison of a number with a number is a
 matter for the `if` that it decides; one that is returned (`return mask.sum().item() > 0`) becomes a boolean tensor
-where who calls it only asks for the truth. A reduced slice is added in another order (`summation-order`), its maximum
+where who calls it only asks for the truth. Where a caller leaves it (`loss, _ = f(x)`), nobody reads it. A question
+for its type (`assert isinstance(n, int)`) is answered by the dtype, or asks for that; where the type is not known, and
+the number is computed with, the read stays. A reduced slice is added in another order (`summation-order`), its maximum
 is infinite where it is empty, which raises (`mask-not-empty`), and its bound must not count from the end
 (`not-negative`); with fewer dimensions another error is raised (`enough-dimensions`). So must a bound of a slice that
 is filled (also `number-to-tensor`, for a number that half precision does not hold: a slice takes infinity for it, and a

@@ -75,7 +75,7 @@ def stands_for(source: ast.expr, cast: str, flow: Flow, scope: Scope, template: 
     if (flow.shown or flow.raised) and flow.operations and value.dtype is None:
         where = "in an exception" if flow.raised else "printed or logged"
         template.refuse([Obstacle(f"the number is {where}, and would show as a float if it is an integer")])
-    if flow.typed and flow.operations:
+    if flow.typed and flow.operations and not (flow.whole and value.dtype_id == "int64"):
         template.refuse([Obstacle("the type of the number is asked for, and it is computed with, perhaps as a double")])
     if value.dtype == "complex" and flow.operations:
         template.refuse([Obstacle(f"`{snippet(source)}` is complex: Python computes with it in double precision")])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from compilefix.analysis.values import replace
 from compilefix.codemods.host_reads.number_flow import Flow
 from compilefix.codemods.rule import Scope
 
@@ -19,6 +20,7 @@ _OF_UNKNOWN = {
     frozenset({"float"}): "{0}.is_floating_point()",
     frozenset({"int", "float"}): "not {0}.is_complex()",
 }
+_SUMS = ("Tensor.sum", "torch.sum")
 _LOOSE = (ast.stmt, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Call)
 
 
@@ -46,11 +48,31 @@ def asked_type(node: ast.expr, scope: Scope) -> AskedType | None:
     return AskedType(call, types, not types.isdisjoint(own)) if types <= _TYPES.keys() else None
 
 
+def _asserts_sum(call: ast.Call, around: ast.AST | None, scope: Scope) -> bool:
+    """Whether the statement behind the one that reads a sum asserts its type: a sum of integers is of dtype int64."""
+    name = call.args[0]
+    if not isinstance(around, ast.Assert) or around.test is not call or not isinstance(name, ast.Name):
+        return False
+    block = scope.block(around)
+    before = block[block.index(around) - 1] if block[0] is not around else None
+    if not isinstance(before, ast.Assign) or [ast.unparse(target) for target in before.targets] != [name.id]:
+        return False
+    read = before.value.func if isinstance(before.value, ast.Call) else None
+    summed = read.value if isinstance(read, ast.Attribute) and read.attr == "item" else None
+    return isinstance(summed, ast.Call) and scope.callee(summed) in _SUMS and not _gives_dtype(summed)
+
+
+def _gives_dtype(call: ast.Call) -> bool:
+    return any(k.arg not in ("dim", "keepdim", "input") for k in call.keywords)
+
+
 def answer_type(asked: AskedType, node: ast.expr, scope: Scope, flow: Flow) -> None:
     """Put the answer, or the same question for the dtype, in its place; of an `assert` that holds nothing is left."""
     around = scope.parents.get(asked.call)
     if asked.answer is None:
         flow.typed = True
+        if asked.types == {"int"} and _asserts_sum(asked.call, around, scope):
+            flow.read = replace(flow.read, dtype="int", dtype_id="int64")
         code = _OF_UNKNOWN[asked.types]
         if not isinstance(around, _LOOSE):
             code = f"({code})"

@@ -62,6 +62,7 @@ _PURE_BUILTINS = frozenset(
         "torch.is_grad_enabled",
     }
 )
+_PURE_TEXT_METHODS = frozenset({"join", "lower", "replace", "split", "startswith", "endswith", "strip", "upper"})
 _CHAIN = "torch.nn.Sequential"
 _READING_BUILTINS = frozenset({"float", "int", "bool", "complex"})
 _RAISING_BUILTINS = frozenset({"min", "max", "getattr", "pow"})
@@ -284,6 +285,8 @@ class EffectAnalysis:
         if changes_container(node, facts):
             fails = not text.endswith((".append", ".clear", ".reverse"))
             return Effects(mutates=f"`{text}` changes a container", raises=f"`{text}` may fail" if fails else None)
+        if name is None and _is_method_of_text(node.func):
+            return Effects(raises=f"`{text}` may raise")
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
             writes = f"`{text}` writes in place" if written and written.mutates else None
@@ -420,6 +423,12 @@ class EffectAnalysis:
             always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def _is_method_of_text(node: ast.expr) -> bool:
+    """Whether it is a method of a written text that gives another one: `", ".join`."""
+    text = node.value if isinstance(node, ast.Attribute) and node.attr in _PURE_TEXT_METHODS else None
+    return isinstance(text, ast.JoinedStr) or (isinstance(text, ast.Constant) and isinstance(text.value, str))
 
 
 def _moves_iterator(node: ast.Call, name: str | None) -> bool:

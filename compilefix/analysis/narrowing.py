@@ -144,6 +144,10 @@ class Narrowing(Walk):
                     shape_id=f"shape of {self.function.qualname}.{key}",
                     dtype_id=f"dtype of {self.function.qualname}.{key}",
                 )
+        elif truth and old.is_(Kind.NUMBER):
+            # It is read from a tensor all the same: `assert isinstance(t.item(), int)` is for type checkers.
+            of = join_all(annotated(t, self.module, self.project) for t in types)
+            env[key] = replace(old, dtype=old.dtype or of.dtype)
         elif truth:
             known = join_all(annotated(t, self.module, self.project) for t in types)
             if known.is_unknown and all(name.startswith("numpy.") for name in names):
