@@ -193,6 +193,8 @@ class Attributes:
                 continue
             value = _owned(assigned[name], name)
             if method is cls.methods.get("__init__"):
+                if self._walker.project.is_module_class(cls):
+                    value = _number_of_python(value)
                 # A declared tensor (`scale: Tensor` over register_buffer) says more than what is assigned.
                 guessed = value.is_tensor and not value.certain and found is not None and found.is_tensor
                 found = found if found is not None and (value.is_unknown or guessed) else value
@@ -342,6 +344,12 @@ def _owned(value: Value, name: str) -> Value:
         element=value.element and _held(value.element),
         elements=value.elements and tuple(map(_held, value.elements)),
     )
+
+
+def _number_of_python(value: Value) -> Value:
+    """A number that a module is made with: `int(size)`, `t.item()`. Modules are not made in compiled code."""
+    cast = value.is_unknown and value.dtype in ("bool", "int", "float") and Kind.TENSOR not in value.kinds
+    return Value(frozenset({Kind.STATIC}), dtype=value.dtype) if cast or value.is_(Kind.NUMBER) else value
 
 
 def _held(item: Value) -> Value:
