@@ -7,7 +7,8 @@ test, or for the largest and smallest, or how many there are (with `unique_conse
 element has; the list of the true places of a mask (`torch.where(mask)[0]`, `mask.nonzero().flatten()`,
 `x[torch.where(mask)]`) that the code writes to, reduces, gives to a loss or counts (`max(len(rows), 1)`,
 `torch.tensor(len(rows), dtype=torch.float)`), or writes a number to at one column of each row
-(`one_hot[rows, labels[rows]] = 1`); the rows that a one-hot mask selects, of which
+(`one_hot[rows, labels[rows]] = 1`); the columns of the true elements of a matrix (`torch.where(matrix)[1]`), where the
+code only writes one number to each, or what another tensor has there; the rows that a one-hot mask selects, of which
 there is one for each index; the columns of the ones in one-hot rows; the elements of a square matrix on or off its
 diagonal, which a mask made of `torch.eye` selects; and `repeat_interleave` with a tensor of repeats, whose result is
 combined with a tensor that has as many rows.
@@ -107,6 +108,7 @@ from collections.abc import Iterator
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind, may_share
 from compilefix.codemods.dynamic_shapes.class_numbers import FirstPlaces, first_places
+from compilefix.codemods.dynamic_shapes.column_lists import ColumnList, column_edits, column_list
 from compilefix.codemods.dynamic_shapes.definitions import unused_then, uses_of
 from compilefix.codemods.dynamic_shapes.distinct_values import (
     Groups,
@@ -199,6 +201,8 @@ class KnownSize(Rule):
                 yield self._mask(node, places, scope)
             elif (indices := index_tuple(node, scope)) is not None:
                 yield self._mask(node, indices, scope)
+            elif (listed_columns := column_list(node, scope)) is not None:
+                yield self._mask(node, listed_columns, scope)
             elif tested(node, scope) is not None:
                 yield from self._values(node, scope)
             elif (listed := listed_repeats(node, scope)) is not None:
@@ -294,11 +298,13 @@ class KnownSize(Rule):
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, node, message, fix)
 
-    def _mask(self, node: ast.Call, found: IndexList | IndexTuple, scope: Scope) -> Finding:
+    def _mask(self, node: ast.Call, found: IndexList | IndexTuple | ColumnList, scope: Scope) -> Finding:
         message = f"the shape of `{snippet(node)}` depends on values: the graph breaks"
         template = Template()
         if isinstance(found, IndexList):
             edits = mask_edits(found, template, scope)
+        elif isinstance(found, ColumnList):
+            edits = column_edits(found, template, scope)
         else:
             edits = tuple_edits(found, template, scope)
         if template.broken is not None:

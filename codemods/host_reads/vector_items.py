@@ -17,11 +17,34 @@ _READS = frozenset({"int", "float", "bool", "range"})
 
 
 def seems_one_number(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is an item of what seems to be a vector."""
+    """Whether an expression is an item of what seems to be a vector, or made of a tensor whose truth is asked for."""
+    if _asked_for_truth(node, scope):
+        return True
     if not isinstance(node, ast.Subscript) or not _is_position(node.slice, scope):
         return False
     base = node.value
     return isinstance(base, ast.Name) and (_is_sorted(base, scope) or base.id in _vectors(scope))
+
+
+def _asked_for_truth(node: ast.expr, scope: Scope) -> bool:
+    """Whether it is `t`, or `t - 1`, where the function decides on `t > 0`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        node = node.left
+    if not isinstance(node, ast.Name):
+        return False
+    asked = (n for test in _tests(scope) for n in _truths(test))
+    return any(isinstance(n, ast.Name) and n.id == node.id for n in asked)
+
+
+def _tests(scope: Scope) -> Iterator[ast.expr]:
+    """What decides a branch, or is told to have one element for it: `torch.where((t > 0).reshape(()), a, b)`."""
+    for node in scope.nodes:
+        if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+            yield node.test
+        elif scope.callee(node) == "torch.where" and isinstance(node, ast.Call) and len(node.args) == 3:
+            test = node.args[0]
+            if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "reshape":
+                yield from [test.func.value] if [ast.unparse(a) for a in test.args] == ["()"] else []
 
 
 def numbers_in_turn(node: ast.expr, put: ast.expr | None, scope: Scope) -> bool:

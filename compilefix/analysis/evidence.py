@@ -132,6 +132,8 @@ class Evidence:
                     self._note(func.value, given, proof=False)  # a Decimal has `sqrt`, too
                 continue
             asked = func.value if isinstance(func, ast.Attribute) and _asks_as_of_tensor(node, func) else None
+            if isinstance(asked, ast.Compare):  # `(weights >= 0).all(dim=-1)`
+                asked = _computed_from(asked.left)
             if isinstance(asked, ast.Name) and asked.id in names:
                 self._note(asked, given, proof=False)
             if node.args and isinstance(func, ast.Attribute) and func.attr in _WITH_ARGUMENTS:

@@ -172,6 +172,10 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return x[order][:, : lengths[0]]  # BREAK
             def size(chosen):
                 return torch.mean(torch.sum(chosen, dim=1).float()).item()  # BREAK
+            def inside(x: Tensor, weights, limit):
+                if (weights >= -limit).all(dim=-1)[0]:  # BREAK
+                    x = x * 2
+                return x
             def in_order(x: Tensor, lengths):
                 lengths.sort(reverse=True)
                 return x[:, : lengths[0]]

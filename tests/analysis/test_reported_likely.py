@@ -50,6 +50,19 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x + self.layer(noise)
         """,
     },
+    "what decides a branch has one element, and is read as an index": {
+        "pkg/schedule.py": """
+            class Schedule(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.alphas = torch.linspace(0, 1, 5)
+                def forward(self, x: Tensor, t: Tensor, rows: Tensor):
+                    before = self.alphas[t - 1]  # BREAK
+                    if t > 0:  # BREAK
+                        x = x * before
+                    return x * self.alphas[t] + self.alphas[rows]  # BREAK
+        """,
+    },
     "zero, to which losses are added": {
         "pkg/summed.py": """
             class Summed(nn.Module):
