@@ -22,7 +22,9 @@ with `return False` behind a check and `return True` at its end, or returns such
 (`number-to-tensor`), where the functions of its file that call it ask for no more than the truth; an `if` on what it
 gives is looked at then. A flag in a buffer that the class only ever sets (codes of a quantizer that the first batch
 chooses) is asked until it was seen set, and Python remembers that from then on (`set-once`): where the branch cannot
-be selected, or draws random numbers.
+be selected, or draws random numbers. A selection that is made only where its mask leaves something out (`if not
+keep.all(): x = x[keep]`, `if keep.sum() != len(x):`) is made always, where its size can stay in the graph
+(`capture-scalars`, `no-aliasing`: where all is selected a copy takes the place of the tensor).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -72,6 +74,7 @@ from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.bound_names import unbound_where_skipped
+from compilefix.codemods.capture_flags import SHAPES, switched_on
 from compilefix.codemods.conditions import condition, is_tensor_test, split_static, tensor_tests, tensor_words
 from compilefix.codemods.control_flow.arms import Link, links_of
 from compilefix.codemods.control_flow.collected_turns import CollectedTurn, always_collected, collected_turn
@@ -83,9 +86,11 @@ from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.loop_ends import ends_loop
 from compilefix.codemods.control_flow.mask_shortcut import mask_shortcut
 from compilefix.codemods.control_flow.masks import empty_masks, empty_masks_where
+from compilefix.codemods.control_flow.selected_anyway import selected_where_needed, selects_anyway
 from compilefix.codemods.control_flow.selected_values import makes_leaf, selected_values
 from compilefix.codemods.control_flow.set_once import ONLY_UNTIL_SET, seen_set, waits_for_flag
 from compilefix.codemods.control_flow.skipped_turn import Turn, always_run, skipped_turn
+from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.gradient_mode import records_none
@@ -95,6 +100,10 @@ from compilefix.codemods.host_effects.plan import Refused
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
+
+_FLAG = Obstacle(
+    f"what is selected always has an unknown size, which stays in the graph with `{SHAPES}`", "capture-scalars"
+)
 
 
 class TensorIf(Rule):
@@ -129,6 +138,8 @@ class TensorIf(Rule):
         "mask-not-empty",
         "dimension-not-empty",
         "summation-order",
+        "boolean-mask",
+        "capture-scalars",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -140,6 +151,13 @@ class TensorIf(Rule):
             less = Template()
             edits = mask_shortcut(node, scope, less)
             if edits is not None:
+                yield self._judge_shortcut(node, edits, less, scope)
+                continue
+            anyway = selected_where_needed(node, scope) if is_tensor_test(node.test, scope) else None
+            if anyway is not None and all(not_captured(item, scope) is None for item in anyway.items):
+                if not switched_on(SHAPES, scope):
+                    less.refuse([_FLAG])
+                edits = selects_anyway(node, anyway, scope, less)
                 yield self._judge_shortcut(node, edits, less, scope)
                 continue
             collected = collected_turn(node, scope)

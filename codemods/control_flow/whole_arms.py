@@ -29,6 +29,7 @@ from compilefix.codemods.control_flow.in_place_selection import selected_write
 from compilefix.codemods.control_flow.liveness import live_after, reads_first
 from compilefix.codemods.control_flow.way_on import QUIET_CONTEXTS
 from compilefix.codemods.double_where import double_where, finite_sides
+from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
@@ -209,6 +210,10 @@ def _selected(
     for arm in arms:
         if name in arm.stored() and name not in arm.kept:
             template.refuse(unbound_behind(name, arm.body, scope))
+        for item in _unpacked(name, arm.body):
+            if is_ragged(item, scope):
+                reason = f"the size of `{snippet(item)}` depends on values, and is not that of the other side"
+                template.refuse([Obstacle(reason)])
     values = [before if side is None else scope.value(side.node) for side in sides]
     uses: list[ast.expr] = [n for n in scope.names(name) if not _within(n, node)]
     known = [v for v in values if v is not None]
@@ -221,6 +226,17 @@ def _selected(
         if side != code:
             code = f"{where(scope)}({flag}, {side}, {code})"
     return f"{name} = {code}{suffix}"
+
+
+def _unpacked(name: str, body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """What a name is given among others: `x[keep]` in `x, y = x[keep], y[keep]`."""
+    for statement in _all(body):
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Tuple):
+            continue
+        for target in statement.targets:
+            for part, item in zip(getattr(target, "elts", ()), statement.value.elts, strict=False):
+                if isinstance(part, ast.Name) and part.id == name:
+                    yield item
 
 
 def _within(use: ast.expr, node: ast.stmt) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -182,6 +183,8 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
         elif isinstance(parent, ast.For | ast.comprehension) and parent.iter is asked:
             return "a loop goes through it"
         elif isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
+            if isinstance(parent, ast.If) and selected_where_needed(parent, scope) is not None:
+                return None  # CF101 selects always, once the flag is on
             return f"`{snippet(asked)}` decides on its size" if sized else None
         elif isinstance(parent, ast.stmt):
             return None

@@ -12,7 +12,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import is_read_of
 from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, use_not_captured
@@ -206,8 +205,6 @@ def _not_captured(node: ast.expr, scope: Scope, depth: int, way: Way) -> str | N
         return _returned(scope, depth, way)
     if isinstance(parent, ast.Tuple | ast.List | ast.Dict) and not isinstance(scope.parents.get(parent), ast.Subscript):
         return None if isinstance(parent, ast.Dict) or _is_result(parent, scope) else _in_size(parent, scope, way)
-    if isinstance(parent, ast.Call) and node in parent.args and scope.callee(parent) in LEGACY_CONSTRUCTORS:
-        return fails_later(parent, scope)  # `torch.LongTensor(n)`
     if isinstance(parent, ast.Call | ast.keyword):
         call = scope.parents.get(parent) if isinstance(parent, ast.keyword) else parent
         return _call(node, call, scope, depth, way) if isinstance(call, ast.Call) else _used(node, parent)

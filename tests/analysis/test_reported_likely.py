@@ -63,6 +63,27 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x * self.alphas[t] + self.alphas[rows]  # BREAK
         """,
     },
+    "what stands in the groups of an optimizer": {
+        "pkg/steps.py": """
+            class Sgd(torch.optim.Optimizer):
+                @torch.no_grad()
+                def step(self):
+                    for group in self.param_groups:
+                        for p in group["params"]:
+                            if p.grad is None:
+                                continue
+                            grad, state = p.grad, self.state[p]
+                            if p not in self.state or len(state) == 0:
+                                state["step"] = 0
+                            if group["lr"] > 0 and grad.is_sparse:
+                                raise RuntimeError("sparse")
+                            if p.sum() > 0:  # BREAK
+                                p.mul_(2)
+                            if grad > group["lr"]:  # BREAK
+                                grad = grad / 2
+                            p.add_(grad, alpha=-group["lr"])
+        """,
+    },
     "zero, to which losses are added": {
         "pkg/summed.py": """
             class Summed(nn.Module):
