@@ -58,6 +58,9 @@ def selected_where_needed(node: ast.If, scope: Scope) -> Selected | None:
 def selects_anyway(node: ast.If, found: Selected, scope: Scope, template: Template) -> tuple[Edit, ...]:
     """The edits without the question; what stands against them is noted in the template."""
     template.refuse(boolean(found.mask, scope))
+    if scope.value(found.mask).rank != 1:
+        reason = f"`{snippet(found.mask)}` is not proved to have one dimension: of more, the selection has one"
+        template.refuse([Obstacle(reason, "one-dimension" if scope.value(found.mask).rank is None else None)])
     for name in found.tensors:
         reason = f"where all is selected of `{name.id}`, a copy of it takes its place"
         template.refuse([Obstacle(reason, "no-aliasing")])

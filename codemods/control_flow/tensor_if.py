@@ -24,7 +24,7 @@ gives is looked at then. A flag in a buffer that the class only ever sets (codes
 chooses) is asked until it was seen set, and Python remembers that from then on (`set-once`): where the branch cannot
 be selected, or draws random numbers. A selection that is made only where its mask leaves something out (`if not
 keep.all(): x = x[keep]`, `if keep.sum() != len(x):`) is made always, where its size can stay in the graph
-(`capture-scalars`, `no-aliasing`: where all is selected a copy takes the place of the tensor).
+(`capture-scalars`, `no-aliasing`: where all is selected a copy takes the place of the tensor; `one-dimension`).
 
 ## Why is this bad
 Python asks the tensor for its truth, so Dynamo ends the graph there (GB0170). In a loop it gives up on the whole
@@ -139,6 +139,7 @@ class TensorIf(Rule):
         "dimension-not-empty",
         "summation-order",
         "boolean-mask",
+        "one-dimension",
         "capture-scalars",
     )
 
@@ -158,8 +159,9 @@ class TensorIf(Rule):
                 if not switched_on(SHAPES, scope):
                     less.refuse([_FLAG])
                 edits = selects_anyway(node, anyway, scope, less)
-                yield self._judge_shortcut(node, edits, less, scope)
-                continue
+                if less.broken is None:
+                    yield self._judge_shortcut(node, edits, less, scope)
+                    continue
             collected = collected_turn(node, scope)
             if collected is not None:
                 yield self._judge_collected(node, collected, scope)
