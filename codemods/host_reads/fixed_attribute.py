@@ -357,9 +357,9 @@ def _changes(function: Function, name: str, made: ast.stmt, kind: Kind, *, other
     written += [n.value for n in function.of(ast.Subscript) if not isinstance(n.ctx, ast.Load)]
     written += [n.target for n in function.of(ast.AugAssign)]
     for call in function.of(ast.Call):
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if isinstance(call.func, ast.Attribute) and (_WRITES if kind is Kind.TENSOR else _ARRAY_WRITES).search(called):
-            written += [call.func.value, *call.args[:1]]
+        called: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if (_WRITES if kind is Kind.TENSOR else _ARRAY_WRITES).search(called):
+            written += [*([call.func.value] if isinstance(call.func, ast.Attribute) else []), *call.args[:1]]
         written += [k.value for k in call.keywords if k.arg == "out"]
         asks = isinstance(call.func, ast.Name) and call.func.id in ("getattr", "hasattr")
         if not asks and not others and call not in own:

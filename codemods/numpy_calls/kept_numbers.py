@@ -61,7 +61,7 @@ def needed_as_numpy(made: ast.Call, scope: Scope) -> str | None:
                 if isinstance(node.value, ast.Attribute) and node.value.attr in names:
                     return f"`{snippet(node)}` needs a NumPy number"
             for call in function.of(ast.Call):
-                called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                called = (function.module.qualified(call.func) or ast.unparse(call.func)).rpartition(".")[2]
                 given = (n for a in call.args for n in ast.walk(a) if isinstance(n, ast.Attribute))
                 if called in _TAKE_DTYPE and any(n.attr in names for n in given):
                     return f"`{snippet(call)}` takes its dtype from the NumPy number"
