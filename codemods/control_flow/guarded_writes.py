@@ -199,7 +199,7 @@ def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bo
     place = 1 if call.args and operand is call.args[0] else 0
     given = [k.value for k in call.keywords if k.arg in ("dim", "axis")] or call.args[place : place + 1]
     along = ast.unparse(given[0]) if given else None
-    named = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    named: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if named not in _OF_SOME_ELEMENTS or along not in ("0", "-1") or not isinstance(operand, ast.Subscript):
         return along == "0" and named in _OF_SOME_ELEMENTS and isinstance(operand, ast.Name) and selected.makes(operand)
     if not _selects(operand, selected.masks, selected.scope):
@@ -215,7 +215,7 @@ def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bo
 
 def _reduces_whole(call: ast.Call) -> bool:
     """Whether a call reduces all elements of a tensor to one of them: `torch.min(x)`, `x.max()`."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    name: str = getattr(call.func, "attr", getattr(call.func, "id", ""))
     return name in _OF_SOME_ELEMENTS and len(call.args) < 2 and not any(k.arg in ("dim", "axis") for k in call.keywords)
 
 
