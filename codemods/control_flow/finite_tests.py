@@ -56,8 +56,10 @@ def _values(statements: Sequence[ast.stmt]) -> Iterator[ast.expr]:
 
 def _asked(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
     """The tensors of which a condition asks whether they are finite, and whether they are where it is true."""
-    if isinstance(test, ast.BoolOp):
-        for part in test.values:
+    both = isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitOr | ast.BitAnd)
+    if isinstance(test, ast.BoolOp) or both:
+        parts = test.values if isinstance(test, ast.BoolOp) else [test.left, test.right]  # type: ignore[attr-defined]
+        for part in parts:
             yield from _asked(part, scope)
         return
     source = read_of(test, scope)
