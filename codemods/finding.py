@@ -66,7 +66,8 @@ class Fix:
 
     `imports` holds absolute imports as they are written (`"torch"`, `"from math import prod"`). `boundary` says that
     the code uses the helper module that carries host effects to the compile boundary. `reasons` says for each
-    assumption what could not be proved. `always` is the code that runs at every call with the fix, and did not before.
+    assumption what could not be proved. `always` is the code that runs at every call with the fix, and did not before,
+    and `captured` what breaks the graph in it without the capture flags, and not with them.
     A `last` fix is made only when no other one is left to make: it helps with what these leave.
     """
 
@@ -76,6 +77,7 @@ class Fix:
     reasons: tuple[str, ...] = ()
     boundary: bool = False
     always: tuple[Span, ...] = ()
+    captured: tuple[Span, ...] = ()
     last: bool = False
 
     @property

@@ -121,6 +121,10 @@ class Template:
             if isinstance(child, list):
                 parts = [self._assembled(given, c, operand=inside) if isinstance(c, ast.AST) else c for c in child]
                 setattr(copied, field_name, parts)
+            elif isinstance(node, ast.Subscript) and child is node.slice and isinstance(child, ast.Tuple):
+                # `i, j` in brackets is no expression by itself.
+                elements = [self._assembled(given, c, operand=False) for c in child.elts]
+                copied.slice = ast.Tuple(elements, ast.Load())  # type: ignore[attr-defined,arg-type]
             elif isinstance(child, ast.expr):
                 loose = not isinstance(node, ast.IfExp) or isinstance(child, ast.IfExp | ast.Lambda | ast.NamedExpr)
                 setattr(copied, field_name, self._assembled(given, child, operand=inside and loose))

@@ -2,12 +2,14 @@
 
 Measured on torch 2.13 with inductor on a CPU, with `capture_dynamic_output_shape_ops` and `capture_scalar_outputs`: a
 convolution in two dimensions fails in its first call, one in one dimension where the length is the symbol, multi-head
-attention in training or with the sequence first, and `grid_sample` where height and width are symbols. In three
-dimensions convolutions work, and so do linear, recurrent, normalising and pooling layers. Over a slice up to a number,
-all convolutions and attention fail (and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the
-derivatives of `prod` and running sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has
-56 of them, views too). On a CPU, a linear layer without bias whose weight requires no gradient fails for what has such
-a number as its second of three dimensions.
+attention in training or with the sequence first, and `grid_sample` where height and width are symbols. `cdist`,
+`pinv`, `cov` and `corrcoef` break the graph, and the derivatives of `det`, `slogdet`, `cholesky`, `solve` and `qr` do
+not compile (those of `inv`, `eigvalsh` and `svdvals` do; `aot_eager`). In three dimensions convolutions work, and so
+do linear, recurrent, normalising and pooling layers. Over a slice up to a number, all convolutions and attention fail
+(and work with 2.11 on a GPU), `unfold`, products of it outside of layers, and the derivatives of `prod` and running
+sums; 85 more operations work, forward and backward (`benchmarks/symbol_sizes.py` has 56 of them, views too). On a
+CPU, a linear layer without bias whose weight requires no gradient fails for what has such a number as its second of
+three dimensions.
 
 A tensor that is made with a number as a size, as `torch.zeros(n, 8)`, fails in convolutions, `einsum` and products of
 batches, and in the derivatives of `prod` and running sums. Where the number is an argument's own, `n.item()` and not
@@ -34,6 +36,10 @@ _LAYERS = ("Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "MultiheadA
 _FUNCTIONS = frozenset(
     {"conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d", "multi_head_attention_forward", "grid_sample"}
 )
+_NOT_GUARDED = frozenset({"cdist", "pdist", "cov", "corrcoef", "pinv"})
+"""They ask whether there are elements, and break the graph."""
+_ALGEBRA = frozenset({"det", "slogdet", "logdet", "cholesky", "cholesky_ex", "solve", "qr"})
+"""Their derivatives ask that, and the compilation fails."""
 _LAYERS_WHERE_CUT = ("Conv", "Softmax", *_LAYERS)
 _WHERE_CUT = (
     _FUNCTIONS
@@ -60,6 +66,9 @@ def failing_layer(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     region: all that is compiled together with `scope`, and itself.
     """
     layer = _behind(node, scope, region, _fails)
+    asking = _behind(node, scope, region, _asks_for_elements) if layer is None else None
+    if asking is not None:
+        return f"{_place(asking)} breaks the graph over a size that is a symbol, or its backward pass fails to compile"
     sampled = layer is not None and ast.unparse(layer.func).endswith("grid_sample")
     kind = "a sampling of pictures" if sampled else "a convolution or multi-head attention"
     return None if layer is None else f"{_place(layer)} is {kind}, which fails to compile where a size is a symbol"
@@ -201,6 +210,11 @@ def _fails(call: ast.Call, scope: Scope) -> bool:
     if ref.startswith("torch.") and ref.rpartition(".")[2] in _FUNCTIONS:
         return True
     return _holds_layer(scope.value(call.func)) and not ref.startswith("torch.nn.functional.")
+
+
+def _asks_for_elements(call: ast.Call, scope: Scope) -> bool:
+    short = _of_torch(call, scope)
+    return short in _NOT_GUARDED or (short in _ALGEBRA and bool(scope.value(call).leaves))
 
 
 def _fails_cut(call: ast.Call, scope: Scope) -> bool:

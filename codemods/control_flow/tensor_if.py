@@ -52,7 +52,8 @@ Both branches are computed. The fix is safe only where that is proved to change 
 which are the same. What runs behind an early return, or is no longer guarded, runs always: it must not be able to fail,
 and writes only into memory of its own that no other way out returns. An element that is always written keeps its value
 on the other side, where it must exist. A block behind `if mask.any()` that raises where nothing is selected
-(`x[mask].max()`) keeps its `if`. Where a side's derivative is not finite for every value, its operand is replaced
+(`x[mask].max()`) keeps its `if`, and so does what breaks the graph itself, but for selections that the capture flags
+keep in it (`capture-scalars`). Where a side's derivative is not finite for every value, its operand is replaced
 on the other side (`x / torch.where(c, n, 1.0)`), so that the gradient of zero that comes back stays zero. A write in
 place in a branch becomes a new tensor only where nothing else holds the memory and no backward pass needs it, and a
 write that is always made must not be one that the backward pass of other code notices (`no-aliasing`). A branch or

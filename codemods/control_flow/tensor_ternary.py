@@ -92,6 +92,7 @@ class TensorTernary(Rule):
         "mask-for-none",
         "no-recompute",
         "rng-stream",
+        "capture-scalars",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -20,12 +21,17 @@ _SIZES = frozenset({"shape", "size", "numel", "nelement"})
 _FAILING = frozenset(
     {"std", "var", "std_mean", "var_mean", "prod", "cumsum", "cumprod", "logcumsumexp", "quantile"}
 )  # in the backward pass, `quantile` in the forward one
+_SPREADS = frozenset({"std", "var", "std_mean", "var_mean"})
+"""Over named dimensions they work, over all of them they do not."""
+_ROWS = frozenset({"nonzero", "argwhere"})
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})
 _PRODUCTS = frozenset({"matmul", "bmm", "mm", "einsum", "baddbmm"})
 _ORDERS = frozenset({"sort", "argsort", "msort"})
 _TURNS = frozenset({"t", "T", "mT", "transpose", "permute", "movedim", "swapaxes", "unsqueeze"})
 _LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
+_ANSWERED = frozenset({"guard_or_false", "guard_or_true"})
+"""Functions of torch that answer a question for a symbol without a guard."""
 
 
 def not_captured(node: ast.expr, scope: Scope) -> str | None:
@@ -167,12 +173,15 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.Attribute):
             sized = sized or parent.attr in _SIZES
-            if parent.attr in _FAILING | _LISTING and not _has_no_derivative(scope.parents.get(parent), scope):
+            if parent.attr in _FAILING | _LISTING and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
         elif isinstance(parent, ast.Call):
             short = (scope.callee(parent) or "").rpartition(".")[2]
+            if short in _ANSWERED:
+                return None
             sized = sized or short == "len"
-            if short in _FAILING | _LISTING and not _has_no_derivative(parent, scope):
+            judged = isinstance(asked, ast.Attribute) and parent.func is asked
+            if not judged and short in _FAILING | _LISTING and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
             if not sized and parent.func is not asked and not isinstance(asked, ast.Attribute):
                 return None  # another operation, whose result is another tensor
@@ -190,6 +199,64 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             return None
         asked = parent
     return None
+
+
+def _fails(place: ast.expr, made: ast.expr | None, scope: Scope) -> bool:
+    """Whether a function, or the method at an attribute, fails over an unknown size.
+
+    made: the result itself, where that is what it takes.
+    """
+    outer = scope.parents.get(place)
+    call = place if isinstance(place, ast.Call) else outer
+    if not isinstance(call, ast.Call) or (call is not place and call.func is not place):
+        return True
+    name = scope.callee(call) or ""
+    short = place.attr if isinstance(place, ast.Attribute) else name.rpartition(".")[2]
+    given = call.args if isinstance(place, ast.Attribute) else call.args[1:]
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    if short in _SPREADS:
+        dims = given[0] if given else named.get("dim")
+        return not (dims is not None and _dimensions(dims, scope))
+    if short in _LISTING - {"tolist"}:
+        if short == "split" and given and _is_list(given[0], scope):
+            return False  # as many parts as the list has sizes
+        place_of_dim = 0 if short == "unbind" else 1
+        dim = given[place_of_dim] if len(given) > place_of_dim else named.get("dim")
+        along = _dimensions(dim, scope) if dim is not None else ()
+        return made is None or not along or 0 in along or not _counts_rows(made, scope)
+    return not _has_no_derivative(call, scope)
+
+
+def _is_list(node: ast.expr, scope: Scope) -> bool:
+    """Whether an argument is a list, as what `tolist` gives of several numbers is beside a tensor."""
+    short = (scope.callee(node) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    return scope.value(node).is_(Kind.CONTAINER) or short == "tolist"
+
+
+def _counts_rows(node: ast.expr, scope: Scope) -> bool:
+    """Whether the first dimension of a result is the one that has an unknown size."""
+    given = [node]
+    if isinstance(node, ast.Name):
+        made = [scope.parents.get(store) for store in scope.names(node.id, stores=True)]
+        given = [one.value for one in made if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+        if len(given) != len(made):
+            return False
+    for one in given:
+        if isinstance(one, ast.Subscript):
+            index = one.slice.elts[0] if isinstance(one.slice, ast.Tuple) and one.slice.elts else one.slice
+            if isinstance(index, ast.Slice | ast.Constant):
+                return False
+        elif not isinstance(one, ast.Call) or (scope.callee(one) or "").rpartition(".")[2] not in _ROWS:
+            return False
+    return bool(given)
+
+
+def _dimensions(node: ast.expr, scope: Scope) -> tuple[int, ...]:
+    """The dimensions that an argument names; none where that is not known, or it means all of them."""
+    parts = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    consts = [const.value if (const := scope.value(part).const) is not None else None for part in parts]
+    known = [const for const in consts if isinstance(const, int) and not isinstance(const, bool)]
+    return tuple(known) if len(known) == len(consts) else ()
 
 
 def _has_no_derivative(call: ast.AST | None, scope: Scope) -> bool:

@@ -131,6 +131,7 @@ class MaskedWrite(Rule):
         "index-in-range",
         "enough-dimensions",
         "no-recompute",
+        "capture-scalars",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from compilefix.analysis.array_namespaces import works_without_torch
@@ -27,6 +28,7 @@ from compilefix.analysis.regions import (
     makes_pictures_on_the_way,
 )
 from compilefix.codemods.arrays_too import kept_for_arrays
+from compilefix.codemods.dynamic_shapes.kept_breaks import kept_by_flag
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.hint_words import HintWords
 from compilefix.codemods.misplaced_results import in_right_places
@@ -252,7 +254,9 @@ class _Judge:
             found = without_skipped_loops(tuple(self._findings(scope)), scope)
             if any(finding.fix is not None for finding in found):
                 around = self._surroundings(compiled.function.module)
-                found = without_new_breaks([handled(around.judged(finding), scope) for finding in found])
+                found = without_new_breaks(
+                    [handled(around.judged(finding), scope) for finding in found], partial(kept_by_flag, scope=scope)
+                )
                 found = tuple(kept_for_arrays(in_right_places(finding, scope), scope) for finding in found)
                 found = tuple(kept_for_others(finding, scope) for finding in found)
                 if works_without_torch(compiled.function):
