@@ -293,7 +293,7 @@ def _may_cut(call: ast.Call, scope: Scope) -> bool:
     """Whether a view may count pieces of its last dimension together with others: `x.view(-1, 4)` of rows of eight.
 
     The last size is taken for all of that dimension where it is one of a tensor; two fixed ones behind the dimension
-    that is counted are heads and what each of these has.
+    that is counted are heads and what each of these has. Pieces of one element come out right.
     """
     name = scope.callee(call) or ""
     if name not in _VIEWS:
@@ -307,6 +307,9 @@ def _may_cut(call: ast.Call, scope: Scope) -> bool:
         return True
     if len(sizes) == 1:
         return scope.value(sizes[0]).is_(Kind.CONTAINER)
+    last = scope.value(sizes[-1]).const
+    if last is not None and last.value == 1:
+        return False  # an element for each row
     counted = [index for index, size in enumerate(sizes) if not _is_fixed(size, scope)]
     return bool(counted) and counted[-1] == len(sizes) - 2 and not _are_parts(sizes[-2], sizes[-1])
 

@@ -46,7 +46,8 @@ from collections.abc import Iterator, Sequence
 from compilefix.analysis.compile_sites import CompileSite
 from compilefix.codemods.capture_flags import SHAPES
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
-from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape
+from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape, other_fixes
+from compilefix.codemods.dynamic_shapes.kept_breaks import selections_of
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.unknown_rows import failing_layer, miscounted_rows
@@ -95,9 +96,12 @@ def _refused(region: Sequence[Scope]) -> str | None:
 
 
 def _results(scope: Scope) -> Iterator[ast.expr]:
-    """The operations for which no other rule has a fix."""
-    found = (f for f in scope.found(DataDependentShape()) if not (f.declined or "").startswith(GOES_WITH))
+    """The operations for which no other rule has a fix, in their order."""
+    found = [f for f in scope.found(DataDependentShape()) if not (f.declined or "").startswith(GOES_WITH)]
     spans = {f.span for f in found if "GB0033" not in f.gb}
-    for node in scope.nodes:
-        if isinstance(node, ast.Call | ast.Subscript) and spans and scope.span(node) in spans:
-            yield node
+    declined = [f for f in other_fixes(scope) if f.fix is None and f.effect == "break"]
+    also = {node for finding in declined for node in selections_of(finding, scope)}
+    if spans or also:
+        for node in scope.nodes:
+            if isinstance(node, ast.Call | ast.Subscript) and (scope.span(node) in spans or node in also):
+                yield node

@@ -150,10 +150,23 @@ def _uses(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
         for use in (made, *_loads(made, scope)):
             yield use
             inner = scope.parents.get(use)
+            if isinstance(inner, ast.For | ast.comprehension) and _goes_through_list(inner, use, scope):
+                items = {n.id for n in ast.walk(inner.target) if isinstance(n, ast.Name)}
+                pending += [n for n in scope.function.of(ast.Name) if n.id in items and n not in seen and _is_read(n)]
+                seen.update(pending)
             whole = scope.parents.get(inner) if isinstance(inner, ast.Tuple) else inner
             if isinstance(whole, ast.Subscript) and whole.slice in (use, inner) and whole not in seen:
                 seen.add(whole)
                 pending.append(whole)
+
+
+def _goes_through_list(loop: ast.For | ast.comprehension, node: ast.expr, scope: Scope) -> bool:
+    """Whether a loop goes through a list of results: it has as many turns as the list has items."""
+    return loop.iter is node and scope.value(node).is_(Kind.CONTAINER)
+
+
+def _is_read(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
 
 
 def _loads(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
@@ -190,7 +203,7 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
             if value.leaves and value.dtype not in ("int", "bool"):
                 return f"the backward pass of `{snippet(parent)}` fails before torch 2.13"
         elif isinstance(parent, ast.For | ast.comprehension) and parent.iter is asked:
-            return "a loop goes through it"
+            return None if asked is node and _goes_through_list(parent, node, scope) else "a loop goes through it"
         elif isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
             if isinstance(parent, ast.If) and selected_where_needed(parent, scope) is not None:
                 return None  # CF101 selects always, once the flag is on

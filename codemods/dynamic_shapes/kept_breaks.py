@@ -16,8 +16,14 @@ _OF_SELECTIONS = frozenset({"CF502", "CF503", "CF505"})
 
 def kept_by_flag(finding: Finding, scope: Scope) -> bool:
     """Whether a finding is about nothing but results of unknown size that the flag keeps in the graph."""
-    if finding.code not in _OF_SELECTIONS | {_SELECTS} or "GB0033" in finding.gb:
-        return False
+    nodes = selections_of(finding, scope)
+    return bool(nodes) and all(not_captured(node, scope) is None for node in nodes)
+
+
+def selections_of(finding: Finding, scope: Scope) -> list[ast.expr]:
+    """The operations that a finding is about whose results have an unknown size, where the flag may keep them."""
+    if finding.code not in _OF_SELECTIONS | {_SELECTS} or finding.gb == ("GB0033",):
+        return []
     nodes: list[ast.expr] = [
         node
         for node in scope.among(ast.Call, ast.Subscript)
@@ -30,4 +36,4 @@ def kept_by_flag(finding: Finding, scope: Scope) -> bool:
     if not nodes:
         names = (n for n in scope.of(ast.Name) if finding.span.holds(scope.span(n)))
         nodes = [made for name in names if (made := selection_of(name, scope)) is not None]
-    return bool(nodes) and all(not_captured(node, scope) is None for node in nodes)
+    return nodes

@@ -13,6 +13,7 @@ from compilefix.codemods.rule import Scope
 _COUNTS = frozenset({"numel", "nelement"})
 _KEEPS = frozenset(
     {"squeeze", "flatten", "view", "reshape", "long", "int", "float", "to", "t", "contiguous", "clone", "detach"}
+    | {"sort", "argsort", "abs", "exp", "log", "sqrt", "sigmoid", "double", "half", "bool"}
 )
 _MAX_NAMES = 5
 
@@ -28,8 +29,10 @@ def size_of(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | None:
     if isinstance(node, ast.Name):
         given = _given(node, scope) if depth <= _MAX_NAMES else None
         return None if given is None else size_of(given, scope, depth + 1)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        return node.value.value if ast.unparse(node.slice) == "0" else None
+    if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "0":
+        held = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value
+        wanted = "size" if held is not node.value else "shape"
+        return held.value if isinstance(held, ast.Attribute) and held.attr == wanted else None
     if not isinstance(node, ast.Call):
         return None
     if scope.callee(node) == "len" and len(node.args) == 1:

@@ -311,6 +311,8 @@ class Expressions(Calls):
                 continue
             elif value.is_tensor and value.rank == 1 and len(indices) == 1:
                 copied = True  # of indices as of a mask
+            elif len(parts) == 1 and _is_mask_of(value, base):
+                rank, copied = 1, True  # `x[x > 0]`
             else:
                 rank, copied = None, value.may_be(Kind.TENSOR) or copied
         storage = base.storage if not copied else base.storage | {self.place(node)}
@@ -580,6 +582,12 @@ def _holding(made: Value, parts: Sequence[Value]) -> Value:
         storage=values.NOTHING.union(*[p.storage for p in parts]),
         leaves=values.NOTHING.union(*[p.leaves for p in parts]),
     )
+
+
+def _is_mask_of(index: Value, base: Value) -> bool:
+    """Whether an index is a boolean tensor of the shape of what it picks from."""
+    boolean = index.is_tensor and index.certain and index.dtype == "bool" and index.shape_id is not None
+    return boolean and base.is_tensor and base.certain and base.shape_id == index.shape_id
 
 
 def _part_of(whole: Value) -> Value:
