@@ -209,8 +209,24 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
                 return None  # CF101 selects always, once the flag is on
             return f"`{snippet(asked)}` decides on its size" if sized else None
         elif isinstance(parent, ast.stmt):
-            return None
+            return _decided_by_name(parent, scope) if sized and asked is not node else None
         asked = parent
+    return None
+
+
+def _decided_by_name(statement: ast.stmt, scope: Scope) -> str | None:
+    """Why a size may have no name: the name is asked for its truth, and nothing answers that."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        return None
+    for load in scope.names(targets[0].id):
+        asked: ast.AST = load
+        for parent in scope.ancestors(load):
+            if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is asked:
+                return f"`{snippet(asked)}` decides on its size"
+            if not isinstance(parent, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp):
+                break
+            asked = parent
     return None
 
 
