@@ -307,7 +307,7 @@ def _may_cut(call: ast.Call, scope: Scope) -> bool:
         return True
     if len(sizes) == 1:
         return scope.value(sizes[0]).is_(Kind.CONTAINER)
-    last = scope.value(sizes[-1]).const
+    last = scope.value(sizes[-1]).const if sizes else None
     if last is not None and last.value == 1:
         return False  # an element for each row
     counted = [index for index, size in enumerate(sizes) if not _is_fixed(size, scope)]

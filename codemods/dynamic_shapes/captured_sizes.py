@@ -2,8 +2,9 @@
 
 Measured on torch 2.13 with inductor on a CPU, forward and backward, and on 2.11 on a CPU and a GPU (H100): there the
 backward pass of `x[mask][:n]` fails, those of `cumprod` and `logcumsumexp` as that of `cumsum`, and `quantile` at all.
-`bincount` with `minlength` stays in the graph on both, and so does `cumsum` of integers;
-with weights the result is wrong on 2.11 (H200 and CPU).
+`bincount` with `minlength` stays in the graph on both, and so does `cumsum` of integers; behind `torch._check` of more
+than one row, all of them but `cumprod`, `logcumsumexp` and `quantile` were tried on 2.13 and work there, and `cumsum`
+and `std` on 2.11 too. With weights the result is wrong on 2.11 (H200 and CPU).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.values import Kind
+from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -245,7 +247,10 @@ def _fails(place: ast.expr, made: ast.expr | None, scope: Scope) -> bool:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if short in _SPREADS:
         dims = given[0] if given else named.get("dim")
-        return not (dims is not None and _dimensions(dims, scope))
+        if dims is not None and _dimensions(dims, scope):
+            return False
+    if short in _SPREADS | {"cumsum"} and made is not None and _has_two(made, call, scope):
+        return False
     if short in _LISTING - {"tolist"}:
         if short == "split" and given and _is_list(given[0], scope):
             return False  # as many parts as the list has sizes
@@ -254,6 +259,30 @@ def _fails(place: ast.expr, made: ast.expr | None, scope: Scope) -> bool:
         along = _dimensions(dim, scope) if dim is not None else ()
         return made is None or not along or 0 in along or not _counts_rows(made, scope)
     return not _has_no_derivative(call, scope)
+
+
+def _has_two(made: ast.expr, call: ast.Call, scope: Scope) -> bool:
+    """Whether a check above says that a result has more than one row: `torch._check(len(rows) > 1)`."""
+    if not isinstance(made, ast.Name) or len(scope.names(made.id, stores=True)) != 1:
+        return False
+    statement: ast.stmt | None = scope.statement(call)
+    while statement is not None and statement is not scope.function.node:
+        block = scope.block(statement)
+        for one in block[: block.index(statement)]:
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and _says_two(one.value, made.id, scope):
+                return True
+        around = (a for a in scope.ancestors(statement) if isinstance(a, ast.stmt))
+        statement = next(around, None)
+    return False
+
+
+def _says_two(call: ast.Call, name: str, scope: Scope) -> bool:
+    test = call.args[0] if scope.callee(call) == "torch._check" and call.args else None
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.comparators[0], ast.Constant):
+        return False
+    asked = size_of(test.left, scope)
+    says = (type(test.ops[0]), test.comparators[0].value)
+    return isinstance(asked, ast.Name) and asked.id == name and says in ((ast.Gt, 1), (ast.GtE, 2))
 
 
 def _is_list(node: ast.expr, scope: Scope) -> bool:
