@@ -29,7 +29,8 @@ The flag counts for the whole process, and what is compiled with it is compiled 
 Where the code asks a size that depends on values for its truth (but by `guard_or_false`, which CF509 writes), goes
 through such a result in a loop, takes the standard deviation of all of it, the product or a running sum, solves
 equations with it or measures distances (`cdist`), or gives it to a convolution in one or two dimensions or to
-multi-head attention, the flag is not enough or makes the compilation fail; where a view may cut its last dimension,
+multi-head attention, the flag is not enough or makes the compilation fail, and so it does in training where a mask
+without a name selects twice (`x[~m]`, `y[~m]`); where a view may cut its last dimension,
 the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the place. In a file
 where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
