@@ -192,8 +192,8 @@ def _finding(item: dict[str, Any]) -> Finding:
 
 def _fix(item: dict[str, Any]) -> Fix:
     lists = {name: tuple(item[name]) for name in ("imports", "assumptions", "reasons")}
-    always = tuple(Span(**span) for span in item["always"])
-    return Fix(**{**item, **lists, "edits": tuple(map(_edit, item["edits"])), "always": always})
+    lists |= {name: tuple(Span(**span) for span in item[name]) for name in ("always", "captured")}
+    return Fix(**{**item, **lists, "edits": tuple(map(_edit, item["edits"]))})
 
 
 def _edit(item: dict[str, Any]) -> Edit:
