@@ -221,7 +221,7 @@ def unpack(value: Value, count: int, place: str) -> Sequence[Value]:
             leaves=value.leaves,
         )
         return [element] * count
-    if value.is_(Kind.NDARRAY) and value.certain:
+    if value.is_(Kind.NDARRAY):  # of a tuple of arrays, as `linear_sum_assignment` gives it, each part is one as well
         return [value] * count
     return _items(replace(values.UNKNOWN, storage=value.storage, leaves=value.leaves), count)
 

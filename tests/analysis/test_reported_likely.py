@@ -1250,6 +1250,13 @@ def test_what_scipy_makes_of_a_tensor_is_none() -> None:
         "    found = find(x, k=1)\n"
         "    return found.real.item() * x, found.item() * x, eigs(x).item() * x\n"
     )
+    text += (
+        "from scipy.optimize import linear_sum_assignment\n"
+        "def matched(cost: Tensor):\n"
+        "    rows, columns = linear_sum_assignment(cost.detach().cpu().numpy())\n"
+        "    first = columns[0].item()\n"
+        "    return cost * rows[0].item() + first\n"
+    )
     files = [SourceFile(Path("/pkg/largest.py"), "pkg.largest", text)]
     findings = run(files, Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings
     assert "CF201" not in {f.code for f in findings}
