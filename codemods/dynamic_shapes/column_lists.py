@@ -70,6 +70,10 @@ def column_edits(found: ColumnList, template: Template, scope: Scope) -> list[Ed
         assert isinstance(written, ast.Subscript)
         reason = f"`{snippet(written.value)}` is not proved to be as long as dimension {found.dim} of the mask"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
+        statement = scope.statement(use)
+        if isinstance(statement, ast.Assign) and scope.value(statement.value).leaves:
+            reason = f"the gradient of `{snippet(statement.value)}` is added up for every time that a place is listed"
+            template.refuse([Obstacle(reason)])
     mask = template.use(found.mask, operand=True)
     if found.numbers:
         mask = f"({mask} != 0)"
