@@ -100,7 +100,7 @@ def compile_sites(module: Module, inference: Inference) -> Iterator[CompileSite]
                 and module.qualified(call.func) not in _COMPILE
             ):
                 receiver = facts.value(call.func.value)
-                if receiver.is_(Kind.OBJECT) and receiver.ref is not None:
+                if receiver.is_(Kind.OBJECT) and receiver.ref is not None and not _own_compile(call, receiver, project):
                     yield CompileSite(
                         functions_of(receiver, project),
                         f"{ast.unparse(call.func.value)}.compile()",
@@ -119,6 +119,12 @@ def _is_compile(node: ast.Call, module: Module) -> bool:
     return module.qualified(node.func) in _COMPILE or (
         isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
     )
+
+
+def _own_compile(call: ast.Call, receiver: Value, project: Project) -> bool:
+    """Whether `model.compile(...)` is another method than that of `nn.Module`, such as `compile("adam", loss)`."""
+    target = project.resolve(receiver.ref) if receiver.ref is not None else None
+    return bool(call.args) or (isinstance(target, Class) and project.method(target, "compile") is not None)
 
 
 def _partial_compile(function: Function, module: Module) -> bool:

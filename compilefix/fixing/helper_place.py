@@ -68,7 +68,7 @@ def _of_imported(own: Mapping[Path, Place], places: Mapping[Path, Place], layout
     found: dict[Path, Place] = {}
     for path, place in own.items():
         if "." not in place.module and not place.beside and places.get(path, place) == place:
-            named = sorted(packages.keys() & {name.split(".")[0] for name in layout.imports[path]})
+            named = sorted(packages.keys() & set(layout.named_from(path, place.root)))
             if named:
                 found[path] = packages[named[0]]
     return found
@@ -81,16 +81,70 @@ class _Layout:
         self.files = files
         self._beside: dict[Path, frozenset[str]] = {}
         self._roots: dict[Path, Path] = {}
+        self._modules: dict[tuple[Path, str], bool] = {}
+        self._inside: dict[Path, bool] = {}
 
     @cached_property
     def imports(self) -> Mapping[Path, frozenset[str]]:
         """The dotted names that each file imports, or imports something from, without relative ones."""
         return {path: frozenset(_imports(file.text)) for path, file in self.files.items()}
 
+    def imports_from(self, folder: Path, name: str) -> bool:
+        """Whether a dotted name, or what is in it, may be imported from a folder.
+
+        What a script imports that lies beside it (`vits.py` in `vits/`) says nothing of the folders above.
+        """
+        beside = self._imported_beside.get(folder, frozenset())
+        return name in self._imported_by_others or name in beside or name in self.imported_in(folder)
+
     @cached_property
-    def imported(self) -> frozenset[str]:
-        """All names that are imported, and the packages that these lie in."""
-        return _with_packages(name for found in self.imports.values() for name in found)
+    def _imported_by_others(self) -> frozenset[str]:
+        return _with_packages(
+            name
+            for path, found in self.imports.items()
+            for name in found
+            if not self._lies_beside(name.split(".")[0], path.parent)
+        )
+
+    @cached_property
+    def _imported_beside(self) -> Mapping[Path, frozenset[str]]:
+        found: dict[Path, set[str]] = {}
+        for path, names in self.imports.items():
+            found.setdefault(path.parent, set()).update(names)
+        return {folder: _with_packages(names) for folder, names in found.items()}
+
+    def named_from(self, path: Path, root: Path) -> Iterator[str]:
+        """The first parts of the names that a file may import from a folder."""
+        for name in {name.split(".")[0] for name in self.imports[path]}:
+            if path.parent == root or not self._lies_beside(name, path.parent):
+                yield name
+
+    def runs_inside(self, package: Path) -> bool:
+        """Whether what a package holds is run in its folder, as scripts are: the package itself is never named.
+
+        Its modules import what others of them define by their own names (`from zipformer import Zipformer`).
+        """
+        if package not in self._inside:
+            inner = [path for path in self.files if path.parent == package]
+            self._inside[package] = (
+                not any(_RELATIVE.search(self.files[path].text) for path in inner)
+                and not self.imports_from(package.parent, package.name)
+                and any(self._defined(name, package) for path in inner for name in self.imports[path])
+            )
+        return self._inside[package]
+
+    def _defined(self, name: str, folder: Path) -> bool:
+        """Whether a dotted name is that of something that a module below a folder defines."""
+        source, _, defined = name.rpartition(".")
+        text = text_of(folder.joinpath(*source.split(".")).with_suffix(".py"), self.files) if source else None
+        return bool(text) and re.search(rf"^(?:(?:class|def)[ \t]+)?{defined}\b", text or "", re.MULTILINE) is not None
+
+    def _lies_beside(self, name: str, folder: Path) -> bool:
+        """Whether a module of this name stands in a folder, and is no package."""
+        if (folder, name) not in self._modules:
+            module = folder / f"{name}.py"
+            self._modules[folder, name] = module in self.files or module.is_file()
+        return self._modules[folder, name]
 
     def imported_in(self, folder: Path) -> frozenset[str]:
         """The same of the modules that stand in a folder and are not looked at: a commit hook gets a file alone."""
@@ -126,9 +180,9 @@ def _with_packages(names: Iterable[str]) -> frozenset[str]:
 def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
     """The packages and modules of a folder, in groups of those that import one another or are imported together."""
     named: dict[str, set[str]] = {}
-    for path, names in layout.imports.items():
+    for path in layout.imports:
         if (top := _top(path, root)) is not None:
-            named.setdefault(top, set()).update(name.split(".")[0] for name in names)
+            named.setdefault(top, set()).update(layout.named_from(path, root))
     groups = {top: frozenset({top}) for top in named}
     for top, others in named.items():
         for name in others & groups.keys():
@@ -139,7 +193,7 @@ def _running_together(root: Path, layout: _Layout) -> list[set[str]]:
 
 def _earlier(callers: Iterable[Path], root: Path, layout: _Layout) -> Place | None:
     """The helper that an earlier run has put beside code that calls one now, or into what this imports."""
-    imported = {name.split(".")[0] for path in callers for name in layout.imports[path]}
+    imported = {name for path in callers for name in layout.named_from(path, root)}
     tops = sorted(imported.union(filter(None, (_top(path, root) for path in callers))))
     places = [Place(f"{top}.{DEFAULT_NAME}", root / top / f"{DEFAULT_NAME}.py", root) for top in tops]
     places.append(Place(DEFAULT_NAME, root / f"{DEFAULT_NAME}.py", root))
@@ -149,7 +203,7 @@ def _earlier(callers: Iterable[Path], root: Path, layout: _Layout) -> Place | No
 def _best(candidates: Mapping[Path, Place], root: Path, layout: _Layout) -> Place:
     """The place in the package that most others import."""
     tops = {place: _top(path, root) for path, place in candidates.items()}
-    pairs = {(_top(path, root), name.split(".")[0]) for path, names in layout.imports.items() for name in names}
+    pairs = {(_top(path, root), name) for path in layout.imports for name in layout.named_from(path, root)}
     imported = Counter(name for top, name in pairs if top not in (None, name))
     calls = Counter(candidates.values())
 
@@ -177,6 +231,10 @@ def _own_place(path: Path, config: Config, layout: _Layout) -> Place:
     in_package = is_package or len(parts) > 1
     if (package := _package_above(file, folder if in_package else None, layout.files)) is not None:
         parts, folder, in_package = [package.name], package, True
+    if in_package and config.helper_module is None and layout.runs_inside(folder):
+        first = path.relative_to(folder).parts[0]
+        name = DEFAULT_NAME if first == path.name else f"{first}.{DEFAULT_NAME}"
+        return Place(name, folder.joinpath(*name.split(".")).with_suffix(".py"), folder)
     root = layout.root(folder if in_package else path)
     if config.helper_module is not None:
         wanted = config.helper_module.split(".")
@@ -201,7 +259,7 @@ def _imported_from(outermost: Path, layout: _Layout) -> Path:
     for folder in above:
         inside = outermost.relative_to(folder).with_suffix("").parts
         name = inside[0] if loose else ".".join(inside)
-        if name in layout.imported or name in layout.imported_in(folder):
+        if layout.imports_from(folder, name):
             return folder
     inner = [path for path in layout.files if outermost in (path, *path.parents)]
     names = frozenset[str]().union(*(layout.imports[path] for path in inner))

@@ -794,6 +794,30 @@ def test_a_script_and_what_it_imports_share_one_helper(texts: dict[str, str], he
     assert len(done.stdout.splitlines()) > 1
 
 
+@pytest.mark.parametrize(
+    ("folder", "init", "others"),
+    [
+        pytest.param("vits", False, {}, id="a module called like its folder"),
+        pytest.param("vits", False, {"train.py": "import torch\n"}, id="and a script above"),
+        pytest.param("pruned", True, {"vits/other.py": LAYER}, id="a package, and a folder called like the module"),
+    ],
+)
+def test_scripts_that_lie_in_the_folder_of_what_they_import(
+    folder: str, init: bool, others: dict[str, str], tmp_path: Path
+) -> None:
+    """As in icefall: `vits/train.py` imports `vits/vits.py`, and no package, nor a folder of that name elsewhere."""
+    texts = {f"{folder}/vits.py": MODEL, f"{folder}/train.py": SCRIPT.format(source="vits"), **others}
+    files = project(tmp_path, texts | ({f"{folder}/__init__.py": ""} if init else {}))
+    outcome = fixed(files, tmp_path)
+    new = changes(outcome, tmp_path)
+    assert "from _compile_boundary import emit\n" in new[f"{folder}/vits.py"]
+    assert f"{folder}/_compile_boundary.py" in new
+    apply(outcome, files)
+    done = subprocess.run([sys.executable, tmp_path / folder / "train.py"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "end"
+    assert len(done.stdout.splitlines()) > 1
+
+
 def test_code_of_a_package_whose_name_is_not_known_imports_the_helper_beside_it(tmp_path: Path) -> None:
     text = "from .other import f\n" + LAYER
     files = project(tmp_path, {"pkg/sub/layer.py": text, "pkg/sub/other.py": "def f():\n    return 1\n"})
@@ -1017,6 +1041,20 @@ def test_a_module_compiled_in_place(end: str, after: str, tmp_path: Path) -> Non
     assert new.endswith(after)
     assert "emit(lambda" in new
     ast.parse(new)
+
+
+def test_a_method_compile_of_a_class_is_none_of_torch(tmp_path: Path) -> None:
+    """As in models that are used like those of Keras: `model.compile("adam", loss)` sets an optimizer."""
+    text = (
+        "import torch\n\n\nclass Base(torch.nn.Module):\n    def compile(self, optimizer):\n"
+        "        self.optimizer = optimizer\n\n\nclass Model(Base):\n    def forward(self, x: torch.Tensor):\n"
+        "        print(x.sum().item())\n        return x[x > 0]\n\n\nmodel = Model()\nmodel.compile({})\n"
+    )
+    for given in ('"adam"', 'optimizer="adam"', ""):
+        outcome = fixed(project(tmp_path, {"script.py": text.format(given)}), tmp_path)
+        new = changes(outcome, tmp_path)["script.py"]
+        assert "boundary(" not in new
+        assert "_dynamo" not in new
 
 
 def test_newlines_stay(tmp_path: Path) -> None:
