@@ -147,6 +147,10 @@ RANDOM = frozenset(
     "manual_seed seed set_rng_state".split()
 )
 # What these give is whatever the memory held: comparing results of two calls says nothing.
+# What the probes pass leaves the elements where they are; other arguments move or add them.
+MOVES = frozenset("movedim moveaxis sum_to_size".split())
+# With the arguments of the probes zero stays zero, or the derivative is constant, and not with all.
+NO_ZERO_GRADIENT = frozenset("local_response_norm instance_norm matrix_power eigvals svdvals".split())
 UNINITIALIZED = frozenset("empty_like new_empty new_empty_strided".split())
 # Random with a non-zero dropout probability only.
 RANDOM_WITH_DROPOUT = frozenset(("scaled_dot_product_attention",))
@@ -238,8 +242,8 @@ RANK = {
     "max_unpool3d": "same",
     "mm": "same",
     "bmm": "same",
-    "addmm": "same",
-    "baddbmm": "same",
+    "addmm": "2",  # what is added is broadcast
+    "baddbmm": "unknown",
     "arange": "1",
     "range": "1",
     "linspace": "1",
@@ -254,6 +258,8 @@ RANK = {
     "argwhere": "2",
     "nonzero": "2",
     "from_numpy": "unknown",
+    "masked_scatter": "broadcast",
+    "take": "unknown",  # as many as the index has
     "gather": "same",
     "index_select": "same",
     "scatter": "same",
@@ -1011,12 +1017,13 @@ def describe(
         if not is_random:
             same_place = entry["rank"] in ("same", "broadcast")
             measurable = plain_name not in UNINITIALIZED and not entry.get("host")
-            if same_place and measurable and ("pointwise" in tags or elementwise(calls)):
+            moves = stem in MOVES
+            if same_place and measurable and not moves and ("pointwise" in tags or elementwise(calls)):
                 entry["pointwise"] = True
             derivative = constant_derivative(calls)
-            if derivative:
+            if derivative and stem not in NO_ZERO_GRADIENT:
                 entry["linear"] = True
-            if zero_gradient_safe(single):
+            if zero_gradient_safe(single) and stem not in NO_ZERO_GRADIENT:
                 entry["zero_grad_safe"] = True
             if zero_gradient_safe(several):
                 entry["zero_grad_safe_tensors"] = True
@@ -1076,13 +1083,41 @@ def value_kind(value: Any) -> str:
 
 
 def differentiable(calls: list[Call]) -> bool:
-    """Whether a gradient can flow from the result to a floating-point input."""
+    """Whether a gradient can flow from the result to a floating-point input; so it may where no probe says."""
+    seen = []
     for call in calls:
-        for shape in ((4, 4), (3,), (2, 3, 4)):
+        for shape in ((4, 4), (3,), (2, 3, 4), ()):
             tensors = [sample(shape, torch.float32, n) for n in range(call.tensors)]
-            if isinstance(gradients(call, tensors, 1.0, 2), list):
-                return True
+            # Some give a gradient to one input only, and raise where another one needs one: `soft_margin_loss`.
+            for needed in (range(len(tensors)), *([n] for n in range(len(tensors)) if len(tensors) > 1)):
+                seen.append(flows(call, [t.clone().requires_grad_(n in needed) for n, t in enumerate(tensors)]))
+    return True in seen or (False not in seen and any(takes_floats(call) for call in calls))
+
+
+def takes_floats(call: Call) -> bool:
+    """Whether a call works for floating-point tensors at all, as `bitwise_and` does not."""
+    for shape in ((4, 4), (3,), (2, 3, 4), ()):
+        tensors = [sample(shape, torch.float32, n) for n in range(call.tensors)]
+        if not isinstance(attempt(partial(call.invoke, *tensors)), Exception):
+            return True
     return False
+
+
+def flows(call: Call, leaves: list[torch.Tensor]) -> bool | None:
+    """Whether a gradient flows back to the leaves that need one. None: the call fails for another reason."""
+    result = attempt(lambda: call.invoke(*(leaf.clone() for leaf in leaves), scalar=2))
+    if not isinstance(result, Exception):
+        parts = list(result) if isinstance(result, tuple | list) else [result]
+        outputs = [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad]
+        if not outputs:
+            return False
+        seeds = [torch.ones_like(output) for output in outputs]
+        needed = [leaf for leaf in leaves if leaf.requires_grad]
+        result = attempt(lambda: torch.autograd.grad(outputs, needed, seeds, allow_unused=True))
+        if not isinstance(result, Exception):
+            return any(grad is not None for grad in result)
+    words = ("derivative", "requires_grad", "require grad", "differentia")
+    return False if any(word in str(result) for word in words) else None
 
 
 def functions(aten: dict[str, list[Overload]]) -> dict[str, Entry]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 
 from compilefix.codemods.control_flow.arms import Link
 from compilefix.codemods.rule import Scope
@@ -20,7 +21,8 @@ def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scop
         if link.test is None:
             continue
         behind = [*(statement for later in links[place + 1 :] for statement in later.body), *rest]
-        found = given_nan(link.test, list(_values(link.body)), list(_values(behind)), scope)
+        kept = _kept(link, scope) if links[-1].test is not None else []
+        found = given_nan(link.test, list(_values(link.body)), [*_values(behind), *kept], scope)
         if found is not None:
             return found
     return None
@@ -29,16 +31,52 @@ def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scop
 def given_nan(test: ast.expr, then: Sequence[ast.expr], orelse: Sequence[ast.expr], scope: Scope) -> str | None:
     """The same of the values on both sides of one condition."""
     for tensor, when_true in _asked(test, scope):
-        names = {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name)}
-        for value in then if when_true else orelse:
-            reads = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
-            found = scope.legality.finite([value], scope.facts) if reads and scope.value(value).leaves else ()
-            if next(iter(found), None) is not None:
+        names = _names(tensor, scope)
+        finite, other = (then, orelse) if when_true else (orelse, then)
+        elsewhere = any(scope.value(value).leaves and _reads(value, names) for value in other)
+        for value in finite:
+            if not scope.value(value).leaves or not _reads(value, names):
+                continue
+            if next(scope.legality.finite([value], scope.facts), None) is not None:
                 return (
                     f"`{snippet(value)}` would be computed of NaN or infinity too, for which "
                     f"`{ast.unparse(test)}` asks, and its gradient is NaN then"
                 )
+            back = None if elsewhere else next(_not_finite(value, names, scope), None)
+            if back is not None:
+                return (
+                    f"a gradient of zero would flow back through `{back.id}` where it is NaN or infinite, for which "
+                    f"`{ast.unparse(test)}` asks, and is NaN then"
+                )
     return None
+
+
+def _not_finite(value: ast.expr, names: Collection[str], scope: Scope) -> Iterator[ast.Name]:
+    """The names in a value through which a gradient of zero may become NaN."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.Name) and part.id in names and not scope.legality.passes_zero(part, scope.facts):
+            yield part
+
+
+def _kept(link: Link, scope: Scope) -> list[ast.expr]:
+    """What names that a link replaces hold otherwise, where its test asks for NaN or infinity in them."""
+    targets = {
+        part.id
+        for statement in link.body
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    asked = [] if link.test is None else [tensor for tensor, when_true in _asked(link.test, scope) if not when_true]
+    return [n for tensor in asked for n in ast.walk(tensor) if isinstance(n, ast.Name) and n.id in targets]
+
+
+def _names(tensor: ast.expr, scope: Scope) -> set[str]:
+    """The local names that a tensor is, or is computed of."""
+    return {n.id for n in ast.walk(tensor) if isinstance(n, ast.Name) and scope.value(n).leaves}
+
+
+def _reads(value: ast.expr, names: Collection[str]) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(value))
 
 
 def finite_where(mask: ast.expr, scope: Scope) -> list[ast.expr]:
@@ -72,6 +110,8 @@ def _asked(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
         statement = scope.parents.get(stores[0]) if stores else None
         if isinstance(statement, ast.Assign) and statement.targets[0] is stores[0]:
             yield from _asked(statement.value, scope)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        yield from _compared(test, scope)
     elif isinstance(test, ast.Call):
         operand, name = _operand(test, scope)
         if operand is not None and name in _REDUCES:
@@ -79,6 +119,29 @@ def _asked(test: ast.expr, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
             yield from (found for found in _asked(operand, scope) if found[1] == sure)
         elif operand is not None and name in _ASKS:
             yield operand, _ASKS[name]
+
+
+def _compared(test: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, bool]]:
+    """The same of a comparison with infinity (`loss == float("inf")`), or of a tensor with itself (`loss != loss`)."""
+    left, right, operator = test.left, test.comparators[0], test.ops[0]
+    if ast.unparse(left) == ast.unparse(right) and isinstance(operator, ast.Eq | ast.NotEq):
+        yield left, isinstance(operator, ast.Eq)
+    for tensor, bound in ((left, right), (right, left)):
+        if _is_infinite(bound, scope):
+            yield tensor, isinstance(operator, ast.NotEq | ast.Lt | ast.Gt)
+
+
+def _is_infinite(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is infinity: `float("inf")`, `-math.inf`, `torch.inf`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        return _is_infinite(node.operand, scope)
+    constant = scope.value(node).const
+    if constant is not None and isinstance(constant.value, float):
+        return math.isinf(constant.value)
+    if isinstance(node, ast.Call) and scope.callee(node) == "float" and len(node.args) == 1:
+        text = node.args[0]
+        return isinstance(text, ast.Constant) and str(text.value).strip("+-").lower() in ("inf", "infinity")
+    return scope.value(node).ref in ("math.inf", "numpy.inf", "torch.inf")
 
 
 def _operand(call: ast.Call, scope: Scope) -> tuple[ast.expr | None, str]:

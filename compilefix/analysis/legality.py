@@ -300,6 +300,10 @@ class Legality:
             )
         )
 
+    def passes_zero(self, name: ast.Name, facts: FunctionFacts) -> bool:
+        """Whether a gradient of zero stays zero on its way back through what a name holds, however that is computed."""
+        return self._passes_zero(name, facts, set())
+
     def _finite_derivative(self, node: ast.expr, facts: FunctionFacts) -> Iterator[Obstacle]:
         """With an incoming gradient of zero, the gradient must be zero for every input, NaN and inf included."""
         value = facts.value(node)

@@ -129,6 +129,8 @@ def made_module(name: str, node: ast.Call, args: Sequence[Value], place: str) ->
         source = args[0] if args and args[0].is_tensor else tensor()
         given = args[0].storage if args else values.NOTHING
         return replace(source, storage=given | {place}, leaves=values.NOTHING, origin=False, certain=True)
+    if any(k.arg == "return_indices" and ast.unparse(k.value) != "False" for k in node.keywords):
+        return values.ANY_OBJECT  # a pooling layer that gives a pair
     hidden = any(isinstance(a, ast.Starred) for a in node.args) or not name.endswith(".Sequential")
     inplace = any(
         k.arg == "inplace" and not (isinstance(k.value, ast.Constant) and k.value.value is False) for k in node.keywords

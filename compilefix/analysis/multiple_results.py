@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from compilefix.analysis import values
 from compilefix.analysis.values import Value, replace, static, tensor
 
-FORMS = frozenset({"where", "nonzero", "unique", "unique_consecutive"})
+_WITH_PLACES = {
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d"), 6),
+    **dict.fromkeys(("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"), 2),
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d"), 4),
+}
+"""Where `return_indices` stands among the arguments of a pooling function."""
+_SMALL = ("bucketize", "searchsorted")
+FORMS = frozenset({"where", "nonzero", "unique", "unique_consecutive", *_WITH_PLACES, *_SMALL})
 """The functions, by their bare names."""
 
 _WITH_INDICES = frozenset(
@@ -28,6 +35,13 @@ def by_arguments(bare: str, args: Sequence[Value], keywords: Mapping[str | None,
     """
     if bare == "where":
         return _indices(place) if len(args) == 1 and not {"input", "other"} & set(keywords) else None
+    if bare in _WITH_PLACES:
+        given = keywords.get("return_indices", (*args, *[static(False)] * 7)[_WITH_PLACES[bare]])
+        return None if given.const is not None and given.const.value is False else values.UNKNOWN
+    if bare in _SMALL:  # `out_int32` makes smaller integers
+        given = keywords.get("out_int32", static(False))
+        sure = None not in keywords and given.const is not None and given.const.value is False
+        return None if sure else values.UNKNOWN
     if bare == "nonzero":
         given = keywords.get("as_tuple", static(False))
         if given.const is None:

@@ -330,3 +330,41 @@ def test_regenerating_gives_the_same_table(script: ModuleType) -> None:
     if installed != torch_api.table_version():
         pytest.skip(f"the table describes torch {torch_api.table_version()}, installed is {installed}")
     assert script.build() == torch_api.TABLE.read_text(encoding="utf-8")
+
+
+def test_a_gradient_flows_where_torch_lets_one_flow() -> None:
+    """Not every probe succeeds: a target of `soft_margin_loss` may need no gradient, and no size be zero."""
+    x, w = torch.ones(1, 2, 4, requires_grad=True), torch.ones(1)
+    results = {
+        "torch.nn.functional.prelu": torch.nn.functional.prelu(x, w),
+        "torch.nn.functional.soft_margin_loss": torch.nn.functional.soft_margin_loss(x, torch.ones(1, 2, 4)),
+        "torch.nn.functional.adaptive_avg_pool1d": torch.nn.functional.adaptive_avg_pool1d(x, 2),
+        "torch.nn.functional.adaptive_max_pool1d": torch.nn.functional.adaptive_max_pool1d(x, 2),
+        "torch.igamma": torch.igamma(torch.ones(4), x),
+        "torch.vander": torch.vander(x[0, 0]),
+        "torch.linalg.tensorsolve": torch.linalg.tensorsolve(torch.eye(2), x[0, 0, :2]),
+    }
+    for name, result in results.items():
+        assert result.requires_grad, name
+        api = torch_api.function(name)
+        assert api is not None, name
+        assert api.differentiable, name
+    for name in ("PReLU", "SoftMarginLoss", "AdaptiveAvgPool1d", "AdaptiveMaxPool1d"):
+        module = torch_api.module(f"torch.nn.{name}")
+        assert module is not None, name
+        assert module.differentiable, name
+    for name in ("bitwise_and", "argmax", "floor_divide", "sign"):
+        api = torch_api.function(f"torch.{name}")
+        assert api is not None, name
+        assert not api.differentiable or name == "sign", name
+
+
+def test_what_moves_elements_is_not_pointwise() -> None:
+    for name in ("movedim", "moveaxis", "sum_to_size"):
+        api = torch_api.method(name)
+        assert api is not None
+        assert not api.pointwise
+    taken = torch_api.method("take")
+    assert taken is not None
+    assert torch.ones(2, 2).take(torch.tensor([0])).dim() == 1
+    assert taken.rank == "unknown"
