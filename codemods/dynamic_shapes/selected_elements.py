@@ -174,6 +174,9 @@ class Elements(SelectedTree):
         found = list(legality.gradients(tree, None, (value, value), facts, frozenset(self.atoms)))
         if not found:
             return {}
+        if (filled := _over_infinity(tree)) is not None:
+            reason = f"`{snippet(filled)}` is NaN where a row is filled as a whole, and so is its gradient"
+            self.obstacles.append(Obstacle(f"{reason}: the mask may keep such rows out"))
         values = self.values()
         bases = [text for text in self.bases if text not in self._indices]  # a gradient does not go to integers
         bases += self.placed
@@ -311,3 +314,23 @@ class Elements(SelectedTree):
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""
         return code_of(tree, self.atoms, template, replaced, self.held_names())
+
+
+_OVER_ROWS = frozenset({"softmax", "log_softmax", "logsumexp", "softmin"})
+
+
+def _over_infinity(tree: ast.expr) -> ast.expr | None:
+    """A softmax of what is filled with minus infinity: `F.softmax(x.masked_fill(~mask, -torch.inf), dim=1)`."""
+    for node in ast.walk(tree):
+        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and called in _OVER_ROWS and any(_is_infinite(part) for part in ast.walk(node)):
+            return node
+    return None
+
+
+def _is_infinite(node: ast.AST) -> bool:
+    """Whether an expression, or the name that stands for it, is written as minus infinity: `-torch.inf`."""
+    if not isinstance(node, ast.UnaryOp | ast.Call | ast.Name):
+        return False
+    text = ast.unparse(node).lower().replace('"', "'")
+    return text in ("-inf", "-float('inf')", "float('-inf')") or (text[:1] == "-" and text.endswith(".inf"))
