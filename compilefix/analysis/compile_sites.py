@@ -122,9 +122,15 @@ def _is_compile(node: ast.Call, module: Module) -> bool:
 
 
 def _own_compile(call: ast.Call, receiver: Value, project: Project) -> bool:
-    """Whether `model.compile(...)` is another method than that of `nn.Module`, such as `compile("adam", loss)`."""
-    target = project.resolve(receiver.ref) if receiver.ref is not None else None
-    return bool(call.args) or (isinstance(target, Class) and project.method(target, "compile") is not None)
+    """Whether `model.compile(...)` is not that of `nn.Module`, but as of models that are trained as those of Keras."""
+    cls = project.resolve(receiver.ref) if receiver.ref is not None else None
+    method = project.method(cls, "compile") if isinstance(cls, Class) else None
+    handed_on = method is not None and any(
+        inner.func.attr == "compile" and isinstance(inner.func.value, ast.Call)  # super().compile()
+        for inner in method.of(ast.Call)
+        if isinstance(inner.func, ast.Attribute)
+    )
+    return bool(call.args) or (method is not None and not handed_on)
 
 
 def _partial_compile(function: Function, module: Module) -> bool:

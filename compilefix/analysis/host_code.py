@@ -497,7 +497,9 @@ def _is_instance(node: ast.expr, function: Function) -> bool:
 
 
 def prepares(function: Function) -> bool:
-    """Whether the function compiles, exports or traces a model: what it is given is code, and it runs as Python."""
+    """Whether the function compiles, exports or traces a model, which is code to it, or runs one over a data set."""
+    if _calls_one_of(function, _DRIVES):
+        return True
     module = function.module
     if not module.mentions("compile") and not module.mentions("fx") and not module.mentions("export"):
         return False

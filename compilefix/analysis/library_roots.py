@@ -90,6 +90,9 @@ _SHARED = frozenset(
 """What arrays have as tensors do."""
 
 
+_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
+
+
 _BUILTINS = ("len", "range", "min", "max", "int", "float", "isinstance", "enumerate", "zip", "sorted", "list", "tuple")
 
 
@@ -139,8 +142,21 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                 if name in cls.methods:
                     method = cls.methods[name]
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
-                    apart = apart or _is_for_data(cls, project)
+                    apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
                     yield method, f"{method.qualname} by itself" if apart else method.qualname
+
+
+def _goes_over_a_model(method: Function) -> bool:
+    """Whether all that a method is given is a model, whose parameters it goes over: averages of weights, penalties."""
+    given = {p.arg for p in method.parameters[1:]}
+    return bool(given) and given == {
+        node.func.value.id
+        for node in method.of(ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr in _OF_MODELS
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in given
+    }
 
 
 def _is_for_data(cls: Class, project: Project) -> bool:

@@ -64,6 +64,8 @@ def leaves(function: Function) -> bool:
     module = function.module
     if "HELPER_VERSION" in module.assigns and "emit" in module.functions and "boundary" in module.functions:
         return True  # the boundary helper, whose work waits for the end of the call
+    if isinstance(function.node, ast.AsyncFunctionDef):
+        return True  # Dynamo leaves coroutines to Python, and the call of one runs nothing yet
     return any(d in _LEAVES_REGION or d.endswith((".setter", ".deleter")) for d in function.decorators)
 
 

@@ -673,6 +673,38 @@ def test_without_a_root_forward_and_what_it_calls_count_as_compiled(tmp_path: Pa
     assert {f.reached_by for f in findings} == {("Model.forward", "Model.inner")}
 
 
+def test_a_compile_of_its_own_is_not_that_of_torch(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Trained(nn.Module):
+            def compile(self, optimizer, loss=None):
+                self.optimizer = optimizer
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        class Passed(Trained):
+            def compile(self, *args, **kwargs):
+                super().compile(*args, **kwargs)
+        class Same(nn.Module):
+            def compile(self, *args, **kwargs):
+                super().compile(*args, **kwargs)
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
+        model = Trained()
+        model.compile("adam")
+        same = Same()
+        same.compile()
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    findings = found([path])
+    assert {(f.function, f.reached_by) for f in findings} == {("Same.forward", ("same.compile()",))}
+    path.write_text(text.partition("same = ")[0], encoding="utf-8")
+    assert {f.reached_by for f in found([path])} == {("Trained.forward",), ("Same.forward",)}
+
+
 AROUND_THE_MODEL = {
     "a training loop": """
         def step(model, x: torch.Tensor):
@@ -1651,6 +1683,27 @@ def test_the_call_of_an_object_on_tensors_is_not_that_of_a_module(tmp_path: Path
     roots = [f.reached_by[0] for f in found([path]) if f.code == "CF102"]
     assert roots == ["Model.__call__", "Rule.__call__ by itself"]
     assert [leads_from_a_forward(root) for root in roots] == [True, False]
+
+
+def test_what_goes_over_the_parameters_of_a_model_stands_apart(tmp_path: Path) -> None:
+    text = program(
+        f"""
+        class Average(nn.Module):
+            def forward(self, model):
+                for name, x in model.named_parameters():
+                    {DECIDES}
+        class Tied(nn.Module):
+            def forward(self, x: torch.Tensor, model):
+                for name, y in model.named_parameters():
+                    x = x + y
+                {DECIDES}
+                return x
+        """
+    )
+    path = tmp_path / "library.py"
+    path.write_text(text, encoding="utf-8")
+    roots = {f.reached_by[0] for f in found([path]) if f.code == "CF102"}
+    assert roots == {"Average.forward by itself", "Tied.forward"}
 
 
 @pytest.mark.parametrize(
