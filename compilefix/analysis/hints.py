@@ -8,6 +8,7 @@ tensor, and a caller passes a tensor. Arrays and numbers of NumPy are noted like
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from compilefix.analysis import values
@@ -21,6 +22,8 @@ _TENSOR = values.tensor(certain=False)
 _NUMBER = replace(values.STATIC, certain=False)
 _ITEM = values.tensor(certain=False, storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 _MAYBE_TENSOR = frozenset({Kind.TENSOR, Kind.NONE})
+_NAMED_OTHERWISE = re.compile(r"(^|_)(dicts?|kwargs|cfg|config)$")
+"""How parameters are called that hold no tensor, whatever a layer seems to give the caller."""
 
 
 class Hints:
@@ -65,6 +68,8 @@ class Hints:
         if function not in self._takes:
             self._takes[function] = {p.arg: p.annotation is None or None for p in function.parameters}
         takes = self._takes[function]
+        if Kind.TENSOR in value.kinds and not value.certain and _NAMED_OTHERWISE.search(name):
+            return None
         if name not in takes or takes[name] is False:
             return None
         if takes[name] is True:

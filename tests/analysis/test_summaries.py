@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from compilefix.analysis.hints import Hints
 from compilefix.analysis.infer import Inference
+from compilefix.analysis.values import tensor
 from compilefix.source.files import SourceFile
 from compilefix.source.project import Project
 
@@ -83,3 +85,14 @@ def test_an_annotation_says_that_a_loop_gives_a_tensor_but_not_that_none_is_neve
     assert values["made"].is_tensor
     assert not values["perhaps"].is_tensor
     assert not values["ended"].is_tensor
+
+
+def test_a_parameter_that_is_called_a_dictionary_is_no_tensor_because_a_caller_may_pass_one() -> None:
+    text = "def loss(y, mask_dict, mask):\n    return y\n"
+    project = Project([SourceFile(Path("m.py"), "m", text)])
+    function = project.modules["m"].functions["loss"]
+    hints = Hints(project)
+    hints.add(function, dict.fromkeys(("mask_dict", "mask"), tensor(certain=False)))
+    assert set(hints.of(function)) == {"mask"}
+    hints.add(function, {"mask_dict": tensor()})
+    assert set(hints.of(function)) == {"mask", "mask_dict"}
