@@ -60,6 +60,10 @@ from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
 
+_OF_DEVICE = frozenset(
+    {"torch.cuda.CUDAGraph", "torch.cuda.Stream", "torch.cuda.Event", "torch.cuda.make_graphed_callables"}
+)
+
 
 class LazyCache(Rule):
     """Value that the first call computes and keeps."""
@@ -81,7 +85,7 @@ class LazyCache(Rule):
             if name is None:
                 continue
             filled = [s for s in node.body if _fills(s, name, scope)]
-            if not filled:
+            if not filled or any(isinstance(s, ast.Assign) and _is_of_device(s.value, scope) for s in filled):
                 continue
             message = f"`self.{name}` is filled by the first call, and the second one is compiled again"
             reason = "compute it in `__init__`, as a buffer with `persistent=False` where it is a tensor"
@@ -122,6 +126,11 @@ def _tested(test: ast.expr, scope: Scope) -> str | None:
 
 def _fills(statement: ast.stmt, name: str, scope: Scope) -> bool:
     return isinstance(statement, ast.Assign) and any(_attribute(t, scope.function) == name for t in statement.targets)
+
+
+def _is_of_device(value: ast.expr, scope: Scope) -> bool:
+    """Whether a value is one that code with CUDA graphs or streams of its own keeps, which nobody compiles."""
+    return isinstance(value, ast.Call) and scope.callee(value) in _OF_DEVICE
 
 
 def _runs_on(name: str, node: ast.If, scope: Scope) -> bool:

@@ -39,6 +39,8 @@ and so may a buffer that was given a local name (`loss = self.zero`, to which lo
 returned as it is (`return torch.zeros_like(x).requires_grad_()`) is one too, where all calls of the function give it to
 a name with which the caller only computes.
 
+Not reported: `requires_grad_` in the `backward` of an autograd.Function, which stays in the graph.
+
 Graph breaks: GB0264, GB0125, GB8985, GB0206, GB0225. torch: all supported versions.
 """
 
@@ -167,6 +169,8 @@ class ParameterInForward(Rule):
             return None  # it breaks no graph where it changes nothing
         if _is_derivative(owner, scope) or (inside and _is_of_own_layer(value, scope)):
             return None  # it requires a gradient already, and Dynamo does not mind
+        if _is_backward(scope):
+            return None
         ids = ("GB8985",) if inside else ("GB0125",)
         message = f"`requires_grad_` of `{snippet(owner)}` breaks the graph"
         statement = scope.parents.get(node)
@@ -189,6 +193,16 @@ class ParameterInForward(Rule):
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _is_backward(scope: Scope) -> bool:
+    """Whether the function is the backward of an autograd.Function, out of which no tensor that was asked leads."""
+    function = scope.function
+    return (
+        function.node.name == "backward"
+        and function.cls is not None
+        and scope.legality.inference.project.is_autograd_function(function.cls)
+    )
 
 
 def _makes_layer(node: ast.Call, scope: Scope) -> bool:

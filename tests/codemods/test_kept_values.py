@@ -8,6 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from compilefix.codemods import registry  # noqa: E402
+from compilefix.fixing.engine import run  # noqa: E402
+from compilefix.source.config import Config  # noqa: E402
+from compilefix.source.files import SourceFile  # noqa: E402
 from tests.codemods.execution import after, differences, execute, observe, rewritten  # noqa: E402
 
 PATH = Path("/nowhere/program.py")
@@ -104,3 +108,16 @@ def test_a_cache_that_is_made_in_init(value: str) -> None:
 @pytest.mark.parametrize("name", AGAIN)
 def test_a_property_that_gives_something_else_again(name: str) -> None:
     assert not _fix(HEAD + CACHED.format(**AGAIN[name]), "CF704")
+
+
+def test_a_graph_of_cuda_that_is_kept_is_not_reported() -> None:
+    body = LAZY.format(**PLAIN | {"value": "torch.cuda.CUDAGraph()"})
+    assert found(body) == set()
+    assert found(LAZY.format(**PLAIN)) == {"CF707"}
+
+
+def found(body: str) -> set[str]:
+    """The rules of the findings in a program."""
+    rules = list(registry.load().values())
+    file = SourceFile(PATH, "program", HEAD + body)
+    return {f.code for f in run([file], Config(Path("/")), rules=rules, rewrite=False).findings}
