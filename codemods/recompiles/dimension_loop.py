@@ -37,7 +37,8 @@ layer in it rests on `all-rows` too, since the matrix product of all rows may ro
 `enough-dimensions` where `x` is not proved to have another dimension for the layer. Other loops are declined.
 
 Not reported: loops over parameters, buffers, the last dimension and what the function itself has made, whose length
-seldom changes, or over a size that the function checks against a number of its own object; functions that no `forward`
+seldom changes, or over a size that the function checks against a number of its own object; loops whose counter picks a
+layer (`self.layers[k](x[:, k])`), of which a module has as many in each call; functions that no `forward`
 and no compile call reaches; loops in which the graph breaks, which Dynamo leaves to Python as they are. Loops without a
 fix over what a model has a fixed number of, by the name (`for i in range(num_classes)`), are shown behind what matters.
 
@@ -89,7 +90,7 @@ class DimensionLoop(Rule):
             if not isinstance(node, ast.For | ast.comprehension) or node in inside:
                 continue
             turns = _turns(node.iter, scope)
-            if turns is not None and not _is_checked(turns, scope):
+            if turns is not None and not _is_checked(turns, scope) and not _steps_through_own(node, scope):
                 # Of loops in loops the outermost is enough.
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
@@ -145,6 +146,22 @@ def _is_checked(size: ast.expr, scope: Scope) -> bool:
             if any(is_own and ast.dump(side) in sizes for side, is_own in zip(sides, own, strict=True)):
                 return True
     return False
+
+
+def _steps_through_own(loop: ast.For | ast.comprehension, scope: Scope) -> bool:
+    """Whether the counter of a loop picks one of what the object of the method keeps, and always has as many of."""
+    if not isinstance(loop.target, ast.Name):
+        return False
+    name = loop.target.id
+    around = scope.parents[loop] if isinstance(loop, ast.comprehension) else loop
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.slice, ast.Name)
+        and part.slice.id == name
+        and _is_own(part.value, scope)
+        and not scope.value(part.value).may_be(Kind.TENSOR)
+        for part in walk(around)
+    )
 
 
 def _is_own(node: ast.expr, scope: Scope) -> bool:

@@ -174,6 +174,28 @@ def f(x: torch.Tensor):
     assert _reported(ShapeBranch, text) == reported
 
 
+@pytest.mark.parametrize(("turn", "reported"), [("self.layers[k](x[:, k])", 0), ("self.table[k] * x[:, k]", 1)])
+def test_a_loop_whose_counter_picks_a_layer_has_as_many_turns_in_each_call(turn: str, reported: int) -> None:
+    text = f"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(3, 3) for _ in range(4)])
+        self.register_buffer("table", torch.ones(100))
+
+    def forward(self, x: torch.Tensor):
+        batch, parts, width = x.shape
+        y = sum([{turn} for k in range(parts)])
+        for k in range(parts):
+            y = y * {turn}
+        return y
+"""
+    assert _reported(DimensionLoop, text) == 2 * reported
+
+
 def test_a_validation_is_not_reported() -> None:
     text = _branch("x.shape[0] % 8").replace("x = x * 2", 'raise ValueError("size")')
     assert _reported(ShapeBranch, text) == 0
