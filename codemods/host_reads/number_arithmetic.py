@@ -79,6 +79,7 @@ Graph breaks: GB0124. torch: all supported versions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -102,6 +103,17 @@ from compilefix.source.snippets import snippet
 
 _TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})
 _NUMBERS = frozenset({Kind.STATIC, Kind.SIZE, Kind.NUMBER})
+
+
+_NEEDED = re.compile(r"the number is used as a Python number in `[^`]*`$")
+_TENSOR_THERE = "keep it a tensor there, or pass the number in from outside the compiled code"
+
+
+def _advised(finding: Finding) -> Finding:
+    """A finding that says what to do where its reason only names the use of the number."""
+    if finding.declined is None or not _NEEDED.search(finding.declined):
+        return finding
+    return replace(finding, declined=f"{finding.declined}; {_TENSOR_THERE}")
 
 
 class NumberArithmetic(Rule):
@@ -135,7 +147,7 @@ class NumberArithmetic(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Reads of one number, wherever it goes; but for the text of an exception, which is made when all is over."""
         raised = [scope.span(node) for node in scope.of(ast.Raise) if not _is_tried(node, scope)]
-        for finding in (*self._unproved(scope), *self._proved(scope)):
+        for finding in map(_advised, (*self._unproved(scope), *self._proved(scope))):
             if finding.fix is None and any(span.holds(finding.span) for span in raised):
                 continue
             yield finding if finding.fix is not None else _with_statement(finding, scope)

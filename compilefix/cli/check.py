@@ -22,6 +22,7 @@ from compilefix.reporting import baseline as known_findings
 from compilefix.reporting.report import Report, UnusedSuppression, entries
 from compilefix.reporting.summary import count, summarize
 from compilefix.reporting.summary import statistics as count_by_rule
+from compilefix.reporting.told_twice import told_once
 from compilefix.source.errors import InputError
 from compilefix.source.files import display_path
 from compilefix.source.notebooks import Notebook
@@ -100,7 +101,7 @@ def check(
     if met is not None:
         findings = tuple(filter(wanted, _confirmed(findings, met, inputs)))
     report = Report(
-        entries=entries(findings, inputs.by_path, inputs.config.root),
+        entries=entries(told_once(findings), inputs.by_path, inputs.config.root),
         errors=(*inputs.errors, *outcome.errors),
         files=inputs.by_path,
         allowed=inputs.allowed,

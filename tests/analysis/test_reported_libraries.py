@@ -962,6 +962,73 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return nn.Linear(a, b)
         """,
     },
+    "what is said before an error": {
+        "pkg/model.py": """
+            import sys
+            class Model(nn.Module):
+                def forward(self, x: Tensor, mode: str):
+                    if x.shape[0] == 7:
+                        print("too many rows")
+                        raise ValueError(mode)
+                    if mode == "none":
+                        print("no mode")
+                        assert False
+                    elif mode == "stop":
+                        print("stopped")  # BREAK
+                    else:
+                        print("no such mode")
+                        sys.exit(1)
+                    try:
+                        if mode == "caught":
+                            print("caught")  # BREAK
+                            raise ValueError(mode)
+                    except ValueError:
+                        x = x + 1
+                    return x
+        """,
+    },
+    "coroutines and functions that go over a data set": {
+        "pkg/score.py": """
+            import asyncio
+            from torch.utils.data import DataLoader
+            class Score(nn.Module):
+                def forward(self, x: Tensor, folder):
+                    asyncio.run(send(x))
+                    return self.over(folder) + x
+                def over(self, folder):
+                    total = torch.zeros(3)
+                    for batch in DataLoader(folder):
+                        print(batch.sum().item())
+                        total = total + batch
+                    return total
+            async def send(x: Tensor):
+                if x.sum() > 0:
+                    print(x)
+        """,
+    },
+    "requires_grad_ in a backward": {
+        "pkg/functions.py": """
+            class Twice(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    ctx.save_for_backward(x)
+                    return x * 2
+                @staticmethod
+                def backward(ctx, grad):
+                    with torch.enable_grad():
+                        x = ctx.saved_tensors[0].detach()
+                        x.requires_grad_(True)
+                        y = x * 2
+                    return torch.autograd.grad(y, x, grad)  # BREAK
+            class Asks(nn.Module):
+                def backward(self, x: Tensor):
+                    return x
+                def forward(self, x: Tensor):
+                    y = x.detach()
+                    y.requires_grad_(True)  # BREAK
+                    return self.backward(y * 2)
+        """,
+    },
 }
 
 
