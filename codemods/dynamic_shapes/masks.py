@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from compilefix.analysis.docstrings import listed_parameters
@@ -177,6 +178,9 @@ def seems_mask(node: ast.expr, scope: Scope) -> bool:
     return named_mask(named, scope) or _is_negated(named, scope)
 
 
+_MASK = re.compile(r"masks?(_?[0-9]+|_[a-z])?_*$")
+
+
 def _rearranged(node: ast.expr) -> ast.expr | None:
     """What an expression has elements of, in their dtype: `m.view(-1)`, `m[:, 1:]`."""
     if isinstance(node, ast.Subscript):
@@ -212,12 +216,15 @@ def _compares_values(node: ast.Compare, scope: Scope) -> bool:
 
 
 def named_mask(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is a name or attribute that says `mask`, and no docstring says that it lists places."""
+    """Whether an expression is a name or attribute that says `mask`, and no docstring says that it lists places.
+
+    That of one turn or part may have a letter or number behind it: `fg_mask_i`, `mask2`.
+    """
     if not isinstance(node, ast.Name | ast.Attribute):
         return False
     last = node.id if isinstance(node, ast.Name) else node.attr
     # Most names say something else, and the text of an expression takes time to make.
-    named = "mask" in last and snippet(node).rpartition(".")[2].strip("_").endswith(("mask", "masks"))
+    named = "mask" in last and _MASK.search(snippet(node).rpartition(".")[2]) is not None
     return named and not _is_said_to_list(node, scope)
 
 
