@@ -12,7 +12,7 @@ from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.dynamic_shapes.counts import indices_of
 from compilefix.codemods.dynamic_shapes.definitions import Origin, Way, origin_of
 from compilefix.codemods.dynamic_shapes.losses import Loss, loss_of
-from compilefix.codemods.dynamic_shapes.masks import Mask, mask_of, masked_select_of, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import Mask, is_same, mask_of, masked_select_of, whole_mask
 from compilefix.codemods.dynamic_shapes.row_operations import row_operation
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
@@ -214,7 +214,10 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
     """
     if isinstance(node, ast.Subscript):
         mask = whole_mask(node, scope)
-        return mask if mask is not None else None
+        if mask is None and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:  # `w[m, i[m]]`
+            inner = first_mask(node.slice.elts[1], at, scope, depth)
+            return inner if inner is not None and is_same(inner.node, node.slice.elts[0]) else None
+        return mask
     if isinstance(node, ast.Name):
         return _mask_in(origin_of(node, at, scope), scope, depth + 1) if depth < 4 else None
     selected = masked_select_of(node, scope)

@@ -107,6 +107,15 @@ class SelectedParts:
         if self.mask.broadcast:
             found = masked_select_of(node, self.scope)
             return found[0] if found is not None and ast.dump(found[1].node) == ast.dump(self.mask.node) else None
+        if not (self.mask.leading or self.mask.last) and (found := masked_select_of(node, self.scope)) is not None:
+            tensor, mask = found
+            if ast.dump(mask.node) != ast.dump(self.mask.node):
+                return None
+            one, other = self.scope.value(tensor), self.scope.value(mask.node)
+            if one.shape_id is None or one.shape_id != other.shape_id:  # it would broadcast the one to the other
+                reason = f"`{snippet(tensor)}` is not proved to have the shape of `{snippet(mask.node)}`"
+                self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+            return tensor
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and self.mask.same(node):
             value = self.scope.value(node.value)
             if self.mask.elsewhere(node):

@@ -25,7 +25,7 @@ from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_ope
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import where
+from compilefix.codemods.selection import torch_name, where
 from compilefix.source.snippets import snippet
 
 _LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of
@@ -88,6 +88,9 @@ class SelectedTree(SelectedParts):
         column = self._column(node)
         if column is not None:
             return column
+        if self._is_number_of_row(node, at):
+            assert isinstance(node, ast.Subscript)
+            return self._number_of_row(node, at)
         if node in self.reduced and self.scope.value(node).is_scalar_tensor:
             return place(ast.Name(self._atom(node), ast.Load()), node)
         held = self._held(node, at)
@@ -173,6 +176,39 @@ class SelectedTree(SelectedParts):
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         self.obstacles.append(Obstacle(f"`{snippet(node.value)}` may have no rows", "branches-total"))
         return place(ast.Subscript(place(ast.Name(self._atom(node.value), ast.Load()), node), chosen, ast.Load()), node)
+
+    def _is_number_of_row(self, node: ast.expr, at: ast.stmt) -> bool:
+        """Whether a tensor is indexed with the mask and with places that it selects: `w[m, i[m]]`."""
+        if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)):
+            return False
+        first, *others = node.slice.elts
+        return len(others) == 1 and ast.dump(first) == ast.dump(self.mask.node) and self.selects(others[0], at)
+
+    def _number_of_row(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
+        """`w[torch.arange(n), i]` for `w[m, i[m]]`: of each row one number, the first one where the mask is false."""
+        assert isinstance(node.slice, ast.Tuple)
+        table, index = self.scope.value(node.value), self.scope.value(node.slice.elts[1])
+        one_row = self.scope.value(self.mask.node).rank in (1, None) and table.rank in (2, None)
+        plain = isinstance(node.value, ast.Name | ast.Attribute) and table.is_tensor
+        # A bool or uint8 tensor would be another mask.
+        if not (one_row and plain and index.is_tensor and index.dtype in ("int", None)) or self._in_spread:
+            return self._refuse(f"`{snippet(node)}` is not computed element by element")
+        chosen = self._indexing(node.slice.elts[1], at, node)
+        if chosen is None:
+            return None
+        reason = f"`{snippet(node)}` is not proved to be one number for each row of `{snippet(self.mask.node)}`"
+        self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
+        self.obstacles.append(Obstacle(f"the rows of `{snippet(node.value)}` may be empty", "branches-total"))
+        text = self._atom(node.value)
+        torch = torch_name(self.scope)
+        rows = ast.parse(f"{torch}.arange(rows.shape[0], device=rows.device)", mode="eval").body
+        for part in ast.walk(rows):
+            if isinstance(part, ast.expr):
+                place(part, node)
+            if isinstance(part, ast.Name) and part.id == "rows":
+                part.id = text
+        both = place(ast.Tuple([rows, chosen], ast.Load()), node)
+        return place(ast.Subscript(place(ast.Name(text, ast.Load()), node), both, ast.Load()), node)
 
     def _indexing(self, index: ast.expr, at: ast.stmt, node: ast.expr) -> ast.expr | None:
         """Selected numbers of rows, and that of the first row where the mask is false: there it may be none."""
