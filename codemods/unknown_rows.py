@@ -214,7 +214,22 @@ def _fails(call: ast.Call, scope: Scope) -> bool:
 
 def _asks_for_elements(call: ast.Call, scope: Scope) -> bool:
     short = _of_torch(call, scope)
-    return short in _NOT_GUARDED or (short in _ALGEBRA and bool(scope.value(call).leaves))
+    derived = short in _ALGEBRA or (short == "einsum" and _takes_rows(call))
+    return short in _NOT_GUARDED or (derived and bool(scope.value(call).leaves))
+
+
+def _takes_rows(call: ast.Call) -> bool:
+    """Whether `einsum` multiplies rows of a matrix, `"nd,de->ne"`: a product of one batch, with the rows as a size."""
+    equation = call.args[0] if call.args else None
+    if not isinstance(equation, ast.Constant) or not isinstance(equation.value, str):
+        return False
+    operands = equation.value.replace(" ", "").partition("->")[0].split(",")
+    for index, letters in enumerate(operands):
+        others = "".join(operands[:index] + operands[index + 1 :])
+        own = [letter for letter in letters if letter not in others]
+        if others and "." not in letters and own == [letters[0]] and len(letters) > 1:
+            return True
+    return False
 
 
 def _fails_cut(call: ast.Call, scope: Scope) -> bool:

@@ -215,8 +215,8 @@ def first_mask(node: ast.expr, at: ast.stmt, scope: Scope, depth: int = 0) -> Ma
     if isinstance(node, ast.Subscript):
         mask = whole_mask(node, scope)
         if mask is None and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:  # `w[m, i[m]]`
-            inner = first_mask(node.slice.elts[1], at, scope, depth)
-            return inner if inner is not None and is_same(inner.node, node.slice.elts[0]) else None
+            chosen = first_mask(node.slice.elts[1], at, scope, depth)
+            return chosen if chosen is not None and is_same(chosen.node, node.slice.elts[0]) else None
         return mask
     if isinstance(node, ast.Name):
         return _mask_in(origin_of(node, at, scope), scope, depth + 1) if depth < 4 else None
