@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
-from compilefix.codemods.dynamic_shapes.masks import mask_of
+from compilefix.codemods.dynamic_shapes.masks import mask_of, whole_mask
 from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.rule import Scope
@@ -51,10 +51,40 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
     if later is not None:
         return later
     for use in _uses(node, scope):
-        reason = use_not_captured(use, scope)
+        reason = None if _asks_another_size(use, node, scope) else use_not_captured(use, scope)
         if reason is not None:
             return f"line {use.lineno}: {reason}"
     return None
+
+
+def _asks_another_size(use: ast.expr, node: ast.expr, scope: Scope) -> bool:
+    """Whether a use asks for a size that no mask changes: `rows.shape[1]` of `rows = x[mask]`.
+
+    The last one is another where the code takes a column of the rows: `rows[..., 2]`, `rows[:, 0]`.
+    """
+    mask = whole_mask(node, scope) if isinstance(node, ast.Subscript) else None
+    attribute = scope.parents.get(use)
+    if mask is None or mask.leading or mask.last or not isinstance(attribute, ast.Attribute):
+        return False
+    outer = scope.parents.get(attribute)
+    index: ast.expr | None = None
+    if attribute.attr == "shape" and isinstance(outer, ast.Subscript) and outer.value is attribute:
+        index = outer.slice
+    elif attribute.attr == "size" and isinstance(outer, ast.Call) and len(outer.args) == 1 and not outer.keywords:
+        index = outer.args[0]
+    const = scope.value(index).const if index is not None else None
+    if const is None or type(const.value) is not int:
+        return False
+    return const.value > 0 or (const.value == -1 and any(_takes_column(other, scope) for other in _uses(node, scope)))
+
+
+def _takes_column(use: ast.expr, scope: Scope) -> bool:
+    """Whether a column is taken of a tensor, which has two dimensions then: `rows[..., 2]`, `rows[:, :2]`."""
+    item = scope.parents.get(use)
+    parts = item.slice.elts if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Tuple) else []
+    whole = len(parts) == 2 and isinstance(item, ast.Subscript) and item.value is use
+    first = parts[0] if whole else None
+    return isinstance(first, ast.Slice) or (isinstance(first, ast.Constant) and first.value is Ellipsis)
 
 
 def _selected_again(node: ast.expr, scope: Scope) -> str | None:
