@@ -326,17 +326,18 @@ def unused_then(
     *,
     used: bool = True,
     replaced: Sequence[ast.AST] | None = None,
+    gone: Sequence[ast.Assign] = (),
 ) -> Iterator[Obstacle]:
     """Whether the definitions may go when `replaced`, or else all of `at`, no longer uses them.
 
     `names`: what the rewritten code reads in their place. None of it may change between the two. Without `used` other
-    uses of what is defined are left to the caller.
+    uses of what is defined are left to the caller. `gone`: other definitions that go with these.
     """
     if not definitions:
         return
     inside = {n for part in (*definitions, *([at] if replaced is None else replaced)) for n in ast.walk(part)}
     for whole in wholes_of(d for d in definitions if isinstance(d, Part)):
-        if not all(part in definitions for part in parts_of(whole)):
+        if not all(part in definitions or part in gone for part in parts_of(whole)):
             yield Obstacle(f"`{snippet(whole)}` gives other names values too")
     for definition in definitions if used else ():
         assert isinstance(definition.targets[0], ast.Name)

@@ -25,8 +25,8 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     """Code for a reduction over all elements; None, with an obstacle noted, where there is none."""
     scope = elements.scope
     if found.kind in COUNTS:
-        if boolean(found.mask.node, scope):
-            elements.obstacles.append(Obstacle(f"`{snippet(found.mask.node)}` is not proved to be boolean"))
+        unproved = boolean(found.mask.node, scope)
+        elements.obstacles.extend(unproved)
         elements.obstacles.extend(count_uses(found.node, scope, raised=True))
         if found.mask.broadcast:
             if _taken(found, elements) is None:
@@ -37,6 +37,8 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
                 if _taken(found, elements) is None:
                     return None
                 elements.must_fit(elements.atoms[elements.bases[0]])
+            if unproved:  # a list of rows to take raises here, and its sum would be no count
+                return f"{where(scope)}({template.use(found.mask.node)}, 1, 0).sum()"
             return f"{template.use(found.mask.node, operand=True)}.sum()"
     if found.loss is not None:
         return loss_code(found.loss, elements, template)

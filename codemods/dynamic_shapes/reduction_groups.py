@@ -165,7 +165,7 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], definitions: Sequence[ast.A
     statement = scope.statement(draft.found.node)
     draft.left = left_apart(elements.definitions, nodes, names, scope)
     replaced = [*nodes, *draft.left]
-    obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=replaced))
+    obstacles = list(unused_then(elements.definitions, statement, names, scope, replaced=replaced, gone=definitions))
     obstacles += mask_kept(elements.definitions, elements.mask.node, draft.found.node)
     draft.template.refuse(obstacles)
     return draft.broken is None
@@ -173,7 +173,7 @@ def _may_go(draft: Draft, nodes: Sequence[ast.expr], definitions: Sequence[ast.A
 
 def _unnamed(draft: Draft, group: Sequence[Draft], scope: Scope) -> ast.expr | None:
     """What would need a name before the statement, where no statement can be put."""
-    parts = [node for other in group for node in other.elements.hoists.values()]
+    parts = [] if _hoists(group) is not None else [node for other in group for node in other.elements.hoists.values()]
     spread = [other.found.node for other in group if other.elements.before]
     if len(group) > 1 or draft.inner:
         # The lines stand where the elements were selected; one mean can have the name.
@@ -182,6 +182,21 @@ def _unnamed(draft: Draft, group: Sequence[Draft], scope: Scope) -> ast.expr | N
         return next(iter([*parts, *spread]), None)
     needed = [*parts, *spread]
     return needed[0] if needed and not takes_lines(draft.found.node, scope) else None
+
+
+def _hoists(group: Sequence[Draft]) -> dict[str, ast.expr] | None:
+    """What gets a name where the first elements of a group are selected; None where names and nodes do not fit.
+
+    It stands in what selects elements, and is not changed before they are used, or there would be no drafts.
+    """
+    definitions = [d for draft in group for d in draft.elements.definitions]
+    inside = {node for definition in definitions for node in ast.walk(definition.value)}
+    found: dict[str, ast.expr] = {}
+    for draft in group:
+        for name, node in draft.elements.hoists.items():
+            if node not in inside or ast.dump(found.setdefault(name, node)) != ast.dump(node):
+                return None
+    return found if len(set(map(ast.dump, found.values()))) == len(found) else None
 
 
 def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
@@ -194,8 +209,14 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
     definitions = wholes_of(d for draft in group for d in draft.elements.definitions)
     merged = Template()
     tokens: dict[str, str] = {}
-    before = [merged_code(line, draft.template, tokens, merged) for draft in written for line in draft.elements.before]
-    codes = [merged_code(draft.code or "", draft.template, tokens, merged) for draft in written]
+    hoists = _hoists(group) or {}
+
+    def in_group(code: str, draft: Draft) -> str:
+        named = draft.elements.with_names(code, draft.template, hoists)
+        return merged_code(named, draft.template, tokens, merged)
+
+    before = [in_group(line, draft) for draft in written for line in draft.elements.before]
+    codes = [in_group(draft.code or "", draft) for draft in written]
     codes += dict.fromkeys(before)
     mask = written[0].elements.mask.node
     shared = (
@@ -205,13 +226,13 @@ def group_edits(group: Sequence[Draft], scope: Scope) -> tuple[Edit, ...]:
         for draft in group:
             elements = draft.elements
             texts = elements.over_codes if wanted == "selected" else elements.safe_codes
-            shared += [(merged_code(text, draft.template, tokens, merged), wanted) for text in texts if "(" in text]
-    lines: list[str] = []
+            shared += [(in_group(text, draft), wanted) for text in texts if "(" in text]
+    lines = [f"{name} = {merged.use(node)}" for name, node in hoists.items()]
     named: dict[str, str] = {}
     for candidate, wanted in dict.fromkeys(shared) if definitions else ():
         text = replaced_in(candidate, named)
         if sum(code.count(text) for code in codes) > 1:
-            name = free_name(wanted, scope, lines)
+            name = free_name(wanted, scope, [*hoists, *named.values()])
             lines.append(f"{name} = {text}")
             named[text] = name
             codes = [replaced_in(code, {text: name}) for code in codes]

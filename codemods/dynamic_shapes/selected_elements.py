@@ -152,10 +152,13 @@ class Elements(SelectedTree):
         self.hoists[name] = node
         return name
 
-    def with_names(self, code: str, template: Template) -> str:
-        """The code with the names of what gets one before it."""
+    def with_names(self, code: str, template: Template, hoists: Mapping[str, ast.expr] | None = None) -> str:
+        """The code with the names of what gets one before it, also before that of others: `hoists`."""
         for token, part in template.parts.items():
-            name = next((name for name, node in self.hoists.items() if node is part), None)
+            if hoists is None:
+                name = next((name for name, node in self.hoists.items() if node is part), None)
+            else:
+                name = next((name for name, node in hoists.items() if ast.dump(node) == ast.dump(part)), None)
             if name is not None:
                 code = re.sub(rf"(?<![\w\])])\(\{{{token}\}}\)", name, code).replace(f"{{{token}}}", name)
         return code
