@@ -3,7 +3,7 @@
 ## What it does
 Finds `(ids == eos).nonzero()[0]`, `torch.where(mask)[0][-1]`, `mask.nonzero().min()`, `(steps == t).nonzero().item()`
 and names that such a list is given, where all that is asked of it is its first or last place, and how many places it
-has.
+has. Another place too, where its number is asked for first: `k = 1 if len(places) > 1 else 0; places[k]`.
 
 ## Why is this bad
 The list has as many places as the values say. Dynamo cannot know how many while it traces, so the graph ends there
@@ -80,6 +80,8 @@ class FirstPlace(Rule):
         _refuse(listed, places, template, scope)
         template.refuse(_shared(places, scope))
         edits: tuple[Edit, ...]
+        if name is None and places[0].what == "numbered":
+            return
         if name is None:
             code = _code(template.use(listed.source, operand=True), listed, places[0], scope)
             edits = (scope.edit(places[0].node, code, **template.parts),)
@@ -116,8 +118,33 @@ def _refuse(listed: Listed, places: Sequence[Asked], template: Template, scope: 
     for one in places:
         if one.what == "count":
             template.refuse(list(count_uses(one.node, scope)))
+        elif one.what == "numbered":
+            template.refuse(_is_there(one, places, scope))
         elif not _asked_before(one, places, scope):
             template.refuse([Obstacle(f"`{source}` may be true nowhere", "mask-not-empty")])
+
+
+def _is_there(place: Asked, places: Sequence[Asked], scope: Scope) -> Iterator[Obstacle]:
+    """Whether a list has the place that is read by its number, or only lacks it where it is empty."""
+    missing = f"`{snippet(place.node)}` is not proved to be there: reading it raises, and the computed place does not"
+    node, counts = place.number, frozenset(one.node for one in places if one.what == "count")
+    tests = list(_tests_before(place.node, scope))
+    if isinstance(node, ast.Constant):
+        if not any(_is_some(test, counts, scope, holds=holds, least=node.value + 1) for test, holds in tests):
+            yield Obstacle(missing)
+        return
+    stores = scope.names(node.id, stores=True) if isinstance(node, ast.Name) else []
+    given = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    chosen = given.value if isinstance(given, ast.Assign) and given.targets == stores else None
+    if not isinstance(chosen, ast.IfExp):
+        yield Obstacle(missing)
+        return
+    for side, holds in ((chosen.body, True), (chosen.orelse, False)):
+        number = side.value if isinstance(side, ast.Constant) and type(side.value) is int else -1
+        if number < 0 or (number and not _is_some(chosen.test, counts, scope, holds=holds, least=number + 1)):
+            yield Obstacle(missing)
+        elif not number and not any(_is_some(test, counts, scope, holds=so) for test, so in tests):
+            yield Obstacle(f"`{snippet(place.node)}` is read where there may be no place", "mask-not-empty")
 
 
 def _shared(places: Sequence[Asked], scope: Scope) -> Iterator[Obstacle]:
@@ -163,21 +190,21 @@ def _tests_before(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.expr, bool]
         node = around
 
 
-def _is_some(test: ast.expr, counts: Collection[ast.expr], scope: Scope, *, holds: bool) -> bool:
-    """Whether a number of places is not zero where a test holds, or where it does not."""
+def _is_some(test: ast.expr, counts: Collection[ast.expr], scope: Scope, *, holds: bool, least: int = 1) -> bool:
+    """Whether a number of places is not zero, or at least another one, where a test holds, or where it does not."""
     if test in counts:
-        return holds
+        return holds and least == 1
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _is_some(test.operand, counts, scope, holds=not holds)
+        return _is_some(test.operand, counts, scope, holds=not holds, least=least)
     if isinstance(test, ast.BoolOp):
-        found = [_is_some(part, counts, scope, holds=holds) for part in test.values]
+        found = [_is_some(part, counts, scope, holds=holds, least=least) for part in test.values]
         return any(found) if isinstance(test.op, ast.And) == holds else all(found)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.left not in counts:
         return False
     const, compare = scope.value(test.comparators[0]).const, _ORDERS.get(type(test.ops[0]))
     if const is None or compare is None or not isinstance(const.value, int):
         return False
-    return compare(0, const.value) != holds
+    return all(compare(fewer, const.value) != holds for fewer in range(least))
 
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -196,6 +223,8 @@ def _named(
 ) -> tuple[Edit, ...]:
     """A name for each of what is asked for, in the place of the list."""
     guarded = any(one.what == "count" for one in places)
+    numbered = [one for one in places if one.what == "numbered"]
+    places = [one for one in places if one.what != "numbered"]
     given: dict[tuple[str, bool], str] = {}
     taken: list[str] = []
     for one in places:
@@ -218,7 +247,19 @@ def _named(
     parts = template.parts
     edits = [scope.edit(statement, "\n".join(lines), **parts)]
     edits += [scope.edit(one.node, given[one.what, one.row]) for one in places]
+    if numbered:  # which one may be known only there
+        template.refuse(_stays(listed.source, scope))
+        whole = mask if "{" not in mask else ast.unparse(listed.source)
+        edits += [scope.edit(one.node, _code(whole, listed, one, scope)) for one in numbered]
     return tuple(edits)
+
+
+def _stays(source: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a mask that has a name already keeps its value until a place is read."""
+    if isinstance(source, ast.Name):
+        stores = len(scope.names(source.id, stores=True)) + any(p.arg == source.id for p in scope.function.parameters)
+        if stores != 1 or scope.legality.writer(scope.value(source).storage, (), scope.facts) is not None:
+            yield Obstacle(f"`{source.id}` may be another before a place is read")
 
 
 def _code(mask: str, listed: Listed, asked: Asked, scope: Scope, *, total: bool = False) -> str:
@@ -227,6 +268,9 @@ def _code(mask: str, listed: Listed, asked: Asked, scope: Scope, *, total: bool 
         mask = f"({mask} != 0)"
     if asked.what == "count":
         return f"{mask}.sum()"
+    if asked.number is not None:
+        code = f"({mask}.cumsum(0) <= {ast.unparse(asked.number)}).sum()"
+        return f"{code}[None]" if asked.row else code
     if total:
         count = f"{mask}.cumsum(0)"
         size = f"{mask}.shape[0] - 1 - "

@@ -33,12 +33,13 @@ class Listed:
 class Asked:
     """An expression that reads the first, the last or the only place, or how many there are.
 
-    row: whether the place is the one element of a row.
+    row: whether the place is the one element of a row. number: which place is read, where that is a number of its own.
     """
 
     node: ast.expr
-    what: Literal["first", "last", "only", "count"]
+    what: Literal["first", "last", "only", "count", "numbered"]
     row: bool = False
+    number: ast.expr | None = None
 
 
 def listed_places(node: ast.expr, scope: Scope) -> Listed | None:
@@ -122,6 +123,8 @@ def _extreme(call: ast.Call, name: str) -> Asked | None:
 def _item(node: ast.Subscript, listed: Listed, scope: Scope) -> Asked | None:
     index = ast.unparse(node.slice).strip("()")
     what = {"0": "first", "-1": "last", "0, 0": "first", "-1, 0": "last"}.get(index)
+    if what is None and not listed.loose and (isinstance(node.slice, ast.Name) or index.isdecimal()):
+        return _numbered(node, listed, scope)
     if what is None or listed.loose or ("," in index) > listed.column:
         return None
     kind: Literal["first", "last"] = "first" if what == "first" else "last"
@@ -131,3 +134,12 @@ def _item(node: ast.Subscript, listed: Listed, scope: Scope) -> Asked | None:
     if isinstance(above, ast.Subscript) and above.value is node and isinstance(above.ctx, ast.Load):
         return Asked(above, kind) if ast.unparse(above.slice) == "0" else None
     return Asked(node, kind, row=True)
+
+
+def _numbered(node: ast.Subscript, listed: Listed, scope: Scope) -> Asked:
+    """The place of a number: `places[1]`, `places[k]`; the one element of a row that only `item()` reads is no row."""
+    above = scope.parents.get(node)
+    if listed.column and isinstance(above, ast.Subscript) and above.value is node and ast.unparse(above.slice) == "0":
+        return Asked(above, "numbered", number=node.slice)
+    read = isinstance(above, ast.Attribute) and above.attr == "item"
+    return Asked(node, "numbered", row=listed.column and not read, number=node.slice)
