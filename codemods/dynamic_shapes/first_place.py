@@ -130,7 +130,8 @@ def _is_there(place: Asked, places: Sequence[Asked], scope: Scope) -> Iterator[O
     node, counts = place.number, frozenset(one.node for one in places if one.what == "count")
     tests = list(_tests_before(place.node, scope))
     if isinstance(node, ast.Constant):
-        if not any(_is_some(test, counts, scope, holds=holds, least=node.value + 1) for test, holds in tests):
+        fewest = node.value + 1 if isinstance(node.value, int) else 0
+        if not any(_is_some(test, counts, scope, holds=holds, least=fewest) for test, holds in tests):
             yield Obstacle(missing)
         return
     stores = scope.names(node.id, stores=True) if isinstance(node, ast.Name) else []
