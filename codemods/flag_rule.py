@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import ClassVar
 
@@ -21,10 +21,20 @@ from compilefix.source.module import Module
 
 @dataclass(frozen=True)
 class Need:
-    """What code needs a flag for, as the message of a finding, and why the flag would not do, if it would not."""
+    """What code needs a flag for, as the message of a finding, and why the flag would not do, if it would not.
+
+    edits: what else must be written, by the file that it stands in. elsewhere: why the flag would not do where that is
+    another file than the one that the flag is written to.
+    """
 
     message: str
     refused: str | None
+    edits: Mapping[Module, Sequence[Edit]] = field(default_factory=dict)
+    elsewhere: str | None = None
+
+    def refused_in(self, module: Module) -> str | None:
+        """Why the flag would not do where it is written to a file."""
+        return self.refused or (self.elsewhere if set(self.edits) - {module} else None)
 
 
 class FlagRule(Rule):
@@ -66,30 +76,30 @@ class FlagRule(Rule):
         node, need = found
         module = scope.function.module
         edit = _behind_imports(self.flag, module)
-        if need.refused is not None:
-            yield self.declined(scope, node, need.message, need.refused)
+        if (refused := need.refused_in(module)) is not None:
+            yield self.declined(scope, node, need.message, refused)
         elif edit is not None:
-            yield self.fixed(scope, node, need.message, self._switch(edit, module))
+            yield self.fixed(scope, node, need.message, self._switch(edit, need, module))
 
     def _where_compiled(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
         need = self.need_of(site, list(scopes_reached([scope.function], scope)))
         if need is None:
             return
         edit = _before(self.flag, module, site.node)
-        if need.refused is not None:
-            finding = self.declined(scope, scope.function.node, need.message, need.refused)
+        if (refused := need.refused_in(module)) is not None:
+            finding = self.declined(scope, scope.function.node, need.message, refused)
         elif edit is None:
             reason = f"write `torch._dynamo.config.{self.flag} = True` where it is compiled"
             finding = self.declined(scope, scope.function.node, need.message, reason)
         else:
-            finding = self.fixed(scope, scope.function.node, need.message, self._switch(edit, module))
+            finding = self.fixed(scope, scope.function.node, need.message, self._switch(edit, need, module))
         place = _place_of(module, site.node)
         path, line = module.file.path.as_posix(), module.lines[place.line - 1]
         yield replace(finding, path=path, span=place, source_line=line)
 
-    def _switch(self, edit: Edit, module: Module) -> Fix:
+    def _switch(self, edit: Edit, need: Need, module: Module) -> Fix:
         needed = () if module.top_level_imports.get("torch") else ("torch",)
-        return Fix((edit,), needed, self.assumptions, (self.reason,), last=True)
+        return Fix((edit, *need.edits.get(module, ())), needed, self.assumptions, (self.reason,), last=True)
 
 
 def _from_compile_call(scope: Scope) -> bool:

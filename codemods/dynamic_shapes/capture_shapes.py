@@ -29,9 +29,10 @@ The flag counts for the whole process, and what is compiled with it is compiled 
 Where the code asks a size that depends on values for its truth (but by `guard_or_false`, which CF509 writes), goes
 through such a result in a loop, takes the standard deviation of all of it, the product or a running sum, solves
 equations with it or measures distances (`cdist`), or gives it to a convolution in one or two dimensions or to
-multi-head attention, the flag is not enough or makes the compilation fail, and so it does in training where a mask
-without a name selects twice (`x[~m]`, `y[~m]`); where a view may cut its last dimension,
-the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the place. In a file
+multi-head attention, the flag is not enough or makes the compilation fail; where a view may cut its last dimension,
+the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the place. So it is in training
+where a mask without a name selects twice (`x[~m]`, `y[~m]`): it gets a name, where that stands in the file that
+compiles, is computed before all its uses and cannot change between them. In a file
 where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
 of classes, and makes `bincount` with weights wrong before torch 2.13.
@@ -49,9 +50,12 @@ from compilefix.codemods.capture_flags import SHAPES
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape, other_fixes
 from compilefix.codemods.dynamic_shapes.kept_breaks import selections_of
+from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, masks_like, may_be_named, named_masks
+from compilefix.codemods.finding import Edit
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.unknown_rows import failing_layer, miscounted_rows
+from compilefix.source.module import Module
 from compilefix.source.snippets import snippet
 
 
@@ -67,33 +71,51 @@ class CaptureShapes(FlagRule):
 
     def need_here(self, scope: Scope) -> tuple[ast.expr, Need] | None:
         """The first result that only the flag keeps in the graph, and what of the file it would not keep there."""
-        wanted = next((node for node in _results(scope) if not_captured(node, scope) is None), None)
+        wanted = next(
+            (node for node in _results(scope) if not_captured(node, scope, named=_is_named(node, scope)) is None), None
+        )
         if wanted is None:
             return None
-        refused = _refused(list(scopes_reached(library_roots(scope), scope)))
         message = f"the size of `{snippet(wanted)}` depends on values; only `{SHAPES}` keeps it"
-        return wanted, Need(message, None if refused is None else f"the flag would not do for {refused}")
+        region = list(scopes_reached(library_roots(scope), scope))
+        return wanted, _need(message, "the flag would not do for ", region)
 
     def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:
         """The results of unknown size in compiled code."""
         wanted = [snippet(node) for inner in region for node in _results(inner)]
         if not wanted:
             return None
-        refused = _refused(region)
         more = f" and {len(wanted) - 1} more" if len(wanted) > 1 else ""
         message = f"`{site.label}`: the size of `{wanted[0]}`{more} depends on values; only `{SHAPES}` keeps it"
-        return Need(message, None if refused is None else f"the flag is not enough: {refused}")
+        return _need(message, "the flag is not enough: ", region)
 
 
-def _refused(region: Sequence[Scope]) -> str | None:
-    """The first result that the flag would not do for, where it is, and why."""
+def _need(message: str, words: str, region: Sequence[Scope]) -> Need:
+    """What code needs, the first result that the flag would not do for, and names for masks that select twice."""
+    edits: dict[Module, Sequence[Edit]] = {}
+    elsewhere: str | None = None
     for inner in region:
+        masks: list[ast.expr] = []
         for node in _results(inner):
-            reason = not_captured(node, inner) or failing_layer(node, inner, region)
+            mask, named = computed_mask(node, inner), _is_named(node, inner)
+            reason = not_captured(node, inner, named=named) or failing_layer(node, inner, region)
             reason = reason or miscounted_rows(node, inner, region)
+            place = f"{words}`{snippet(node)}` in `{inner.function.qualname}`: "
             if reason is not None:
-                return f"`{snippet(node)}` in `{inner.function.qualname}`: {reason}"
-    return None
+                return Need(message, f"{place}{reason}")
+            if mask is not None and named and not any(ast.dump(mask) == ast.dump(other) for other in masks):
+                masks.append(mask)
+                elsewhere = elsewhere or f"{place}{not_captured(node, inner)}"
+        if masks:
+            module = inner.function.module
+            edits[module] = (*edits.get(module, ()), *named_masks(masks, inner))
+    return Need(message, None, edits, elsewhere)
+
+
+def _is_named(node: ast.expr, scope: Scope) -> bool:
+    """Whether an operation selects by a mask that selects elsewhere too, and gets a name."""
+    mask = computed_mask(node, scope)
+    return mask is not None and len(masks_like(mask, scope)) > 1 and may_be_named(mask, scope)
 
 
 def _results(scope: Scope) -> Iterator[ast.expr]:

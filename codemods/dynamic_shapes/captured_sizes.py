@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.control_flow.selected_anyway import selected_where_needed
-from compilefix.codemods.dynamic_shapes.masks import mask_of, whole_mask
+from compilefix.codemods.dynamic_shapes.masks import whole_mask
 from compilefix.codemods.dynamic_shapes.ragged_sizes import size_of
-from compilefix.codemods.dynamic_shapes.true_places import listing_call
+from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, masks_like
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
@@ -38,8 +38,11 @@ _ANSWERED = frozenset({"guard_or_false", "guard_or_true"})
 """Functions of torch that answer a question for a symbol without a guard."""
 
 
-def not_captured(node: ast.expr, scope: Scope) -> str | None:
-    """Why the flag does not keep an operation in the graph; None where it does."""
+def not_captured(node: ast.expr, scope: Scope, *, named: bool = False) -> str | None:
+    """Why the flag does not keep an operation in the graph; None where it does.
+
+    named: whether a mask that is computed more than once gets a name.
+    """
     short = (scope.callee(node) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
     if short in _NOT_HELPED:
         return "it needs a size that is known"
@@ -47,7 +50,8 @@ def not_captured(node: ast.expr, scope: Scope) -> str | None:
         return "torch fails on it where the flag is set"
     if isinstance(node, ast.Call) and short == "bincount" and _is_weighted(node, scope):
         return "the flag makes a weighted `bincount` wrong before torch 2.13"
-    later = attended_later(node, scope) or ordered_later(node, scope) or _selected_again(node, scope)
+    later = attended_later(node, scope) or ordered_later(node, scope)
+    later = later or (None if named else _selected_again(node, scope))
     if later is not None:
         return later
     for use in _uses(node, scope):
@@ -88,29 +92,12 @@ def _takes_column(use: ast.expr, scope: Scope) -> bool:
 
 
 def _selected_again(node: ast.expr, scope: Scope) -> str | None:
-    """Why a mask that is computed more than once stands in the way; None where it has a name, or is computed once.
-
-    In training inductor of torch 2.13 fails on `x[~m]` beside `y[~m]`: the masks become one, and the sizes stay two.
-    """
-    mask = _computed_mask(node, scope)
-    if mask is None:
-        return None
-    text = ast.dump(mask)
-    others = (_computed_mask(n, scope) for n in scope.among(ast.Call, ast.Subscript) if n is not node)
-    if not any(other is not None and other is not mask and ast.dump(other) == text for other in others):
+    """Why a mask that is computed more than once stands in the way; None where it has a name, or is computed once."""
+    mask = computed_mask(node, scope)
+    if mask is None or len(masks_like(mask, scope)) < 2:
         return None
     shown = snippet(mask)
     return f"give `{shown}` a name: selecting by a mask that is computed twice fails to compile in training"
-
-
-def _computed_mask(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """The mask by which an operation selects, where it is computed there."""
-    if isinstance(node, ast.Subscript):
-        mask = mask_of(node, scope) if isinstance(node.ctx, ast.Load) else None
-    else:
-        listed = listing_call(node, scope) if isinstance(node, ast.Call) else None
-        mask = listed[0] if listed is not None else None
-    return None if isinstance(mask, ast.Name | ast.Attribute) else mask
 
 
 def _is_weighted(call: ast.Call, scope: Scope) -> bool:
