@@ -258,9 +258,22 @@ class SelectedTree(SelectedParts):
             reason = f"`{snippet(node)}` is not proved to be one number: it may have an element for each true value"
             kept = (value.is_unknown or self._is_parameter(value)) and _is_given(node, self.scope, at)
             if not kept and not self._is_reduced(node, at):
+                if self._selected_elsewhere(node, at):
+                    return self._refuse(f"`{snippet(node)}` has a size that values tell: a function selects its rows")
                 return self._placed(node) or self._refuse(reason)
             self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         return place(ast.Name(self._atom(node), ast.Load()), node)
+
+    def _selected_elsewhere(self, node: ast.expr, at: ast.stmt) -> bool:
+        """Whether a function of the project selects rows and returns some: asked for their number, the graph breaks."""
+        definition = definition_of(node, at, self.scope)
+        made = node if definition is None else definition.value
+        callee = self.scope.facts.calls.get(made) if isinstance(made, ast.Call) else None
+        if callee is None:
+            return False
+        facts = self.scope.legality.inference.facts(callee)
+        indexed = (n for n in callee.nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load))
+        return any((i := facts.value(n.slice)).is_tensor and i.dtype == "bool" and i.rank != 0 for n in indexed)
 
     def _placed(self, node: ast.expr) -> ast.expr | None:
         """A tensor beside the elements that has one row for each of them: it is put in the places of all."""
