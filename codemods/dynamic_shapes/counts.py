@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,8 @@ def indices_of(node: ast.expr, scope: Scope) -> ast.expr | None:
     call = listing_call(node.value if isinstance(node, ast.Subscript) and first else node, scope)
     if call is None or call[1] != first:
         return None
-    return call[0] if is_mask(call[0], scope) and scope.value(call[0]).rank != 0 else None
+    value = scope.value(call[0])
+    return call[0] if (is_mask(call[0], scope) or value.is_tensor) and value.rank != 0 else None
 
 
 def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False, made: bool = False) -> Iterator[Obstacle]:
@@ -47,22 +48,50 @@ def count_uses(node: ast.expr, scope: Scope, *, raised: bool = False, made: bool
         for use in scope.names(name):
             yield from _count_use(use, scope, raised, made)
         others = [n for n in scope.names(name, stores=True) if n is not parent.targets[0]]
-        if not all(_stands_for_zero(other, parent, scope) for other in others):
+        instead = [_stands_for_zero(other, parent, scope) for other in others]
+        if not all(isinstance(number, int | float) for number in instead):
             yield Obstacle(f"`{name}` gets another value elsewhere")
+        elif any(isinstance(number, float) for number in instead) and not all(map(_divides(scope), scope.names(name))):
+            yield Obstacle(f"`{name}` is a float where there is nothing, and does more than divide")
         return
     yield from _count_use(node, scope, raised, made)
 
 
-def _stands_for_zero(name: ast.Name, count: ast.Assign, scope: Scope) -> bool:
-    """Whether a name of a count gets a whole number behind it, where there is none: `if n == 0: n = 1`."""
+def _stands_for_zero(name: ast.Name, count: ast.Assign, scope: Scope) -> int | float | None:
+    """The number that a name of a count gets behind it, where there is none: `if n == 0: n = 1`."""
     statement = scope.parents.get(name)
     test = scope.parents.get(statement) if isinstance(statement, ast.Assign) else None
     if not isinstance(test, ast.If) or test.body != [statement] or test.orelse:
-        return False
+        return None
     assert isinstance(statement, ast.Assign)
     block = scope.block(count)
-    whole = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
-    return whole and ast.unparse(test.test) == f"{name.id} == 0" and test in block[block.index(count) :]
+    number = statement.value.value if isinstance(statement.value, ast.Constant) else None
+    whole = isinstance(number, int | float) and not isinstance(number, bool) and number == int(number)
+    behind = ast.unparse(test.test) == f"{name.id} == 0" and test in block[block.index(count) :]
+    return number if whole and behind and isinstance(number, int | float) else None
+
+
+def _divides(scope: Scope) -> Callable[[ast.Name], bool]:
+    """What tells whether a name is compared with a number, or divides something."""
+
+    def tell(name: ast.Name) -> bool:
+        parent = scope.parents.get(name)
+        divides = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and parent.right is name
+        return divides or isinstance(parent, ast.Compare)
+
+    return tell
+
+
+def whole_instead(node: ast.expr, scope: Scope) -> Iterator[Edit]:
+    """Whole numbers in place of floats that a count is given where there is nothing: both sides are integers then."""
+    statement = scope.parents.get(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if isinstance(statement, ast.Assign) and isinstance(target, ast.Name):
+        for other in scope.names(target.id, stores=True):
+            number = None if other is target else _stands_for_zero(other, statement, scope)
+            given = scope.parents.get(other)
+            if isinstance(number, float) and isinstance(given, ast.Assign):
+                yield scope.edit(given.value, str(int(number)))
 
 
 def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterator[Obstacle]:

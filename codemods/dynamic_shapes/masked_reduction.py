@@ -73,7 +73,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.codemods.control_flow.tensor_validation import checked_late
-from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead
+from compilefix.codemods.dynamic_shapes.counts import names_of, plain_assert, raised_instead, whole_instead
 from compilefix.codemods.dynamic_shapes.drafts import Draft
 from compilefix.codemods.dynamic_shapes.kept_code import kept_edits
 from compilefix.codemods.dynamic_shapes.other_ways import moved_selections
@@ -148,7 +148,7 @@ class MaskedReduction(Rule):
         else:
             edits = expression_edits(found.node, draft.code or "", draft.elements, draft.template)
         left = {use: definition for other in group for use, definition in other.left.items()}
-        edits = (*edits, *moved_selections(left, scope))
+        edits = (*edits, *moved_selections(left, scope), *(e for n in counted for e in whole_instead(n, scope)))
         templates = [other.template for other in group]
         assumptions = tuple(dict.fromkeys(name for template in templates for name in template.assumptions))
         reasons = tuple(dict.fromkeys(reason for template in templates for reason in template.reasons))

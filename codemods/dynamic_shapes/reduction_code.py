@@ -26,7 +26,10 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     scope = elements.scope
     if found.kind in COUNTS:
         unproved = boolean(found.mask.node, scope)
-        elements.obstacles.extend(unproved)
+        if found.counted and unproved:  # what is not zero is listed, whatever the numbers are
+            elements.obstacles[:] = [obstacle for obstacle in elements.obstacles if obstacle not in unproved]
+            elements.obstacles.extend(count_uses(found.node, scope, raised=True))
+            return f"{torch_name(scope)}.count_nonzero({template.use(found.mask.node)})"
         elements.obstacles.extend(count_uses(found.node, scope, raised=True))
         if found.mask.broadcast:
             if _taken(found, elements) is None:
