@@ -27,13 +27,16 @@ _FAILING = frozenset(
 )  # in the backward pass, `quantile` in the forward one
 _SPREADS = frozenset({"std", "var", "std_mean", "var_mean"})
 """Over named dimensions they work, over all of them they do not."""
+_ASKING = {"logsumexp": 1, "roll": 1, "cummax": 1, "cummin": 1, "diff": 2, "group_norm": 2}
+"""They ask whether there are elements, and break the graph but behind a check that there are so many rows."""
+_LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
+_JUDGED = _FAILING | _LISTING | _ASKING.keys()
 _ROWS = frozenset({"nonzero", "argwhere"})
 _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"})
 _SOFTMAX = frozenset({"softmax", "Softmax"})
 _PRODUCTS = frozenset({"matmul", "bmm", "mm", "einsum", "baddbmm"})
 _ORDERS = frozenset({"sort", "argsort", "msort"})
 _TURNS = frozenset({"t", "T", "mT", "transpose", "permute", "movedim", "swapaxes", "unsqueeze"})
-_LISTING = frozenset({"split", "chunk", "unbind", "tolist"})
 _ANSWERED = frozenset({"guard_or_false", "guard_or_true"})
 """Functions of torch that answer a question for a symbol without a guard."""
 
@@ -233,7 +236,7 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
     for parent in scope.ancestors(node):
         if isinstance(parent, ast.Attribute):
             sized = sized or parent.attr in _SIZES
-            if parent.attr in _FAILING | _LISTING and _fails(parent, node if asked is node else None, scope):
+            if parent.attr in _JUDGED and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
         elif isinstance(parent, ast.Call):
             short = (scope.callee(parent) or "").rpartition(".")[2]
@@ -241,7 +244,7 @@ def use_not_captured(node: ast.expr, scope: Scope) -> str | None:
                 return None
             sized = sized or short == "len"
             judged = isinstance(asked, ast.Attribute) and parent.func is asked
-            if not judged and short in _FAILING | _LISTING and _fails(parent, node if asked is node else None, scope):
+            if not judged and short in _JUDGED and _fails(parent, node if asked is node else None, scope):
                 return f"`{snippet(parent)}` fails where the size is a symbol"
             if not sized and parent.func is not asked and not isinstance(asked, ast.Attribute):
                 return None  # another operation, whose result is another tensor
@@ -294,8 +297,10 @@ def _fails(place: ast.expr, made: ast.expr | None, scope: Scope) -> bool:
         dims = given[0] if given else named.get("dim")
         if dims is not None and _dimensions(dims, scope):
             return False
-    if short in _SPREADS | {"cumsum"} and made is not None and _has_two(made, call, scope):
+    if short in _SPREADS | {"cumsum"} and made is not None and _has_rows(made, 2, call, scope):
         return False
+    if short in _ASKING:
+        return made is None or not _has_rows(made, _ASKING[short], call, scope)
     if short in _LISTING - {"tolist"}:
         if short == "split" and given and _is_list(given[0], scope):
             return False  # as many parts as the list has sizes
@@ -306,28 +311,31 @@ def _fails(place: ast.expr, made: ast.expr | None, scope: Scope) -> bool:
     return not _has_no_derivative(call, scope)
 
 
-def _has_two(made: ast.expr, call: ast.Call, scope: Scope) -> bool:
-    """Whether a check above says that a result has more than one row: `torch._check(len(rows) > 1)`."""
+def _has_rows(made: ast.expr, least: int, call: ast.Call, scope: Scope) -> bool:
+    """Whether a check above says that a result has so many rows: `torch._check(len(rows) > 1)`."""
     if not isinstance(made, ast.Name) or len(scope.names(made.id, stores=True)) != 1:
         return False
     statement: ast.stmt | None = scope.statement(call)
     while statement is not None and statement is not scope.function.node:
         block = scope.block(statement)
         for one in block[: block.index(statement)]:
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and _says_two(one.value, made.id, scope):
+            check = one.value if isinstance(one, ast.Expr) else None
+            if isinstance(check, ast.Call) and _says(check, made.id, least, scope):
                 return True
         around = (a for a in scope.ancestors(statement) if isinstance(a, ast.stmt))
         statement = next(around, None)
     return False
 
 
-def _says_two(call: ast.Call, name: str, scope: Scope) -> bool:
+def _says(call: ast.Call, name: str, least: int, scope: Scope) -> bool:
     test = call.args[0] if scope.callee(call) == "torch._check" and call.args else None
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.comparators[0], ast.Constant):
         return False
-    asked = size_of(test.left, scope)
-    says = (type(test.ops[0]), test.comparators[0].value)
-    return isinstance(asked, ast.Name) and asked.id == name and says in ((ast.Gt, 1), (ast.GtE, 2))
+    asked, number = size_of(test.left, scope), test.comparators[0].value
+    if not isinstance(asked, ast.Name) or asked.id != name or type(number) is not int:
+        return False
+    known = {ast.Gt: number + 1, ast.GtE: number, ast.NotEq: 1 if number == 0 else 0}.get(type(test.ops[0]), 0)
+    return known >= least
 
 
 def _is_list(node: ast.expr, scope: Scope) -> bool:
