@@ -401,6 +401,8 @@ _TITLES = {
     "after-twenty-first": "Models of packages that were run after the work on the twenty-first group",
     "twenty-second": "Models of nine packages that were chosen after all of the twenty-first group",
     "after-twenty-second": "Models of packages that were run after the work on the twenty-second group",
+    "twenty-third": "Models of nine packages that were chosen after all of the twenty-second group",
+    "after-twenty-third": "Models of packages that were run after the work on the twenty-third group",
 }
 
 

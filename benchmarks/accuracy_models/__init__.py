@@ -48,6 +48,8 @@ _LATER_MODULES = {
     "after-twenty-first": ("twentyfirst_after",),
     "twenty-second": ("twentysecond_models", "twentysecond_networks"),
     "after-twenty-second": ("twentysecond_after",),
+    "twenty-third": ("twentythird_models", "twentythird_networks"),
+    "after-twenty-third": ("twentythird_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.

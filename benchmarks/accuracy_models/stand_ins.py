@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -42,6 +43,35 @@ def without(*names: str) -> None:
                 made = _Absent(".".join(parts[:end]))
                 made.__spec__ = importlib.machinery.ModuleSpec(made.__name__, None)
                 sys.modules.setdefault(made.__name__, made)
+
+
+class _AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds every module of the packages that stand for ones that are not installed."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        del path, target  # the protocol of importlib gives them
+        if fullname.partition(".")[0] not in self.names:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _Absent(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing is in it."""
+
+
+_FINDER = _AbsentFinder()
+
+
+def without_packages(*names: str) -> None:
+    """Let packages import any module of packages that are not installed."""
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+    _FINDER.names.update(names)
 
 
 def bare(package: str) -> None:

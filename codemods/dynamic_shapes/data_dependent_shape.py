@@ -243,7 +243,9 @@ def is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset(
         sides = [(side, is_compared(side, scope, above)) for side in (node.left, node.right)]
         # `(x == y) & mask`: no tensor of integers goes with a comparison to select rows, nor anything unknown.
         return any(so for _, so in sides) and all(
-            so or seems_mask(side, scope) or (isinstance(side, ast.Name) and _may_be_mask(scope.value(side)))
+            so
+            or seems_mask(side, scope)
+            or (isinstance(side, ast.Name | ast.Subscript) and _may_be_mask(scope.value(side)))
             for side, so in sides
         )
     if not isinstance(node, ast.Compare) or not all(isinstance(op, _ORDERS) for op in node.ops):
@@ -253,7 +255,7 @@ def is_compared(node: ast.expr, scope: Scope, above: frozenset[str] = frozenset(
 
 
 def _may_be_mask(value: Value) -> bool:
-    return value.is_unknown or (value.is_tensor and value.dtype is None)
+    return value.is_unknown or (value.kinds <= ARRAYS and value.dtype is None)
 
 
 def _gives_comparison(statement: ast.AST | None, scope: Scope, above: frozenset[str]) -> bool:

@@ -72,7 +72,10 @@ class HostLibrary(Rule):
         for node in scope.of(ast.Call):
             library = (scope.callee(node) or "").partition(".")[0]
             arguments = [*node.args, *(k.value for k in node.keywords)]
-            if library in libraries and any(numpy_operand(argument, scope) for argument in arguments):
+            if library not in libraries:
+                continue
+            # What makes a table or a series does so on the host, whatever it is given.
+            if library == "pandas" or any(numpy_operand(argument, scope) for argument in arguments):
                 yield self.declined(
                     scope,
                     node,

@@ -102,7 +102,7 @@ def named(name: str, project: Project, within: frozenset[str] = frozenset()) -> 
     if name in _ARRAY_TYPES:
         return values.NDARRAY
     if last in _CONTAINERS:
-        return values.container()
+        return values.container(ref="dict" if last in _MAPPINGS else None)
     if name == "logging.Logger" or name in NUMPY_GENERATORS:
         return replace(values.ANY_OBJECT, ref=name)
     found = project.resolve(name)
@@ -143,7 +143,7 @@ def _is_tensor_name(found: Class, project: Project) -> bool:
 
 
 def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
-    """What a type alias of the project stands for: `OptTensor = Optional[Tensor]`, or `type X = ...`."""
+    """What a type alias of the project stands for: `OptTensor = Optional[Tensor]`, `State = dict`, `type X = ...`."""
     if name in within:
         raise _Recursive(name)
     head, _, last = name.rpartition(".")
@@ -151,7 +151,7 @@ def _alias(name: str, project: Project, within: frozenset[str]) -> Value | None:
     node = module.assigns.get(last) if module is not None else None
     if module is None:
         return None
-    if not isinstance(node, ast.Subscript | ast.BinOp | ast.Call):
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.BinOp | ast.Call):
         return None
     try:
         if isinstance(node, ast.Call):

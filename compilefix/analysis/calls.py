@@ -301,6 +301,11 @@ class Calls(Binding):
                 made.append(_construct(found, operands, self.place(node)))
             elif isinstance(found, str) and makes_module(found):
                 made.append(made_module(found, node, args, self.place(node)))
+            elif isinstance(found, Function) and callee.kinds == values.FUNCTION.kinds:
+                # A `partial` gives it the rest, by keywords.
+                if arguments := passed(node, found, operands):
+                    self.inference.called_with(found, arguments)
+                return None
             elif isinstance(found, str) and _gives_arrays(found):
                 made.append(_PERHAPS_ARRAY)
             else:
@@ -466,6 +471,9 @@ class Calls(Binding):
             parts = [*hidden, *(value for key, value in keywords.items() if key is not None)]
             made = values.container(join_all(parts) if parts else None, ref="dict")
             return replace(made, storage=unknown.storage, leaves=unknown.leaves)
+        if name == "functools.partial" and None not in keywords and _is_named_function(args):
+            given = opaque(self.place(node), operands)
+            return replace(values.FUNCTION, elements=(args[0],), storage=given.storage, leaves=given.leaves)
         if name in ("eval", "exec", "globals", "locals", "vars"):
             return values.UNKNOWN
         if name == "setattr":
@@ -604,6 +612,11 @@ def _reduces(attr: str, node: ast.Call, operands: Sequence[Value]) -> bool:
     if attr in ("max", "min"):
         return not node.args and not node.keywords
     return attr in _REDUCTIONS and len(node.args) < 2 and all(v.is_static for v in operands)
+
+
+def _is_named_function(args: Sequence[Value]) -> bool:
+    """Whether a function that has a name is all that is given."""
+    return len(args) == 1 and args[0].kinds == values.FUNCTION.kinds and args[0].ref is not None
 
 
 def _gives_arrays(name: str) -> bool:

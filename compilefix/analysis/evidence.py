@@ -29,7 +29,7 @@ _WITH_ARGUMENTS = frozenset({"chunk", "unbind", "topk"})
 _TORCH_KEYWORDS = frozenset({"dim", "keepdim", "descending"})
 """Keywords that methods of tensors have, and those of lists and arrays have not."""
 
-_CASTS = frozenset({"float", "double", "half", "long"})
+_CASTS = frozenset({"float", "double", "half", "long", "int"})
 """Methods of tensors by which truths become numbers; arrays, tables and numbers have none of them."""
 _COMPARES = frozenset({"eq", "ne", "gt", "ge", "lt", "le"})
 
@@ -123,6 +123,10 @@ class Evidence:
                     self._note(attribute.value, given, proof=False)
             elif attribute.attr in tensors_only and (first := _rearranged(attribute.value, names)) is not None:
                 self._note(first, given, proof=False)
+            elif attribute.attr in tensors_only or attribute.attr in _CASTS or attribute.attr == "to":
+                first = _reduced(attribute.value)
+                if first is not None and first.id in names:
+                    self._note(first, given, proof=False)
         for node in function.of(ast.Call):
             func = node.func
             if isinstance(func, ast.Attribute) and func.attr in _CASTS and not node.args:
@@ -200,8 +204,9 @@ class Evidence:
             compared = node.comparators[0] if isinstance(node.left, ast.Constant) else node.left
         else:
             return
-        if isinstance(compared, ast.Name) and compared.id in self._names:
-            self._note(compared, given, proof=False)
+        first = compared if isinstance(compared, ast.Name) else _reduced(compared)
+        if first is not None and first.id in self._names:
+            self._note(first, given, proof=False)
 
     def _of_repeats(self, node: ast.Call, called: str | None, given: _Given) -> None:
         """Note what tells how often rows are repeated: a number, or a tensor where something of it is asked for."""
@@ -401,6 +406,21 @@ def _rearranged(node: ast.expr, names: set[str]) -> ast.Name | None:
         if isinstance(node, ast.Name):
             return node if node.id in names else None
     return None
+
+
+def _reduced(node: ast.expr) -> ast.Name | None:
+    """The name that is computed with where elements are summed, or the largest is looked for: `x` of `(x * y).sum()`.
+
+    Of numbers, nothing is summed so; an array has no method that only tensors have behind it.
+    """
+    reduces = False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in _COMPUTES:
+            return None
+        node, reduces = node.func.value, True
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.Pow):
+        node = node.right if isinstance(node.left, ast.Constant) else node.left
+    return node if reduces and isinstance(node, ast.Name) else None
 
 
 class _Given:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from compilefix.analysis.array_functions import array_functions, may_hold_array_functions
 from compilefix.analysis.compile_sites import (
     compile_sites,
     entries,
@@ -46,7 +47,7 @@ from compilefix.analysis.library_roots import (
     works_on_tensors_and_the_host,
 )
 from compilefix.analysis.live_code import effects_at_the_boundary, leaves, live_nodes
-from compilefix.analysis.values import Kind, tensor
+from compilefix.analysis.values import FUNCTION, Kind, tensor
 from compilefix.source.definitions import Class, Function
 from compilefix.source.files import SourceFile
 from compilefix.source.module import Module
@@ -194,9 +195,19 @@ def library_functions(
     beside = [(f, label_of(f)) for module in own for f in module.all_functions if f not in reached]
     beside = [(f, label) for f, label in beside if works_on_tensors_and_the_host(f, inference)]
     _reach(beside, inference, known, lambda _: True, reached)
+    _reach(_on_arrays(modules, inference, reached), inference, known, is_end, reached)
     while hooks := list(_hooks(own, reached, known, inference)):
         _reach(hooks, inference, known, is_end, reached, enters)
     return tuple(reached.values())
+
+
+def _on_arrays(
+    modules: Iterable[str], inference: Inference, reached: Container[Function]
+) -> Iterator[tuple[Function, str]]:
+    """The functions on arrays alone that some modules have, by themselves."""
+    project = inference.project
+    held = (project.modules[name] for name in modules if may_hold_array_functions(project.modules.files[name]))
+    return ((f, label_of(f)) for f in list(array_functions(held, project)) if f not in reached)
 
 
 def _handed_on(
@@ -365,6 +376,9 @@ def _callees(facts: FunctionFacts, inference: Inference) -> Iterator[Function]:
             yield from functions_of(facts.value(node.args[0]), inference.project)
         if isinstance(node, ast.Call) and node not in facts.calls:
             yield from _one_of_several(node.func, facts.function, inference.project)
+            called = facts.value(node.func)
+            if called.kinds == FUNCTION.kinds and called.elements:  # a `partial` that has a name
+                yield from functions_of(called.elements[0], inference.project)
         # A property runs its getter.
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             base = facts.value(node.value)

@@ -1029,6 +1029,105 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return self.backward(y * 2)
         """,
     },
+    "a partial that is kept": {
+        "pkg/losses.py": """
+            from functools import partial
+            class Loss(nn.Module):
+                def __init__(self, beta):
+                    super().__init__()
+                    self.criterion = partial(self.smooth, beta=beta)
+                    self.other = partial(hinge, limit=beta)
+                    self.scale = partial(scaled, 2)
+                @staticmethod
+                def smooth(a, b, beta):
+                    delta = a - b
+                    if delta.sum() > beta:  # BREAK
+                        return delta
+                    return -delta
+                def forward(self, x: Tensor, y: Tensor):
+                    return self.criterion(x, y) + self.other(x, y) + self.scale(x)
+            def hinge(a, b, limit):
+                if (a - b).sum() > limit:  # BREAK
+                    return a
+                return b
+            def scaled(factor, a):
+                return factor * a if factor else a
+        """,
+    },
+    "what is summed or compared, and cast": {
+        "pkg/evaluator.py": """
+            class Accuracy:
+                def __init__(self):
+                    self.hits = []
+                def __call__(self, found, wanted):
+                    hits = (found.argmax(1) == wanted).int()
+                    self.hits.append(hits.sum().item())  # BREAK
+                    return self.hits[-1]
+            class Pairs:
+                def __call__(self, found, wanted):
+                    return (found * wanted).sum().to(torch.float32).item()  # BREAK
+            def rate(found, wanted):
+                true = ((1 - wanted) * found).sum().float()
+                return true.item()  # BREAK
+            def plain(model, sizes):
+                model.network.to("cpu")
+                return sum(sizes) / len(sizes) if sizes else 0
+        """,
+    },
+    "metrics on arrays alone": {
+        "pkg/metrics/boxes.py": """
+            import numpy as np
+            def kept(scores: np.ndarray, limit: float):
+                return scores[scores > limit].mean()  # BREAK
+            def rates(found: np.ndarray, wanted: np.ndarray):
+                keep = found.sum(1) == 1
+                return [_rate(found[keep & wanted[:, k], k]) for k in range(3)]  # BREAK
+            def _rate(found):
+                return np.mean(found)
+            def saved(scores: np.ndarray, path: str):
+                np.save(path, scores[scores > 0])
+            def undeclared(scores, limit):
+                return np.mean(scores[scores > limit])
+        """,
+        "pkg/pictures.py": """
+            import numpy as np
+            def kept(scores: np.ndarray, limit: float):
+                return scores[scores > limit].mean()
+        """,
+    },
+    "a comparison joined with a part of something, and a table": {
+        "pkg/rows.py": """
+            import pandas as pd
+            def joined(x: Tensor, masks):
+                alone = x.sum(1) == 1
+                return x[alone & masks[:, 0], 0]  # BREAK
+            def named(x: Tensor, masks):
+                alone = (x.sum(1) == 1) & masks[:, 0]
+                return x[alone]  # BREAK
+            def table(x: Tensor):
+                y = x * 2
+                frame = pd.DataFrame({"a": y.numpy()})  # BREAK
+                return frame.sort_values(["a"])
+        """,
+    },
+    "a dictionary by another name": {
+        "pkg/optimizer.py": """
+            from typing import TypeAlias
+            State: TypeAlias = dict
+            class Own(torch.optim.Optimizer):
+                @torch.no_grad()
+                def step(self, closure=None):
+                    zero(self.param_groups, self.state)
+                    for group in self.param_groups:
+                        for p in group["params"]:
+                            p.add_(p.grad)
+            def zero(groups: list, state: State):
+                for group in groups:
+                    for p in group["params"]:
+                        if "seen" not in state[p]:
+                            state[p]["seen"] = torch.zeros_like(p)
+        """,
+    },
 }
 
 
