@@ -1,10 +1,11 @@
-"""Models of physicsnemo, nussl, textbrewer and omnisafe, which were run after the work on the twenty-third group.
+"""Models of physicsnemo, nussl, textbrewer, omnisafe and mmpretrain, which were run after the work on the twenty-third group.
 
 They were written before `check` was run on these packages.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,7 @@ _ABSENT = {
         *("termtables", "musdb"),
     ),
     "textbrewer": ("transformers", "tensorboard"),
+    "mmpretrain": ("torchvision", "modelindex", "cv2", "mat4py", "transformers", "pycocoevalcap"),
     "omnisafe": (
         *("safety_gymnasium", "wandb", "tensorboard", "gymnasium_robotics", "isaacgym", "gdown", "typer", "moviepy"),
     ),
@@ -35,7 +37,7 @@ _ABSENT = {
 _BARE = (
     *("physicsnemo", "physicsnemo.metrics", "physicsnemo.models", "physicsnemo.nn", "physicsnemo.nn.module"),
     *("nussl", "nussl.ml", "nussl.ml.networks", "nussl.ml.train", "nussl.core", "nussl.evaluation"),
-    "textbrewer",
+    *("textbrewer", "mmpretrain", "mmpretrain.models", "mmpretrain.datasets"),
     *("omnisafe", "omnisafe.models", "omnisafe.common", "omnisafe.envs", "omnisafe.algorithms"),
 )
 
@@ -46,6 +48,9 @@ def _prepare(package: str) -> None:
     if package == "nussl":
         sys.modules["nussl"].__getattr__ = _Absent("nussl").__getattr__  # type: ignore[method-assign]
         sys.modules["nussl.ml"].__getattr__ = _Absent("nussl.ml").__getattr__  # type: ignore[method-assign]
+    if package == "mmpretrain":
+        sys.modules.setdefault("importlib_metadata", importlib.metadata)  # the same, before Python had it
+        sys.modules.setdefault("mmcv.ops", _Absent("mmcv.ops"))
     if package == "omnisafe":
         sys.modules.setdefault("torch.utils.tensorboard", _Absent("torch.utils.tensorboard"))
 
@@ -268,7 +273,108 @@ _OMNISAFE: dict[str, Callable[[], Built]] = {
     ),
 }
 
-_ALL = {"physicsnemo": _PHYSICSNEMO, "nussl": _NUSSL, "textbrewer": _TEXTBREWER, "omnisafe": _OMNISAFE}
+_ML, _ME, _MU = "mmpretrain.models.losses.", "mmpretrain.evaluation.metrics.", "mmpretrain.models.utils."
+_SCORES, _CLASSES = _u(12, 4).softmax(-1), _i(4, 12)
+_MULTI = _i(2, 12, 4)
+
+
+def _calculated(path: str, *given: Any, **options: Any) -> Callable[[], Built]:
+    """A metric that is computed of all at once, by a method of its class."""
+    return lambda: (lambda kind: ((lambda *x: kind.calculate(*x, **options)), [given]))(_get(_ME + path))
+
+
+_MMPRETRAIN: dict[str, Callable[[], Built]] = {
+    "Accuracy": _calculated("single_label.Accuracy", _SCORES, _CLASSES),
+    "Accuracy topk": _calculated("single_label.Accuracy", _SCORES, _CLASSES, topk=(1, 3), thrs=(0.0, 0.3, None)),
+    "Accuracy labels": _calculated("single_label.Accuracy", _i(4, 12), _CLASSES),
+    "SingleLabelMetric": _calculated("single_label.SingleLabelMetric", _SCORES, _CLASSES),
+    "SingleLabelMetric micro": _calculated("single_label.SingleLabelMetric", _SCORES, _CLASSES, average="micro"),
+    "SingleLabelMetric thrs": _calculated(
+        "single_label.SingleLabelMetric", _SCORES, _CLASSES, thrs=(0.2, 0.4), average=None
+    ),
+    "SingleLabelMetric labels": _calculated("single_label.SingleLabelMetric", _i(4, 12), _CLASSES, num_classes=4),
+    "ConfusionMatrix": _calculated("single_label.ConfusionMatrix", _SCORES, _CLASSES),
+    "ConfusionMatrix labels": _calculated("single_label.ConfusionMatrix", _i(4, 12), _CLASSES, num_classes=4),
+    "precision_recall_f1": lambda: _call(
+        _ME + "single_label._precision_recall_f1_support", (_MULTI, _i(2, 12, 4), "macro")
+    ),
+    "MultiLabelMetric": _calculated("multi_label.MultiLabelMetric", _SCORES, _MULTI, thr=0.3),
+    "MultiLabelMetric topk": _calculated("multi_label.MultiLabelMetric", _SCORES, _MULTI, topk=2),
+    "MultiLabelMetric indices": _calculated(
+        "multi_label.MultiLabelMetric",
+        [[0], [1, 2]],
+        [[0, 3], [2]],
+        pred_indices=True,
+        target_indices=True,
+        num_classes=4,
+    ),
+    "AveragePrecision": _calculated("multi_label.AveragePrecision", _SCORES, _MULTI),
+    "AveragePrecision none": _calculated("multi_label.AveragePrecision", _SCORES, _MULTI, average=None),
+    "average_precision": lambda: _call(_ME + "multi_label._average_precision", (_u(12), _i(2, 12))),
+    "RetrievalRecall": _calculated("retrieval.RetrievalRecall", _u(3, 6), _i(2, 3, 6), topk=(1, 3)),
+    "RetrievalAveragePrecision": _calculated(
+        "retrieval.RetrievalAveragePrecision", _u(3, 6), _i(2, 3, 6).index_fill(1, torch.tensor([0]), 1), topk=4
+    ),
+    "aligned_box_iou": lambda: _call(_ME + "visual_grounding_eval.aligned_box_iou", (_u(3, 4), _u(3, 4))),
+    "AsymmetricLoss": lambda: _made(_ML + "asymmetric_loss.AsymmetricLoss", [(_t(6, 4), _i(2, 6, 4).float())]),
+    "AsymmetricLoss labels": lambda: _made(_ML + "asymmetric_loss.AsymmetricLoss", [(_t(6, 4), _i(4, 6))]),
+    "CAELoss": lambda: _made(_ML + "cae_loss.CAELoss", [(_t(6, 4), _i(4, 6), _t(6, 8), _t(6, 8))], 2.0),
+    "CosineSimilarityLoss": lambda: _made(
+        _ML + "cosine_similarity_loss.CosineSimilarityLoss", [(_t(6, 4), _t(6, 4), _u(6))], 2.0, -2.0
+    ),
+    "CrossCorrelationLoss": lambda: _made(_ML + "cross_correlation_loss.CrossCorrelationLoss", [(_t(5, 5),)]),
+    "CrossEntropyLoss": lambda: _made(_ML + "cross_entropy_loss.CrossEntropyLoss", [(_t(6, 4), _i(4, 6))]),
+    "CrossEntropyLoss weights": lambda: _made(
+        _ML + "cross_entropy_loss.CrossEntropyLoss",
+        [(_t(6, 4), _i(4, 6), _u(6), 3.0)],
+        class_weight=[1.0, 2.0, 1.0, 1.0],
+    ),
+    "CrossEntropyLoss soft": lambda: _made(
+        _ML + "cross_entropy_loss.CrossEntropyLoss", [(_t(6, 4), _u(6, 4).softmax(-1))], use_soft=True
+    ),
+    "CrossEntropyLoss sigmoid": lambda: _made(
+        _ML + "cross_entropy_loss.CrossEntropyLoss", [(_t(6, 4), _u(6, 4))], use_sigmoid=True, pos_weight=2.0
+    ),
+    "FocalLoss": lambda: _made(_ML + "focal_loss.FocalLoss", [(_t(6, 4), _i(2, 6, 4).float(), _u(6))]),
+    "LabelSmoothLoss": lambda: _made(_ML + "label_smooth_loss.LabelSmoothLoss", [(_t(6, 4), _i(4, 6))], 0.1, 4),
+    "LabelSmoothLoss multi": lambda: _made(
+        _ML + "label_smooth_loss.LabelSmoothLoss", [(_t(6, 4), _i(2, 6, 4).float())], 0.1, 4, mode="multi_label"
+    ),
+    "PixelReconstructionLoss": lambda: _made(
+        _ML + "reconstruction_loss.PixelReconstructionLoss", [(_t(2, 5, 6), _t(2, 5, 6), _u(2, 5).round())], "L2", 3
+    ),
+    "SeesawLoss": lambda: _made(_ML + "seesaw_loss.SeesawLoss", [(_t(6, 4), _i(4, 6))], num_classes=4),
+    "distributed_sinkhorn": lambda: _call(_ML + "swav_loss.distributed_sinkhorn", (_t(6, 4), 3, 1, 0.5)),
+    "SwAVLoss": lambda: _made(
+        _ML + "swav_loss.SwAVLoss", [(_t(8, 4),)], 4, crops_for_assign=[0, 1], num_crops=[2], num_prototypes=5
+    ),
+    "convert_to_one_hot": lambda: _call(_ML + "utils.convert_to_one_hot", (_i(4, 6), 4)),
+    "weight_reduce_loss": lambda: _call(_ML + "utils.weight_reduce_loss", (_u(6), _u(6)), avg_factor=3),
+    "box_iou": lambda: _call(_MU + "box_utils.box_iou", (_u(3, 4).sort(-1).values, _u(2, 4).sort(-1).values)),
+    "generalized_box_iou": lambda: _call(
+        _MU + "box_utils.generalized_box_iou", (_u(3, 4).sort(-1).values, _u(2, 4).sort(-1).values)
+    ),
+    "channel_shuffle": lambda: _call(_MU + "channel_shuffle.channel_shuffle", (_t(2, 4, 3, 3), 2)),
+    "LayerScale": lambda: _made(_MU + "layer_scale.LayerScale", [(_t(2, 5, 4),)], 4),
+    "GRN": lambda: _made(_MU + "norm.GRN", [(_t(2, 4, 3, 3),)], 4),
+    "Mixup": lambda: held(
+        _get(_MU + "batch_augments.mixup.Mixup")(0.8), lambda m, x, y: m(x, y), (_t(4, 3, 8, 8), _u(4, 4))
+    ),
+    "CutMix": lambda: held(
+        _get(_MU + "batch_augments.cutmix.CutMix")(0.8), lambda m, x, y: m(x, y), (_t(4, 3, 8, 8), _u(4, 4))
+    ),
+    "resize_pos_embed": lambda: _call(
+        _MU + "embed.resize_pos_embed", (_t(1, 17, 8), (4, 4), (6, 6)), num_extra_tokens=1
+    ),
+}
+
+_ALL = {
+    "mmpretrain": _MMPRETRAIN,
+    "physicsnemo": _PHYSICSNEMO,
+    "nussl": _NUSSL,
+    "textbrewer": _TEXTBREWER,
+    "omnisafe": _OMNISAFE,
+}
 MODELS: dict[str, Callable[[], Built]] = {
     f"{package}/{name}": build for package, models in _ALL.items() for name, build in models.items()
 }

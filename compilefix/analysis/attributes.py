@@ -258,12 +258,19 @@ def _written_out(node: ast.expr) -> Value | None:
 
 def _registered_names(init: Function | None) -> frozenset[str]:
     """The buffers and parameters that `__init__` registers on all ways: a module takes no other values for them."""
-    calls = [s.value for s in (init.node.body if init is not None else ()) if isinstance(s, ast.Expr)]
-    first = init.parameters[0].arg if init is not None and init.parameters else None
+    if init is None or not init.parameters:
+        return frozenset()
+    return _registered_in(init.node.body, init.parameters[0].arg)
+
+
+def _registered_in(body: Sequence[ast.stmt], instance: str) -> frozenset[str]:
+    """What statements register whatever they decide: in both branches of an `if`, too."""
     names: set[str] = set()
-    for call in calls:
-        found = registered(call)
-        if found is None or not (isinstance(found.owner, ast.Name) and found.owner.id == first):
+    for statement in body:
+        if isinstance(statement, ast.If):
+            names |= _registered_in(statement.body, instance) & _registered_in(statement.orelse, instance)
+        found = registered(statement.value) if isinstance(statement, ast.Expr) else None
+        if found is None or not (isinstance(found.owner, ast.Name) and found.owner.id == instance):
             continue
         if isinstance(found.name, ast.Constant) and isinstance(found.name.value, str):
             names.add(found.name.value)

@@ -1110,6 +1110,28 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return frame.sort_values(["a"])
         """,
     },
+    "a buffer that both branches register": {
+        "pkg/normalizer.py": """
+            class Normalizer(nn.Module):
+                def __init__(self, shape, kind):
+                    super().__init__()
+                    if shape == ():
+                        self.register_buffer("count", torch.tensor(0))
+                    elif kind:
+                        self.register_buffer("count", torch.zeros(1))
+                    else:
+                        self.register_buffer("count", torch.zeros(*shape))
+                    if kind:
+                        self.register_buffer("mean", torch.zeros(1))
+                def forward(self, x: Tensor):
+                    self.push(x)
+                    if self.count <= 1:  # BREAK
+                        return x
+                    return x / self.count
+                def push(self, x):
+                    self.count = self.count + x.shape[0]
+        """,
+    },
     "a dictionary by another name": {
         "pkg/optimizer.py": """
             from typing import TypeAlias
