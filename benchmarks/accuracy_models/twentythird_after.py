@@ -1,4 +1,4 @@
-"""Models of physicsnemo, nussl, textbrewer, omnisafe and mmpretrain, which were run after the work on the twenty-third group.
+"""Models of physicsnemo, nussl, textbrewer, omnisafe and mmpretrain, which were run after the twenty-third group.
 
 They were written before `check` was run on these packages.
 """

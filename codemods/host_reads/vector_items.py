@@ -20,10 +20,59 @@ def seems_one_number(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is an item of what seems to be a vector, or made of a tensor whose truth is asked for."""
     if _asked_for_truth(node, scope):
         return True
-    if not isinstance(node, ast.Subscript) or not _is_position(node.slice, scope):
+    item = _given(node, scope) if isinstance(node, ast.Name) else node
+    if not isinstance(item, ast.Subscript) or not _is_position(item.slice, scope):
         return False
-    base = node.value
-    return isinstance(base, ast.Name) and (_is_sorted(base, scope) or base.id in _vectors(scope))
+    base = item.value
+    if not isinstance(base, ast.Name):
+        return False
+    return _is_sorted(base, scope) or base.id in _vectors(scope) or _is_used_up(base, scope)
+
+
+def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
+    """The only thing that a name is given: `order[0]` of `first = order[0]`, or of `first, order = order[0], ...`."""
+    stores = scope.names(name.id, stores=True)
+    if len(stores) != 1:
+        return None
+    target, statement = stores[0], scope.parents.get(stores[0])
+    if isinstance(statement, ast.Assign):
+        return statement.value if statement.targets == stores else None
+    around = scope.parents.get(statement) if isinstance(statement, ast.Tuple) else None
+    if not isinstance(statement, ast.Tuple) or not isinstance(around, ast.Assign):
+        return None
+    values = around.value
+    pairs = isinstance(values, ast.Tuple) and len(values.elts) == len(statement.elts)
+    return values.elts[statement.elts.index(target)] if pairs else None  # type: ignore[attr-defined]
+
+
+def _is_used_up(name: ast.Name, scope: Scope) -> bool:
+    """Whether a loop takes from a tensor what it holds until nothing is left: `while len(order): ...`, as NMS does.
+
+    Each turn takes what stands first, and keeps a part of the rest under the same name.
+    """
+    for loop in (around for around in scope.ancestors(name) if isinstance(around, ast.While)):
+        if not any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(loop.test)):
+            continue
+        kept = (n for n in ast.walk(loop) if isinstance(n, ast.Assign))
+        if any(_keeps_part(statement, name.id) for statement in kept):
+            return True
+    return False
+
+
+def _keeps_part(statement: ast.Assign, name: str) -> bool:
+    """Whether a statement gives a name a part of what it holds: `order = order[1:][keep]`."""
+    target, value = statement.targets[0], statement.value
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    for one, given in pairs:
+        part = given
+        while isinstance(part, ast.Subscript):
+            part = part.value
+        named = isinstance(one, ast.Name) and one.id == name
+        if named and part is not given and isinstance(part, ast.Name) and part.id == name:
+            return True
+    return False
 
 
 def _asked_for_truth(node: ast.expr, scope: Scope) -> bool:

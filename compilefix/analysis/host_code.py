@@ -356,7 +356,9 @@ def _is_host_class(cls: Class, project: Project) -> bool:
         return True
     # A module may have a method that exports it, an optimiser one that loads it, and a metric one that loads a model.
     bases = [base for base in project.ancestors(cls) if isinstance(base, str)]
-    if project.is_module_class(cls) or any(base.startswith("torch.") or base.endswith(".Metric") for base in bases):
+    if project.is_module_class(cls) or any(
+        b.startswith("torch.") or b.endswith((".Metric", ".BaseMetric")) for b in bases
+    ):
         return False
     if any(_reaches_outside(method, project) or _tokenizes(method) for method in cls.methods.values()):
         return True

@@ -174,6 +174,12 @@ def library_functions(
             return True
         return handles_files(callee, project) or not is_beside(callee)
 
+    def is_method(_root: str, callee: Function) -> bool:
+        # An augmentation draws in methods of its own.
+        return (
+            callee.cls is not None and not project.is_module_class(callee.cls) and not shows_or_keeps(callee, project)
+        )
+
     project = inference.project
     alone = len(project.modules) == 1  # a file by itself may hold just what somebody compiles
     is_beside = cache(lambda function: is_beside_the_work(function, project))
@@ -191,10 +197,10 @@ def library_functions(
     roots = [(f, label_of(f)) for f in late if is_tensor_function(f, inference)]
     _reach(roots, inference, known, is_end, reached, enters)
     _reach_overriding(own, inference, known, is_end, reached, enters)
-    # What works on the host as well is told by itself: what it calls is not taken to be compiled for that.
+    # What works on the host as well is told by itself: of what it calls, methods alone are compiled with it.
     beside = [(f, label_of(f)) for module in own for f in module.all_functions if f not in reached]
     beside = [(f, label) for f, label in beside if works_on_tensors_and_the_host(f, inference)]
-    _reach(beside, inference, known, lambda _: True, reached)
+    _reach(beside, inference, known, lambda f: f.cls is None, reached, is_method)
     _reach(_on_arrays(modules, inference, reached), inference, known, is_end, reached)
     while hooks := list(_hooks(own, reached, known, inference)):
         _reach(hooks, inference, known, is_end, reached, enters)

@@ -1132,6 +1132,32 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     self.count = self.count + x.shape[0]
         """,
     },
+    "what a loop takes one by one": {
+        "pkg/boxes.py": """
+            def apart(boxes: Tensor, scores: Tensor, iou, limit: float):
+                _, order = scores.sort(descending=True)
+                kept = []
+                while len(order):
+                    first, order = order[0], order[1:]
+                    kept.append(first)
+                    close = iou(boxes[first], boxes[order])  # BREAK
+                    order = order[close < limit]  # BREAK
+                return kept
+            def best(boxes: Tensor, scores: Tensor):
+                order = scores[:, 0].argsort()
+                first = order[0]
+                return boxes[first]  # BREAK
+            def rows(x: Tensor, index: Tensor):
+                first = index[0]
+                return x[first]
+            def some(x: Tensor, index: Tensor, count: int):
+                while count:
+                    first = index[0]
+                    x = x[first]
+                    count = count - 1
+                return x
+        """,
+    },
     "a dictionary by another name": {
         "pkg/optimizer.py": """
             from typing import TypeAlias
