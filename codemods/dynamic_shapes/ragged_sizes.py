@@ -11,7 +11,7 @@ from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
 
 _COUNTS = frozenset({"numel", "nelement"})
-_KEEPS = frozenset(
+KEEPS = frozenset(
     {"squeeze", "flatten", "view", "reshape", "long", "int", "float", "to", "t", "contiguous", "clone", "detach"}
     | {"sort", "argsort", "abs", "exp", "log", "sqrt", "sigmoid", "double", "half", "bool"}
 )
@@ -61,7 +61,7 @@ def selection_of(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | Non
         return selection_of(here[0], scope, depth + 1) if own and len(here) == len(stores) == 1 else None
     if is_ragged(node, scope) or _lists_places(node, scope):
         return node
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in KEEPS:
         return selection_of(node.func.value, scope, depth + 1)
     if isinstance(node, ast.Subscript):  # `torch.where(mask)[0]`, `mask.nonzero()[:, 0]`
         index = ast.unparse(node.slice)

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.codemods.dynamic_shapes.ragged_sizes import is_selected, size_of
+from compilefix.codemods.dynamic_shapes.ragged_sizes import KEEPS, is_selected, size_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class, Function
 
@@ -31,12 +31,16 @@ def may_be_selected(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     if isinstance(node, ast.Tuple | ast.List):
         return any(may_be_selected(item, scope, depth + 1) for item in node.elts)
     if isinstance(node, ast.Subscript):
-        return may_be_selected(node.value, scope, depth + 1)
+        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return any(may_be_selected(part, scope, depth + 1) for part in (node.value, *index))
     if isinstance(node, ast.IfExp):
         return any(may_be_selected(side, scope, depth + 1) for side in (node.body, node.orelse))
     if isinstance(node, ast.Call):
         called = scope.facts.calls.get(node)
-        return called is not None and _gives_selected(called, scope, depth + 1)
+        if called is not None:
+            return _gives_selected(called, scope, depth + 1)
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in KEEPS else None
+        return receiver is not None and may_be_selected(receiver, scope, depth + 1)
     if not isinstance(node, ast.Name):
         return False
     given = [value for store in _stores(node.id, scope) if (value := _source(store, scope)) is not None]
