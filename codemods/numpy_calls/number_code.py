@@ -37,8 +37,10 @@ def rewritten(node: ast.Call, function: Function, scope: Scope, template: Templa
     if cast is None:
         call = _item_of(node, scope)
         if call is not None:
-            return call, code if function.result != "whole" else _typed(node, function, code, scope, template)
-        return node, _typed(node, function, code, scope, template)
+            return call, code if function.result != "whole" else _typed(
+                node, function, code, scope, template, integer=use.integer
+            )
+        return node, _typed(node, function, code, scope, template, integer=use.integer)
     if isinstance(cast.func, ast.Attribute) and not is_finite(node.args[0], scope):
         template.refuse([Obstacle(f"`{snippet(node.args[0])}` may be NaN or infinite", "math-errors")])
     cast = _item_of(cast, scope) or cast
@@ -54,12 +56,15 @@ def _item_of(node: ast.expr, scope: Scope) -> ast.Call | None:
     return call if isinstance(call, ast.Call) and call.func is parent else None
 
 
-def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template: Template) -> str:
+def _typed(node: ast.Call, function: Function, code: str, scope: Scope, template: Template, *, integer: bool) -> str:
     """Code for a number of the type that NumPy gives, where nothing else fixes the type."""
     if function.result == "whole":
         template.refuse(_float_kept(node, function, scope))
         value = scope.value(node.args[0])
         if value.dtype == "float" or (isinstance(node.args[0], ast.BinOp) and isinstance(node.args[0].op, ast.Div)):
+            return f"float({code})"
+        if origin_of(node.args[0], scope) == "assumed" and not integer:
+            # Who rounds a number that nothing tells of rounds a float; of an integer NumPy makes one of these.
             return f"float({code})"
         template.refuse(
             [
@@ -112,7 +117,7 @@ def _expression(node: ast.expr, scope: Scope, template: Template, *, operand: bo
     if not any(function_of(n, scope) for n in ast.walk(node)):
         return template.use(node, operand=operand)
     if isinstance(node, ast.Call) and (function := function_of(node, scope)) is not None:
-        return _typed(node, function, _code(node, scope, template), scope, template)
+        return _typed(node, function, _code(node, scope, template), scope, template, integer=True)
     if isinstance(node, ast.BinOp) and type(node.op) in _SYMBOLS:
         use = Use()
         division(node, scope, use)

@@ -103,9 +103,27 @@ def sequence_origin(node: ast.expr, scope: Scope) -> Origin | None:
         if value.element.is_(Kind.STATIC) and value.element.dtype == "int":
             return "constant"
         value = value.element  # as unknown as a list that is itself unknown
-    if value.is_unknown and isinstance(node, ast.Attribute | ast.Name) and not is_used_as_array(node, scope):
+    named = isinstance(node, ast.Attribute | ast.Name)
+    if value.is_unknown and named and not is_used_as_array(node, scope) and not _computed_with(node, scope):
         return "assumed"
     return None
+
+
+def _computed_with(node: ast.expr, scope: Scope) -> bool:
+    """Whether the function compares all of what a name holds with a number, or computes with it, as with no list.
+
+    A list may be repeated, and added to another one.
+    """
+    text = ast.unparse(node)
+    for part in scope.of(ast.Compare):
+        ordered = any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in part.ops)
+        if ordered and text in (ast.unparse(side) for side in (part.left, *part.comparators)):
+            return True
+    return any(
+        text in (ast.unparse(part.left), ast.unparse(part.right))
+        for part in scope.of(ast.BinOp)
+        if not isinstance(part.op, ast.Add | ast.Mult)
+    )
 
 
 def is_used_as_array(node: ast.expr, scope: Scope, seen: frozenset[str] = frozenset()) -> bool:
