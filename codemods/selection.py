@@ -325,7 +325,8 @@ def _needs_number(use: ast.expr, scope: Scope) -> bool:
         if isinstance(parent, ast.Call):
             # A line that was carried to the boundary shows the number.
             shown = isinstance(parent.func, ast.Name) and parent.func.id == "emit"
-            read = shown or _takes_numbers(scope.callee(parent) or "") or warns_of_copy(child, parent, scope)
+            name = scope.callee(parent) or ""
+            read = shown or _takes_numbers(name) or _of_library(name, scope) or warns_of_copy(child, parent, scope)
             return child is not parent.func and read
         if isinstance(parent, ast.BinOp) and any(_is_sequence(side, scope) for side in (parent.left, parent.right)):
             return True
@@ -341,6 +342,13 @@ def _takes_numbers(name: str) -> bool:
         return True
     place, _, short = name.rpartition(".")
     return name in _OF_NUMBERS or (place in ("torch", "Tensor") and short in _OF_SIZES)
+
+
+def _of_library(name: str, scope: Scope) -> bool:
+    """Whether a function is one of a library that is neither torch nor part of the project: it may ask for a number."""
+    package, _, inner = name.partition(".")
+    outside = bool(inner) and package not in ("torch", "Tensor")
+    return outside and isinstance(scope.legality.inference.project.resolve(name), str)
 
 
 _OF_NUMBERS = frozenset(

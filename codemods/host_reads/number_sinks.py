@@ -15,7 +15,7 @@ from compilefix.codemods.promised_numbers import attribute_promised
 from compilefix.codemods.returned_truths import as_tensor
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
-from compilefix.source.definitions import Function
+from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 
@@ -368,6 +368,8 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
                 return f"the number is stored in `{snippet(target)}`, which this function goes on to read", None
             if (promised := attribute_promised(target, scope)) is not None:
                 return f"the number is stored, and {promised}", None
+            if isinstance(target, ast.Attribute) and _of_stranger(target.value, scope):
+                return f"the number is stored in `{snippet(target)}`: what that object does with it is not known", None
             if isinstance(target, ast.Name) and isinstance(child, ast.Tuple | ast.List):
                 user = next(chain(callers(scope), callers_elsewhere(scope)), None)
                 if user is not None and _returned(target.id, scope):
@@ -386,6 +388,18 @@ def kept_in(node: ast.expr, scope: Scope) -> tuple[str, str | None] | None:
         return f"the number is collected and returned, and `{user.qualname}` needs it as a Python number", None
     reason = "the number leaves the arithmetic of this function: it is returned or stored as a Python number"
     return reason, "number-to-tensor"
+
+
+def _of_stranger(owner: ast.expr, scope: Scope) -> bool:
+    """Whether an attribute is one of an object that another one holds, and that is none of the project's classes.
+
+    It may be a setting of a library (`self.scheduler.config.num_train_timesteps`), which makes arrays of it.
+    """
+    if not isinstance(owner, ast.Attribute):
+        return False
+    ref = scope.value(owner).ref
+    target = scope.legality.inference.project.resolve(ref) if ref is not None else None
+    return not isinstance(target, Class)
 
 
 def _updated_by(node: ast.AST, scope: Scope) -> ast.expr | None:
