@@ -10,6 +10,7 @@ from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.guarding import kept_from_failing
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.ruled_out import is_ruled_out
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
 
@@ -36,7 +37,8 @@ def tensor_tests(test: ast.expr, scope: Scope) -> list[ast.expr]:
     if _is_whole(test, scope) or is_builtin_truth(test, scope):
         return [test]
     value = scope.value(test)
-    if value.is_tensor or (value.sometimes_tensor and not value.is_unknown) or read_of(test, scope) is not None:
+    at_times = value.sometimes_tensor and not value.is_unknown and not is_ruled_out(test, scope)
+    if value.is_tensor or at_times or read_of(test, scope) is not None:
         return [test]
     return [test] if named_truth(test, scope) is not None else []
 

@@ -60,7 +60,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.param_groups import keeps_groups
-from compilefix.analysis.values import Kind, Value
+from compilefix.analysis.values import ARRAYS, Kind, Value
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.dynamic_shapes.expert_numbers import goes_with_loop
 from compilefix.codemods.finding import Finding, Fix
@@ -74,6 +74,7 @@ from compilefix.codemods.host_reads.listed_rows import listed_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
+from compilefix.codemods.host_reads.passed_on import is_only_passed_on
 from compilefix.codemods.host_reads.reduced_slices import reduced_slice
 from compilefix.codemods.host_reads.shifted_range import length_of, shifted
 from compilefix.codemods.host_reads.static_number import reads_static
@@ -81,11 +82,13 @@ from compilefix.codemods.host_reads.tensor_range import listed
 from compilefix.codemods.host_reads.vector_items import numbers_in_turn, seems_one_number
 from compilefix.codemods.host_reads.windows import Window, window_of
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.ruled_out import is_ruled_out
 from compilefix.codemods.selection import Template, imports
 from compilefix.source.snippets import snippet
 
 _LOAD = ast.Load()
-_OUTSIDE = "pass the number in from outside the compiled code, or keep all elements and mask those behind it"
+_FROM_OUTSIDE = "pass the number in from outside the compiled code"
+_OUTSIDE = f"{_FROM_OUTSIDE}, or keep all elements and mask those behind it"
 _SCALARS = frozenset({"alpha", "value", "beta"})
 _SUMS = frozenset({"add", "sub", "addmm", "baddbmm", "addbmm", "addmv", "addr", "index_add"})
 # Dynamo multiplies first in `x.add_(y, alpha=t)`, `x.addcmul_`, `x.addcdiv_` and `torch.addcdiv`.
@@ -176,15 +179,20 @@ class ImplicitRead(Rule):
                 yield self.declined(scope, node, _message(node, "a slice bound"), reason, gb=("GB0124",))
             elif (place := integer_place(node, scope)) is not None:
                 if value.sometimes_tensor:
-                    reason = f"`{snippet(node)}` is a tensor in some calls only"
-                    if not_captured(node, scope) is None:
-                        if switched_on(SCALARS, scope):
-                            continue
-                        reason = f"{reason}; {CAPTURE}"
-                    yield self.declined(scope, node, _message_of_some(node, place), reason, gb=("GB0033",))
+                    if is_ruled_out(node, scope):
+                        continue
+                    why = "may be a NumPy number" if value.kinds <= ARRAYS else "is a tensor in some calls only"
+                    reason = f"`{snippet(node)}` {why}"
+                    works = not_captured(node, scope)
+                    if works is None and switched_on(SCALARS, scope):
+                        continue
+                    reason = f"{reason}; {CAPTURE if works is None else _FROM_OUTSIDE}"
+                    yield self.declined(scope, node, _message_of_some(node, value, place), reason, gb=("GB0033",))
                 elif value.is_tensor and (listed_rows := listed_fix(node, scope)) is not None:
                     yield self._listed(node, place, listed_rows, scope)
                 elif value.is_tensor and not _may_be_shape(node, scope) and not reads_static(node, scope):
+                    if is_only_passed_on(node, scope):
+                        continue
                     reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
                     yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
 
@@ -314,7 +322,8 @@ class ImplicitRead(Rule):
         code = filled.build(template.use, template.use, False)
         edit = scope.edit(filled.call, code, **template.parts)
         fix = Fix((edit,), imports(scope) if "torch." in code else (), template.assumptions, template.reasons)
-        message = (_message_of_some if scope.value(node).declared else _message)(node, "a fill value")
+        value, what = scope.value(node), "a fill value"
+        message = _message_of_some(node, value, what) if value.declared else _message(node, what)
         return self.fixed(scope, node, message, fix, gb=("GB0033",))
 
     def _index(self, node: ast.expr, parent: ast.Subscript, scope: Scope) -> Iterator[Finding]:
@@ -479,7 +488,10 @@ def _message(node: ast.expr, what: str) -> str:
     return f"`{snippet(node)}` is a tensor, and as {what} its value is read on the host: the graph breaks"
 
 
-def _message_of_some(node: ast.expr, what: str) -> str:
+def _message_of_some(node: ast.expr, value: Value, what: str) -> str:
+    if Kind.NDARRAY in value.kinds:
+        what_is_it = f"`{snippet(node)}` is a tensor or a NumPy number{'' if value.kinds <= ARRAYS else ' at times'}"
+        return f"{what_is_it}, and read on the host as {what}: the graph breaks"
     return f"`{snippet(node)}` is a tensor at times, and read on the host then as {what}: the graph breaks"
 
 

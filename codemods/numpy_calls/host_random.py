@@ -223,6 +223,8 @@ def _needed(node: ast.expr, scope: Scope, depth: int = 0) -> tuple[ast.expr, str
         return node, "GB0033"
     if isinstance(parent, ast.Call) and scope.callee(parent) == "range":
         return node, "GB4841"
+    if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot):
+        return None  # whether there is a number is known while tracing
     if isinstance(parent, ast.Compare | ast.BoolOp | ast.UnaryOp):
         child: ast.AST = parent
         for outer in scope.ancestors(parent):

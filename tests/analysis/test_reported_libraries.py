@@ -962,6 +962,112 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return nn.Linear(a, b)
         """,
     },
+    "a name that holds a tensor only where a test came out otherwise": {
+        "pkg/model.py": """
+            class Quantizers(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(4)])
+                def forward(self, x: Tensor, n: int = None):
+                    if n is None:
+                        n = 3
+                    if self.training:
+                        n = torch.ones((x.shape[0],)) * 4
+                        n = n.to(x.device)
+                    for i, layer in enumerate(self.layers):
+                        if self.training is False and i >= n:
+                            break
+                        x = layer(x)
+                    return x
+            class Cached(nn.Module):
+                def forward(self, x: Tensor, cache=None):
+                    length = 0
+                    if cache is not None:
+                        length = cache[0].long()
+                    if cache is None:
+                        cache = torch.arange(length, length + x.shape[1])
+                    return x[cache]
+            class Both(nn.Module):
+                def forward(self, x: Tensor, n: int = 1, more=None):
+                    if self.training:
+                        n = x.sum()
+                    if not self.training or n > 3:  # BREAK
+                        x = x + 1
+                    if not self.training and n > 3:
+                        x = x + 2
+                    if self.training and n > 4:  # BREAK
+                        x = x + 3
+                    return x + (0 if self.training else torch.zeros(n)).sum()
+            class Changed(nn.Module):
+                def forward(self, x: Tensor, n: int = 1, k: int = 1, more=None):
+                    if more is not None:
+                        n = x.sum()
+                    if self.training:
+                        k = x.sum()
+                    self.training = False
+                    if not self.training and k > 3:  # BREAK
+                        x = x + 1
+                    more = None
+                    if more is None and n > 3:  # BREAK
+                        x = x + 1
+                    for _ in range(3):
+                        if more is None and n > 4:  # BREAK
+                            x = x + 1
+                    return x
+        """,
+    },
+    "a length that is handed on, and an item of a dictionary of tensors and numbers": {
+        "pkg/model.py": """
+            class Table(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("z", torch.ones(1, 100))
+                def forward(self, L):
+                    return self.z[:, :L], self.other(L)
+                def other(self, L):
+                    return self.z[:, :L]
+            class Filter(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.table = Table()
+                def forward(self, x, L):
+                    return x * self.table(L)[0]
+            class Counted(nn.Module):
+                def forward(self, x: Tensor):
+                    return first(x, k=x.sum())
+            def first(x, k):
+                return x[:k] + 1  # BREAK
+            class Masked(nn.Module):
+                def made(self, x: Tensor, kind):
+                    if kind:
+                        return {"rows": x * 2, "size": int(kind)}
+                    return None
+                def forward(self, x: Tensor, kind):
+                    masks = self.made(x, kind)
+                    if masks and masks["size"] > 0:
+                        x = x[: masks["size"]]
+                    return x
+        """,
+    },
+    "a draw whose number is only asked for None": {
+        "pkg/model.py": """
+            import random
+            class Shuffle(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.random = random.Random(1)
+                def forward(self, x: Tensor, move=None, by=None):
+                    if move is None:
+                        move = self.random.randint(-2, 2)
+                    if by is None:
+                        by = self.random.random()
+                    if by is not None:
+                        x = x * by
+                    if move == 0:  # BREAK
+                        return x
+                    return x + 1
+        """,
+    },
     "what is said before an error": {
         "pkg/model.py": """
             import sys
