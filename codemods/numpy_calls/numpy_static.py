@@ -126,7 +126,7 @@ class NumpyStatic(Rule):
         whole = is_integral(node, function, scope)
         follow(node, scope, use, whole)
         breaks = use.truth or use.read or (use.integer and whole)
-        if not breaks and ("size" not in origins or not function.symbolic):
+        if not breaks and ("size" not in origins or not function.symbolic or _is_of_own_shape(node, scope)):
             return
         effect: Effect = "break" if breaks else "recompile"
         gb = (
@@ -157,6 +157,21 @@ class NumpyStatic(Rule):
         yield self.fixed(
             scope, place, message, Fix((edit,), imports, template.assumptions, template.reasons), effect=effect, gb=gb
         )
+
+
+def _is_of_own_shape(node: ast.expr, scope: Scope) -> bool:
+    """Whether all sizes in an expression are those of what the object of the method keeps: `self.weight.shape[1:]`.
+
+    The parameters of a layer have one shape for good.
+    """
+    owner = next((p.arg for p in scope.function.parameters), None) if scope.function.cls is not None else None
+    parts = list(walk(node))
+    shapes = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr == "shape"]
+    own = all(
+        isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name) and of.value.id == owner for of in shapes
+    )
+    named = any(isinstance(part, ast.Name) and is_size(part, scope) for part in parts)
+    return bool(shapes) and own and not named
 
 
 def _is_of_shape(node: ast.expr, scope: Scope) -> bool:

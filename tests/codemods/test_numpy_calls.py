@@ -171,6 +171,20 @@ def test_constants_beside_tensors_are_not_reported() -> None:
     assert findings == ()
 
 
+@pytest.mark.parametrize(("size", "effects"), [("self.weight.shape[1:]", []), ("x.shape[1:]", ["recompile"])])
+def test_the_shape_of_what_a_layer_keeps_is_one_for_good(size: str, effects: list[str]) -> None:
+    text = f"""import numpy as np
+import torch
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x * np.prod({size})
+"""
+    findings, _ = _findings(NumpyStatic, text)
+    assert [f.effect for f in findings] == effects
+
+
 def test_integers_made_of_constants_are_rewritten() -> None:
     findings, after = _findings(NumpyStatic, _function("return x.view(int(np.prod((2, 3))))\n"))
     assert [f.effect for f in findings] == ["break"]
