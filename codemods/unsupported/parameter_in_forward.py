@@ -76,6 +76,7 @@ _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
 _OF_TENSORS = frozenset(
     {"view", "reshape", "unsqueeze", "permute", "transpose", "expand", "size", "detach", "masked_fill"}
 )
+_FROM_ELSEWHERE = "is not made here, and others may know it: ask for its gradient outside the compiled code"
 _FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
 
 
@@ -155,7 +156,7 @@ class ParameterInForward(Rule):
         on = _is_constant(node, True)
         reason = _asks(scope) if on else "set it before the code is compiled"
         if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
-            reason = f"`{snippet(owner)}` {_FROM_OUTSIDE}"
+            reason = _from_outside(owner, scope)
         reason = reason or kept_by(owner, scope)
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=("GB0206",))
@@ -177,7 +178,7 @@ class ParameterInForward(Rule):
         reason = _asks(scope, node)
         buffer = isinstance(statement, ast.Expr) and not inside and of_buffer(owner, scope)
         if reason is None and not inside and not buffer:
-            reason = f"`{snippet(owner)}` {_FROM_OUTSIDE}"
+            reason = _from_outside(owner, scope)
         if reason is None and _wants(node.args[:1], node) is None:
             reason = "whether a gradient is asked for is decided at run time"
         if reason is None:
@@ -193,6 +194,12 @@ class ParameterInForward(Rule):
             else scope.edit(node, template.use(owner, operand=False), **template.parts)
         )
         return self.fixed(scope, node, message, Fix((edit,), (), ("no-gradient",), (_lost(owner),)), gb=ids)
+
+
+def _from_outside(owner: ast.expr, scope: Scope) -> str:
+    given = isinstance(owner, ast.Name) and owner.id in {p.arg for p in scope.function.parameters}
+    unseen = scope.value(owner).is_unknown and not given
+    return f"`{snippet(owner)}` {_FROM_ELSEWHERE if unseen else _FROM_OUTSIDE}"
 
 
 def _is_backward(scope: Scope) -> bool:
