@@ -33,7 +33,7 @@ _SIMULATORS = ("torch_sim.", "ase.")
 """What begins the names of classes by which a simulator calls a model: the model is compiled, and not these."""
 _DATA_NAMES = re.compile(
     r"(Dataset|Datasets|DataModule|DataLoader|DataParser|Dataparser|Logger|Writer|Reporter|Exporter|Visuali[sz]er"
-    r"|Plotter|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"
+    r"|Plotter|Profiler|Callback|TestCase|Collator|Tokenizer|Trainer|Validator|Evaluator|Predictor|Pipeline|PipelineBlocks?)"
     r"(Base|Interface|Mixin)?$"
 )
 """What ends the names of classes, and of their bases, whose objects do the same, or hold models and drive them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from compilefix.analysis import torch_api
@@ -90,6 +91,8 @@ _SHARED = frozenset(
 """What arrays have as tensors do."""
 
 
+_SEARCHES = re.compile(r"(Beam|Greedy)Search")
+"""How classes are called that decode texts step by step with the models that they hold, which users compile."""
 _OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "named_modules"})
 
 
@@ -143,6 +146,7 @@ def library_roots(modules: Iterable[Module], project: Project) -> Iterator[tuple
                     method = cls.methods[name]
                     apart = makes_pictures(method) or is_for_another_framework(cls, project)
                     apart = apart or _is_for_data(cls, project) or _goes_over_a_model(method)
+                    apart = apart or _SEARCHES.search(cls.node.name) is not None
                     yield method, f"{method.qualname} by itself" if apart else method.qualname
 
 

@@ -1,4 +1,4 @@
-"""Statements of which two rules would tell the same break: a number that is read, and the attribute that stores it."""
+"""Statements of which a break would be told twice: a number that is read, and the attribute that stores it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from compilefix.codemods.finding import Finding, Span
 
 _OF_STORES = "CF304"
 _OF_READS = frozenset({"CF201", "CF202"})
+_OF_NUMBERS = _OF_READS | {"CF401"}
 
 
 def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings without stores that have no fix, where the read in them is told anyway."""
+    """The findings without stores that have no fix where the read in them is told anyway, and without repetitions.
+
+    `torch.ones(n, n)` reads the same number twice, which a line says once where nothing is fixed.
+    """
     reads: dict[str, list[Span]] = defaultdict(list)
     for finding in findings:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
-    return tuple(
-        finding
-        for finding in findings
-        if finding.code != _OF_STORES
-        or finding.fix is not None
-        or not any(finding.span.holds(span) for span in reads[finding.path])
-    )
+    told: set[tuple[str, str, int, str, str | None]] = set()
+    kept: list[Finding] = []
+    for finding in findings:
+        said = (finding.path, finding.code, finding.span.line, finding.message, finding.declined)
+        repeated = finding.fix is None and finding.code in _OF_NUMBERS and said in told
+        told.add(said)
+        stored = finding.code == _OF_STORES and finding.fix is None
+        if not repeated and not (stored and any(finding.span.holds(span) for span in reads[finding.path])):
+            kept.append(finding)
+    return tuple(kept)

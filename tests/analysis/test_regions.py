@@ -1685,7 +1685,7 @@ def test_the_call_of_an_object_on_tensors_is_not_that_of_a_module(tmp_path: Path
     assert [leads_from_a_forward(root) for root in roots] == [True, False]
 
 
-def test_what_goes_over_the_parameters_of_a_model_stands_apart(tmp_path: Path) -> None:
+def test_what_goes_over_the_parameters_of_a_model_or_searches_with_it_stands_apart(tmp_path: Path) -> None:
     text = program(
         f"""
         class Average(nn.Module):
@@ -1698,12 +1698,16 @@ def test_what_goes_over_the_parameters_of_a_model_stands_apart(tmp_path: Path) -
                     x = x + y
                 {DECIDES}
                 return x
+        class BatchBeamSearch(nn.Module):
+            def forward(self, x: torch.Tensor):
+                {DECIDES}
+                return x
         """
     )
     path = tmp_path / "library.py"
     path.write_text(text, encoding="utf-8")
     roots = {f.reached_by[0] for f in found([path]) if f.code == "CF102"}
-    assert roots == {"Average.forward by itself", "Tied.forward"}
+    assert roots == {"Average.forward by itself", "BatchBeamSearch.forward by itself", "Tied.forward"}
 
 
 @pytest.mark.parametrize(
