@@ -190,15 +190,34 @@ def _rearranged(node: ast.expr) -> ast.expr | None:
 
 
 def _is_said_to_list(node: ast.expr, scope: Scope) -> bool:
-    """Whether a docstring says of an argument, or of what an attribute is named after, that it lists places."""
+    """Whether a docstring says of an argument, or of what an attribute is named after, that it lists places.
+
+    So does an `__init__` that keeps a list there: `self.anchor_mask = anchor_mask or list(range(9))`.
+    """
     function, cls = scope.function, scope.function.cls
     if isinstance(node, ast.Name):
         return node.id in listed_parameters(function.node)
     if not isinstance(node, ast.Attribute) or cls is None or ast.unparse(node.value) != "self":
         return False
     made = cls.methods.get("__init__")
+    if made is not None and any(_keeps_list(node.attr, statement) for statement in made.of(ast.Assign)):
+        return True
     texts = [cls.node] if made is None else [cls.node, made.node]
     return any(node.attr in listed_parameters(text) for text in texts)
+
+
+def _keeps_list(name: str, statement: ast.Assign) -> bool:
+    """Whether a statement gives an attribute of that name a list, or may give it one."""
+    if not any(isinstance(target, ast.Attribute) and target.attr == name for target in statement.targets):
+        return False
+    value = statement.value
+    sides = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+    sides = value.values if isinstance(value, ast.BoolOp) else sides
+    return any(
+        isinstance(side, ast.List | ast.ListComp)
+        or (isinstance(side, ast.Call) and isinstance(side.func, ast.Name) and side.func.id in ("list", "range"))
+        for side in sides
+    )
 
 
 def _is_negated(node: ast.expr, scope: Scope) -> bool:

@@ -440,8 +440,8 @@ def is_given_to_compile(root: str) -> bool:
     return "compile" in root or root.endswith("(configured root)")
 
 
-_PICTURES = re.compile(r"_*(visuali[sz]e|plot|imshow|draw_(image|figure|boxes))(_|$)")
-"""How functions are called that make pictures for people."""
+_PICTURES = re.compile(r"_*(visuali[sz]e|plot|imshow|profile|draw_(image|figure|boxes))(_|$)")
+"""How functions are called that make pictures or measure times for people."""
 
 
 def makes_pictures_on_the_way(way: Sequence[str]) -> bool:

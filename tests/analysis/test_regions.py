@@ -2276,7 +2276,7 @@ def test_what_is_exported_or_called_by_a_simulator_stands_apart(tmp_path: Path) 
     assert len(told) == len(apart) + 2
 
 
-def test_what_makes_pictures_stands_apart(tmp_path: Path) -> None:
+def test_what_makes_pictures_or_measures_times_stands_apart(tmp_path: Path) -> None:
     text = program(
         f"""
         from PIL import Image
@@ -2284,10 +2284,13 @@ def test_what_makes_pictures_stands_apart(tmp_path: Path) -> None:
             def forward(self, x: torch.Tensor, step: int):
                 if step % 100 == 0:
                     self.visualize_training(x)
+                    self._profile_one_layer(x)
                 return self.scaled(x)
             def visualize_training(self, x: torch.Tensor):
                 {DECIDES}  # APART
                 return boxes_of(x)
+            def _profile_one_layer(self, x: torch.Tensor):
+                {DECIDES}  # APART
             def scaled(self, x: torch.Tensor):
                 {DECIDES}
                 return x
@@ -2305,7 +2308,7 @@ def test_what_makes_pictures_stands_apart(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("import net\n", encoding="utf-8")
     told = [f for f in found([path, tmp_path / "other.py"]) if f.code in ("CF101", "CF102")]
     assert {f.span.line for f in told if f.apart} == marked(text, "APART")
-    assert len(told) == 4
+    assert len(told) == 5
 
 
 def test_a_function_that_a_forward_and_an_exporter_call_is_told_with_the_forward(tmp_path: Path) -> None:

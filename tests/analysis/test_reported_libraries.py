@@ -1049,6 +1049,19 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x
         """,
     },
+    "an attribute that is called a mask and keeps a list": {
+        "pkg/model.py": """
+            class Anchors(nn.Module):
+                def __init__(self, anchor_mask, keep_mask, used_mask):
+                    super().__init__()
+                    self.anchor_mask = anchor_mask if anchor_mask else list(range(9))
+                    self.used_mask = used_mask or [0, 1]
+                    self.keep_mask = keep_mask
+                def forward(self, anchors: Tensor):
+                    anchors = anchors[self.keep_mask]  # BREAK
+                    return anchors[self.anchor_mask], anchors[self.used_mask]
+        """,
+    },
     "a draw whose number is only asked for None": {
         "pkg/model.py": """
             import random
