@@ -87,7 +87,6 @@ _PHYSICSNEMO: dict[str, Callable[[], Built]] = {
     ),
     "entropy_from_counts": lambda: _call(_G + "entropy.entropy_from_counts", (_COUNTS, _BINS)),
     "relative_entropy": lambda: _call(_G + "entropy.relative_entropy_from_counts", (_COUNTS, _u(10, 4), _BINS)),
-    "linspace": lambda: _call(_G + "histogram.linspace", (_t(4), _t(4) + 3, 5)),
     "histogram": lambda: _call(_G + "histogram.histogram", (_t(8, 4),), bins=5),
     "histogram bins": lambda: _call(_G + "histogram.histogram", (_t(8, 4),), bins=_BINS),
     "histogram two": lambda: _call(_G + "histogram.histogram", (_t(8, 4), _t(8, 4)), bins=5),
@@ -311,11 +310,6 @@ _MMPRETRAIN: dict[str, Callable[[], Built]] = {
     "AveragePrecision": _calculated("multi_label.AveragePrecision", _SCORES, _MULTI),
     "AveragePrecision none": _calculated("multi_label.AveragePrecision", _SCORES, _MULTI, average=None),
     "average_precision": lambda: _call(_ME + "multi_label._average_precision", (_u(12), _i(2, 12))),
-    "RetrievalRecall": _calculated("retrieval.RetrievalRecall", _u(3, 6), _i(2, 3, 6), topk=(1, 3)),
-    "RetrievalAveragePrecision": _calculated(
-        "retrieval.RetrievalAveragePrecision", _u(3, 6), _i(2, 3, 6).index_fill(1, torch.tensor([0]), 1), topk=4
-    ),
-    "aligned_box_iou": lambda: _call(_ME + "visual_grounding_eval.aligned_box_iou", (_u(3, 4), _u(3, 4))),
     "AsymmetricLoss": lambda: _made(_ML + "asymmetric_loss.AsymmetricLoss", [(_t(6, 4), _i(2, 6, 4).float())]),
     "AsymmetricLoss labels": lambda: _made(_ML + "asymmetric_loss.AsymmetricLoss", [(_t(6, 4), _i(4, 6))]),
     "CAELoss": lambda: _made(_ML + "cae_loss.CAELoss", [(_t(6, 4), _i(4, 6), _t(6, 8), _t(6, 8))], 2.0),
@@ -350,10 +344,6 @@ _MMPRETRAIN: dict[str, Callable[[], Built]] = {
     ),
     "convert_to_one_hot": lambda: _call(_ML + "utils.convert_to_one_hot", (_i(4, 6), 4)),
     "weight_reduce_loss": lambda: _call(_ML + "utils.weight_reduce_loss", (_u(6), _u(6)), avg_factor=3),
-    "box_iou": lambda: _call(_MU + "box_utils.box_iou", (_u(3, 4).sort(-1).values, _u(2, 4).sort(-1).values)),
-    "generalized_box_iou": lambda: _call(
-        _MU + "box_utils.generalized_box_iou", (_u(3, 4).sort(-1).values, _u(2, 4).sort(-1).values)
-    ),
     "channel_shuffle": lambda: _call(_MU + "channel_shuffle.channel_shuffle", (_t(2, 4, 3, 3), 2)),
     "LayerScale": lambda: _made(_MU + "layer_scale.LayerScale", [(_t(2, 5, 4),)], 4),
     "GRN": lambda: _made(_MU + "norm.GRN", [(_t(2, 4, 3, 3),)], 4),

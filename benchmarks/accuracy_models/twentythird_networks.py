@@ -614,7 +614,6 @@ _PYHEALTH: dict[str, Callable[[], Built]] = {
     "StageNetLayer time": lambda: _made(
         _PH + "stagenet.StageNetLayer", [{"x": _VISITS, "time": _u(3, 6), "mask": _VMASK}], 8, chunk_size=4, levels=2
     ),
-    "TCNLayer": _health("tcn.TCNLayer", 8, 8),
     "TransformerLayer": _health("transformer.TransformerLayer", 8, heads=2),
     "MAB": lambda: _made(_PH + "molerec.MAB", [(_t(2, 5, 4), _t(2, 3, 4))], 4, 4, 4, 2, True),
     "GraphConvolution": lambda: _made(_PH + "grasp.GraphConvolution", [(_u(5, 5), _t(5, 4), "cpu")], 4, 6),
