@@ -46,12 +46,14 @@ ASSUMPTIONS: Mapping[str, str] = {
         "number is computed with as a float; beside another one without dimensions, or one of integers, the result "
         "may take its dtype, and nobody adds to it in place. It is real, and an integer is one of 64 bits: a larger "
         "one may wrap round, where Python's grew or torch raised an error. What it is computed with is on its device, "
-        "unless it has no dimensions either and is not written in place. "
+        "unless it has no dimensions either and is not written in place. Beside a tensor of half precision on a GPU it "
+        "is rounded to the dtype of that one first where nothing is compiled, and is infinite beyond its range (65504 "
+        "in float16). "
         "A size that was computed of tensors of fewer bits may be a Python integer, which does not wrap round."
     ),
     "float32-rounding": (
-        "A constant or intermediate result may be rounded to the tensor's precision instead of double, and an integer "
-        "above 2**53 to double."
+        "A constant or intermediate result may be rounded to the tensor's precision instead of double, beyond whose "
+        "range it is infinite, and an integer above 2**53 to double."
     ),
     "math-errors": (
         "A domain or overflow error of `math`, a division by zero, a power that is complex in Python, or a warning of "
