@@ -39,9 +39,10 @@ such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). 
 to fail where a slice up to it does (`F.pad`, measured with 2.13 on a CPU: products and softmax fail, and what is
 computed element by element, reduced or averaged compiles, with a gradient too). A view that may cut the last dimension
 in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of
-torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). In a file where nothing is compiled that
-is all its code, with what it calls and where it returns the number to. Nothing is offered in a package where nothing is
-compiled: the flag would count for all the code of whoever imports it.
+torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). Where two slices have a bound that is
+read from one place twice (`v[o[i].item() : o[i + 1].item()]` in each turn), training fails with 2.13. In a file where
+nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is offered in a
+package where nothing is compiled: the flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
@@ -64,6 +65,7 @@ from compilefix.codemods.host_reads.captured import bounds_slices, holds_integer
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.host_reads.number_helpers import only_reads
+from compilefix.codemods.host_reads.read_twice import read_twice
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut, fails_where_made, miscounted_view
@@ -115,11 +117,21 @@ def _fails_behind(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str 
     """Why a tensor with this number as a size fails in a layer, or comes out wrong of a view; a float is no size."""
     if scope.value(node).dtype == "float":
         return None
-    cut = fails_where_cut(node, scope, region) if bounds_slices(node, scope) else None
+    cut = (_read_again(node, scope) or fails_where_cut(node, scope, region)) if bounds_slices(node, scope) else None
     reason = cut or failing_layer(node, scope, region) or miscounted_view(node, scope, region)
     if reason is None and not is_list(node, scope):
         reason = fails_where_made(node, scope, region)
     return reason
+
+
+def _read_again(node: ast.expr, scope: Scope) -> str | None:
+    """Why a number that bounds a slice fails: another one that does is read from the same place."""
+    again = read_twice(node, [other for other, _ in reads(scope)], scope)
+    if not any(bounds_slices(other, scope) for other in again):
+        return None
+    return (
+        f"what `{snippet(node)}` reads bounds slices and is read twice, which fails in training: read the list at once"
+    )
 
 
 def _numbers(scope: Scope, *, every: bool = False) -> Iterator[ast.expr]:

@@ -15,6 +15,7 @@ from compilefix.codemods.host_reads.bound_checks import checked_before, conditio
 from compilefix.codemods.host_reads.captured import unchecked_slices
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.looped import needs_no_number
+from compilefix.codemods.host_reads.read_twice import read_twice
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports, read_of, torch_name
@@ -22,15 +23,18 @@ from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut
 from compilefix.source.snippets import snippet
 
 
-def checked_fix(node: ast.expr, others: Iterable[ast.expr], scope: Scope) -> Fix | None:
+def checked_fix(node: ast.expr, others: Sequence[ast.expr], scope: Scope) -> Fix | None:
     """The checks that let a number, or the list of numbers, stay in the graph with the flag; None where none do.
 
-    others: the numbers that are read behind it. A slice that one of them bounds too is left to that one.
+    others: the numbers that the function reads. A slice that one behind it bounds too is left to that one.
     """
     items = unchecked_slices(node, scope)
     if not items or any(_tensors(item, scope) for item in items) or _are_for_nothing(items, scope):
         return None
-    shared = (item for other in others for item in unchecked_slices(other, scope))
+    if any(unchecked_slices(other, scope) for other in read_twice(node, others, scope)):
+        return None
+    later = (other for other in others if (other.lineno, other.col_offset) > (node.lineno, node.col_offset))
+    shared = (item for other in later for item in unchecked_slices(other, scope))
     if any(item in items for item in shared):
         return None
     return _inside(node, items, "", Template(), scope) or _fix([], items, Template(), scope)
@@ -58,7 +62,7 @@ def checked_tensor_fix(bound: ast.expr, scope: Scope) -> Fix | None:
         items += [item for item in found if item not in items]
         others = (other for item in found for other in _tensors(item, scope))
         pending |= {other.id: other for other in others if other.id not in reads}
-    if _are_for_nothing(items, scope):
+    if _are_for_nothing(items, scope) or any(any(read_twice(one, reads.values(), scope)) for one in reads.values()):
         return None
     for read in reads.values():
         _refuse_reading(read, scope, template)

@@ -154,12 +154,12 @@ class NumberArithmetic(Rule):
 
     def _proved(self, scope: Scope) -> Iterator[Finding]:
         found = list(reads(scope))
-        for index, (node, source) in enumerate(found):
+        for node, source in found:
             finding = self.judge(node, source, scope)
             if finding.fix is None and made_in_init(node, scope) is not None:
                 continue
             if finding.fix is None:
-                checked = checked_fix(node, [other for other, _ in found[index + 1 :]], scope)
+                checked = checked_fix(node, [other for other, _ in found], scope)
                 if checked is not None:
                     yield self.fixed(scope, node, finding.message, checked)
                     continue
