@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Kind
