@@ -58,8 +58,9 @@ An index of which a mask selects (`y[mask] = table[index[mask]]`, `table[index[m
 integers, with the shape of the mask, and values that are written to places must have one row for each of its elements
 (`same-shape-dtype`). What is out of range may not raise as before (`index-in-range`).
 
-One number of each selected row (`y[mask] = scores[mask, labels[mask]]`) is the first one where the mask is false: the
-mask must have one dimension, `scores` two (`same-shape-dtype`), and its rows must not be empty (`branches-total`).
+One number of each selected row (`y[mask] = scores[mask, labels[mask]]`) is gathered, the first one where the mask is
+false: `scores` must have one dimension behind those of the mask (`same-shape-dtype`), its rows must not be empty
+(`branches-total`), and what selects must not be negative, since `gather` does not count from the end (`not-negative`).
 
 What goes along the last dimension (`x[mask] = x[mask].softmax(-1)`, `y[mask] = x[mask].norm(dim=-1)`) needs one behind
 those of the mask (`enough-dimensions`). Where `y` is a vector, the second dimension is the last one. So are losses of

@@ -25,7 +25,7 @@ from compilefix.codemods.dynamic_shapes.row_operations import dimension, row_ope
 from compilefix.codemods.dynamic_shapes.selected_parts import SelectedParts
 from compilefix.codemods.dynamic_shapes.spreads import Spread, spread_of
 from compilefix.codemods.rule import Scope
-from compilefix.codemods.selection import torch_name, where
+from compilefix.codemods.selection import where
 from compilefix.source.snippets import snippet
 
 _LARGEST = 2_000  # what is made of the elements is judged as one expression, with all that it is made of
@@ -185,30 +185,30 @@ class SelectedTree(SelectedParts):
         return len(others) == 1 and ast.dump(first) == ast.dump(self.mask.node) and self.selects(others[0], at)
 
     def _number_of_row(self, node: ast.Subscript, at: ast.stmt) -> ast.expr | None:
-        """`w[torch.arange(n), i]` for `w[m, i[m]]`: of each row one number, the first one where the mask is false."""
+        """`w.gather(-1, i[..., None])[..., 0]` for `w[m, i[m]]`: one number of each row."""
         assert isinstance(node.slice, ast.Tuple)
-        table, index = self.scope.value(node.value), self.scope.value(node.slice.elts[1])
-        one_row = self.scope.value(self.mask.node).rank in (1, None) and table.rank in (2, None)
+        index = self.scope.value(node.slice.elts[1])
+        table, mask = self.scope.value(node.value), self.scope.value(self.mask.node)
+        fitting = None in (table.rank, mask.rank) or table.rank == (mask.rank or 0) + 1
         plain = isinstance(node.value, ast.Name | ast.Attribute) and table.is_tensor
         # A bool or uint8 tensor would be another mask.
-        if not (one_row and plain and index.is_tensor and index.dtype in ("int", None)) or self._in_spread:
+        if not (fitting and plain and index.is_tensor and index.dtype in ("int", None)) or self._in_spread:
             return self._refuse(f"`{snippet(node)}` is not computed element by element")
         chosen = self._indexing(node.slice.elts[1], at, node)
         if chosen is None:
             return None
-        reason = f"`{snippet(node)}` is not proved to be one number for each row of `{snippet(self.mask.node)}`"
+        reason = f"`{snippet(node)}` is not proved to be one number for each element of `{snippet(self.mask.node)}`"
         self.obstacles.append(Obstacle(reason, "same-shape-dtype"))
         self.obstacles.append(Obstacle(f"the rows of `{snippet(node.value)}` may be empty", "branches-total"))
-        text = self._atom(node.value)
-        torch = torch_name(self.scope)
-        rows = ast.parse(f"{torch}.arange(rows.shape[0], device=rows.device)", mode="eval").body
-        for part in ast.walk(rows):
+        negative = f"`{snippet(node.slice.elts[1])}` may be negative, and counts from the end then"
+        self.obstacles.append(Obstacle(negative, "not-negative"))
+        code = ast.parse(f"{self._atom(node.value)}.gather(-1, chosen.long()[..., None])[..., 0]", mode="eval").body
+        for part in ast.walk(code):
             if isinstance(part, ast.expr):
                 place(part, node)
-            if isinstance(part, ast.Name) and part.id == "rows":
-                part.id = text
-        both = place(ast.Tuple([rows, chosen], ast.Load()), node)
-        return place(ast.Subscript(place(ast.Name(text, ast.Load()), node), both, ast.Load()), node)
+            if isinstance(part, ast.Attribute) and part.attr == "long":
+                part.value = chosen
+        return code
 
     def _indexing(self, index: ast.expr, at: ast.stmt, node: ast.expr) -> ast.expr | None:
         """Selected numbers of rows, and that of the first row where the mask is false: there it may be none."""

@@ -27,8 +27,6 @@ _WRITER_METHODS = frozenset(
     {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text", "add_figure", "add_video"}
 )
 
-_ENDS = frozenset({"sys.exit", "os._exit", "exit", "quit"})
-
 
 def kind_of(node: ast.Call, scope: Scope) -> HostKind | None:
     """What a call does on the host; None for every call that is not known to do nothing else."""
@@ -89,29 +87,8 @@ def effects(scope: Scope, kind: HostKind) -> Iterator[ast.Call]:
     for node in scope.of(ast.Call):
         if kind_of(node, scope) != kind:
             continue
-        if any(isinstance(parent, ast.Lambda | ast.Assert) for parent in scope.ancestors(node)):
-            continue
-        if not _is_said_before_failing(node, scope):
+        if not any(isinstance(parent, ast.Lambda | ast.Assert) for parent in scope.ancestors(node)):
             yield node
-
-
-def _is_said_before_failing(node: ast.Call, scope: Scope) -> bool:
-    """Whether the branch of a call ends the program: what is said before an error is said where no graph runs on."""
-    statement: ast.AST = scope.statement(node)
-    branch = scope.parents.get(statement)
-    if not (isinstance(statement, ast.Expr) and isinstance(branch, ast.If)):
-        return False
-    tried = any(isinstance(outer, ast.Try) and outer.handlers for outer in scope.ancestors(branch))
-    return not tried and _fails(scope.block(statement)[-1], scope)
-
-
-def _fails(statement: ast.stmt, scope: Scope) -> bool:
-    """Whether a statement ends the program for sure: `raise`, `assert False`, `sys.exit()`."""
-    if isinstance(statement, ast.Assert):
-        return isinstance(statement.test, ast.Constant) and not statement.test.value
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return scope.callee(statement.value) in _ENDS
-    return isinstance(statement, ast.Raise)
 
 
 def effect_around(node: ast.AST, scope: Scope) -> ast.Call | None:

@@ -1081,31 +1081,6 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x + 1
         """,
     },
-    "what is said before an error": {
-        "pkg/model.py": """
-            import sys
-            class Model(nn.Module):
-                def forward(self, x: Tensor, mode: str):
-                    if x.shape[0] == 7:
-                        print("too many rows")
-                        raise ValueError(mode)
-                    if mode == "none":
-                        print("no mode")
-                        assert False
-                    elif mode == "stop":
-                        print("stopped")  # BREAK
-                    else:
-                        print("no such mode")
-                        sys.exit(1)
-                    try:
-                        if mode == "caught":
-                            print("caught")  # BREAK
-                            raise ValueError(mode)
-                    except ValueError:
-                        x = x + 1
-                    return x
-        """,
-    },
     "coroutines and functions that go over a data set": {
         "pkg/score.py": """
             import asyncio
