@@ -1,7 +1,7 @@
 """Numbers that are read from one place of a tensor twice, in one turn of a loop or in the next one.
 
 Inductor of torch 2.13 makes one number of the two. Where both bound slices it does not find the other one in training
-(`expected [u2] to have been codegen-ed`; run on a CPU with `x[o[0].item() : o[1].item()]`, `x[o[1].item() : o[2].item()]`).
+(`expected [u2] to have been codegen-ed`; run on a CPU: `x[o[0].item() : o[1].item()]`, `x[o[1].item() : o[2].item()]`).
 """
 
 from __future__ import annotations
