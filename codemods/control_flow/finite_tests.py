@@ -13,6 +13,7 @@ from compilefix.source.snippets import snippet
 
 _ASKS = {"isfinite": True, "isnan": False, "isinf": False}
 _REDUCES = ("all", "any")
+_INFINITE: frozenset[str | None] = frozenset({"math.inf", "numpy.inf", "torch.inf"})
 
 
 def computed_of_nan(links: Sequence[Link], rest: Sequence[ast.stmt], scope: Scope) -> str | None:
@@ -127,21 +128,32 @@ def _compared(test: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, bool]
     if ast.unparse(left) == ast.unparse(right) and isinstance(operator, ast.Eq | ast.NotEq):
         yield left, isinstance(operator, ast.Eq)
     for tensor, bound in ((left, right), (right, left)):
-        if _is_infinite(bound, scope):
+        if is_infinite(bound, scope):
             yield tensor, isinstance(operator, ast.NotEq | ast.Lt | ast.Gt)
 
 
-def _is_infinite(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is infinity: `float("inf")`, `-math.inf`, `torch.inf`."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        return _is_infinite(node.operand, scope)
-    constant = scope.value(node).const
-    if constant is not None and isinstance(constant.value, float):
-        return math.isinf(constant.value)
-    if isinstance(node, ast.Call) and scope.callee(node) == "float" and len(node.args) == 1:
+def is_infinite(node: ast.AST, scope: Scope) -> bool:
+    """Whether an expression is infinity: `float("inf")`, `-math.inf`, `torch.inf`, or a name that is given one."""
+    if isinstance(node, ast.Name) and (given := _given(node.id, scope)) is not None:
+        node = given
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        node = node.operand
+    constant = node.value if isinstance(node, ast.Constant) else getattr(scope.value(node).const, "value", None)
+    if isinstance(constant, float):
+        return math.isinf(constant)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "float" and len(node.args) == 1:
         text = node.args[0]
         return isinstance(text, ast.Constant) and str(text.value).strip("+-").lower() in ("inf", "infinity")
-    return scope.value(node).ref in ("math.inf", "numpy.inf", "torch.inf")
+    return isinstance(node, ast.expr) and scope.function.module.qualified(node) in _INFINITE
+
+
+def _given(name: str, scope: Scope) -> ast.expr | None:
+    """What a name is given, in the function or, where that gives it nothing, at the top of the file."""
+    stores = scope.names(name, stores=True)
+    if not stores:
+        return scope.function.module.assigns.get(name)
+    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    return statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
 
 
 def _operand(call: ast.Call, scope: Scope) -> tuple[ast.expr | None, str]:

@@ -66,7 +66,7 @@ def _stands_for_zero(name: ast.Name, count: ast.Assign, scope: Scope) -> int | f
     assert isinstance(statement, ast.Assign)
     block = scope.block(count)
     number = statement.value.value if isinstance(statement.value, ast.Constant) else None
-    whole = isinstance(number, int | float) and not isinstance(number, bool) and number == int(number)
+    whole = (isinstance(number, float) and number.is_integer()) or type(number) is int
     behind = ast.unparse(test.test) == f"{name.id} == 0" and test in block[block.index(count) :]
     return number if whole and behind and isinstance(number, int | float) else None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.statements import Interpreter
 from compilefix.analysis.values import Value
-from compilefix.codemods.control_flow.finite_tests import finite_where
+from compilefix.codemods.control_flow.finite_tests import finite_where, is_infinite
 from compilefix.codemods.dynamic_shapes.atoms import code_of, places_of
 from compilefix.codemods.dynamic_shapes.definitions import between_definitions, wholes_of
 from compilefix.codemods.dynamic_shapes.derivatives import finite_at
@@ -27,6 +27,8 @@ from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
 
 _SEVERAL = 2
+_MOST_NAMES = 3
+_OVER_ROWS = frozenset({"softmax", "log_softmax", "logsumexp", "softmin"})
 _SAFE_CONSTANTS = (1, 2, 0)  # integers: beside them a tensor keeps its dtype
 
 
@@ -177,7 +179,7 @@ class Elements(SelectedTree):
         found = list(legality.gradients(tree, None, (value, value), facts, frozenset(self.atoms)))
         if not found:
             return {}
-        if (filled := _over_infinity(tree)) is not None:
+        if (filled := self._over_infinity(tree)) is not None:
             reason = f"`{snippet(filled)}` is NaN where a row is filled as a whole, and so is its gradient"
             self.obstacles.append(Obstacle(f"{reason}: the mask may keep such rows out"))
         values = self.values()
@@ -314,26 +316,30 @@ class Elements(SelectedTree):
             used.add(name)
         return lines, code_of(tree, self.atoms, template, replaced, names)
 
+    def _over_infinity(self, tree: ast.expr) -> ast.expr | None:
+        """A softmax of what is filled with infinity: `F.softmax(x.masked_fill(~mask, -torch.inf), dim=1)`."""
+        for node in ast.walk(tree):
+            called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and called in _OVER_ROWS and self._is_filled(node):
+                return node
+        return None
+
+    def _is_filled(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether infinity stands in an expression, or in what its names are given."""
+        for part in ast.walk(node):
+            if is_infinite(part, self.scope):
+                return True
+            if not isinstance(part, ast.Name) or depth > _MOST_NAMES:
+                continue
+            atom = self.atoms.get(part.id)
+            given = [atom] if atom is not None and not isinstance(atom, ast.Name) else []
+            for store in self.scope.names(atom.id if isinstance(atom, ast.Name) else part.id, stores=True):
+                statement = self.scope.parents.get(store)
+                given += [statement.value] if isinstance(statement, ast.Assign) else []
+            if any(self._is_filled(value, depth + 1) for value in given):
+                return True
+        return False
+
     def code(self, tree: ast.expr, template: Template, replaced: Mapping[str, str]) -> str:
         """The code of a tree; `replaced` holds other code for some of the atoms."""
         return code_of(tree, self.atoms, template, replaced, self.held_names())
-
-
-_OVER_ROWS = frozenset({"softmax", "log_softmax", "logsumexp", "softmin"})
-
-
-def _over_infinity(tree: ast.expr) -> ast.expr | None:
-    """A softmax of what is filled with minus infinity: `F.softmax(x.masked_fill(~mask, -torch.inf), dim=1)`."""
-    for node in ast.walk(tree):
-        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-        if isinstance(node, ast.Call) and called in _OVER_ROWS and any(_is_infinite(part) for part in ast.walk(node)):
-            return node
-    return None
-
-
-def _is_infinite(node: ast.AST) -> bool:
-    """Whether an expression, or the name that stands for it, is written as minus infinity: `-torch.inf`."""
-    if not isinstance(node, ast.UnaryOp | ast.Call | ast.Name):
-        return False
-    text = ast.unparse(node).lower().replace('"', "'")
-    return text in ("-inf", "-float('inf')", "float('-inf')") or (text[:1] == "-" and text.endswith(".inf"))
