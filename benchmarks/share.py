@@ -55,6 +55,7 @@ def main() -> int:
     run.add_argument("--observed", type=Path)
     for one in (run, serve):
         one.add_argument("--backend", default="eager", help="what graphs are compiled with; give each its own --out")
+        one.add_argument("--device", default="cpu", help="where models and inputs are put; give each its own --out")
         one.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="the arms to run, `eager` too")
     for one in (fix, run, serve):
         one.add_argument("names", nargs="*", help="models, or packages; without any, all")
@@ -80,9 +81,11 @@ def main() -> int:
             fix_package(package, options.out)
         return 0
     if options.command == "serve":
+        from share_run import Place
         from share_run import serve as serve_models
 
-        return serve_models(options.fixes, options.names, options.out, options.seconds, options.backend, options.arms)
+        where = Place(options.backend, options.device)
+        return serve_models(options.fixes, options.names, options.out, options.seconds, where, options.arms)
     if options.command == "run":
         return _run(options)
     if options.command == "sites":
@@ -132,7 +135,7 @@ def _work(groups: dict[str, list[str]], levels: Sequence[str]) -> Iterator[tuple
 
 def _served(options: argparse.Namespace, package: str, fixes: str, names: list[str]) -> str:
     words = ["serve", fixes, *names, "--out", str(options.out), "--seconds", str(options.seconds)]
-    words += ["--backend", options.backend, "--arms", *options.arms]
+    words += ["--backend", options.backend, "--device", options.device, "--arms", *options.arms]
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(Path(__file__).resolve()), *words],

@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Collection, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,16 @@ from compilefix.measuring.observing import observe
 from compilefix.measuring.request import ArmResult, BreakSite, FrameEvent, Options, WorkerRequest, WorkloadError
 
 
+@dataclass(frozen=True)
+class Place:
+    """What graphs are compiled with, and the device of models and inputs."""
+
+    backend: str = "eager"
+    device: str = "cpu"
+
+
 def serve(
-    fixes: str, names: list[str], out: Path, seconds: int, backend: str = "eager", wanted: Collection[str] = tuple(ARMS)
+    fixes: str, names: list[str], out: Path, seconds: int, where: Place, wanted: Collection[str] = tuple(ARMS)
 ) -> int:
     """Run those of the wanted arms with these fixes whose results are not there."""
     arms = [arm for arm, (level, _) in ARMS.items() if level == fixes and arm in wanted]
@@ -49,17 +58,19 @@ def serve(
     if not pending:
         return 0
     torch.set_num_threads(1)
-    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
+    on_cpu = where.device == "cpu"  # a fork cannot use a GPU that this process uses, as some packages do at import
+    if on_cpu:
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
     new = {module.name: (module.path, module.text) for module in overlay.new_modules}
     install(dict(overlay.sources), new)
-    if package != "vit_pytorch":  # its __init__ needs torchvision
+    if on_cpu and package != "vit_pytorch":  # its __init__ needs torchvision
         importlib.import_module(package)
     context = multiprocessing.get_context("fork")
     for name, arm, key in pending:
         result_of(name, arm, out).unlink(missing_ok=True)
         if arm == "flags" and _is_free(result_of(name, "assumed", out)):
             continue
-        process = context.Process(target=_child, args=(name, arm, key, boundary, out, seconds, backend))
+        process = context.Process(target=_child, args=(name, arm, key, boundary, out, seconds, where))
         started = time.monotonic()
         process.start()
         process.join(20 * seconds)
@@ -133,7 +144,7 @@ def _save(document: dict[str, Any], name: str, arm: str, out: Path) -> None:
     result_of(name, arm, out).write_text(json.dumps(document), encoding="utf-8")
 
 
-def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, seconds: int, backend: str) -> None:
+def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, seconds: int, where: Place) -> None:
     warnings.simplefilter("ignore")
     signal.setitimer(signal.ITIMER_PROF, seconds)  # the machine may be busy with other work
     _, flags = ARMS[arm]
@@ -157,7 +168,7 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
                 role="observe",
                 compiled=arm != "eager",
                 workload="share_models:workload",
-                options=options(mode, backend),
+                options=options(mode, where),
                 folder=folder,
                 boundary=boundary,
             )
@@ -170,9 +181,9 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
     os._exit(0)
 
 
-def options(mode: str, backend: str = "eager") -> Options:
+def options(mode: str, where: Place) -> Options:
     """How a mode is run."""
-    return Options(device="cpu", backend=backend, training=mode.startswith("train"), calls=1, repeats=0)
+    return Options(device=where.device, backend=where.backend, training=mode.startswith("train"), calls=1, repeats=0)
 
 
 def _observed(request: WorkerRequest) -> ArmResult:

@@ -13,7 +13,7 @@ from typing import Any
 import share_models
 from accuracy_compare import Source
 from share_fixes import file_of
-from share_run import free, options, result_of
+from share_run import Place, free, options, result_of
 
 from compilefix.measuring.parity import ASPECTS, compare
 from compilefix.measuring.request import ArmResult
@@ -169,7 +169,7 @@ def _difference(
         return f"failed: {_first(arm.error)}"
     if not reference.observations or not reference.observations.exists():
         return None
-    parity = compare(reference, arm, baseline if baseline.observations else None, options(mode))
+    parity = compare(reference, arm, baseline if baseline.observations else None, options(mode, Place()))
     first = parity.first_difference
     if first is None:
         return None

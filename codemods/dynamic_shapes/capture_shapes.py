@@ -32,7 +32,8 @@ equations with it or measures distances (`cdist`), or gives it to a convolution 
 multi-head attention, the flag is not enough or makes the compilation fail; where a view may cut its last dimension,
 the gradient comes out wrong with torch 2.13: nothing is offered, and the finding names the place. So it is in training
 where a mask without a name selects twice (`x[~m]`, `y[~m]`): it gets a name, where that stands in the file that
-compiles, is computed before all its uses and cannot change between them. In a file
+compiles, is computed before all its uses and cannot change between them. So it is too where compiled code enters
+`torch.inference_mode` and selects twice by one mask. In a file
 where nothing is compiled that is all its code, with what it calls. Nothing is offered in a package where nothing is
 compiled: the flag would count for all the code of whoever imports it. The flag does not help `one_hot` without a number
 of classes, and makes `bincount` with weights wrong before torch 2.13.
@@ -49,6 +50,7 @@ from compilefix.analysis.compile_sites import CompileSite
 from compilefix.codemods.capture_flags import SHAPES
 from compilefix.codemods.dynamic_shapes.captured_sizes import not_captured
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import GOES_WITH, DataDependentShape, other_fixes
+from compilefix.codemods.dynamic_shapes.inference_mode import counted_anew
 from compilefix.codemods.dynamic_shapes.kept_breaks import selections_of
 from compilefix.codemods.dynamic_shapes.twice_selected import computed_mask, masks_like, may_be_named, named_masks
 from compilefix.codemods.finding import Edit
@@ -99,7 +101,7 @@ def _need(message: str, words: str, region: Sequence[Scope]) -> Need:
         for node in _results(inner):
             mask, named = computed_mask(node, inner), _is_named(node, inner)
             reason = not_captured(node, inner, named=named) or failing_layer(node, inner, region)
-            reason = reason or miscounted_rows(node, inner, region)
+            reason = reason or miscounted_rows(node, inner, region) or counted_anew(node, inner, region)
             place = f"{words}`{snippet(node)}` in `{inner.function.qualname}`: "
             if reason is not None:
                 return Need(message, f"{place}{reason}")
