@@ -35,6 +35,7 @@ from compilefix.codemods.misplaced_results import in_right_places
 from compilefix.codemods.module_rule import ModuleRule, ModuleView
 from compilefix.codemods.outer_names import kept_for_others
 from compilefix.codemods.rule import Rule, Scope
+from compilefix.codemods.told_at_reads import at_their_reads
 from compilefix.codemods.tried import handled
 from compilefix.fixing.always_run import without_new_breaks
 from compilefix.fixing.skipped_loops import without_skipped_loops
@@ -261,7 +262,7 @@ class _Judge:
                 found = tuple(kept_for_others(finding, scope) for finding in found)
                 if works_without_torch(compiled.function):
                     found = tuple(replace(f, fix=None, declined=_NOT_FOR_TORCH) if f.fix else f for f in found)
-            return Reached(key, compiled.reached_by, found)
+            return Reached(key, compiled.reached_by, at_their_reads(found, scope))
         except RecursionError:
             self._too_deep.append(_deep(path, qualname, line))
             return Reached(key, compiled.reached_by, ())
