@@ -403,6 +403,8 @@ _TITLES = {
     "after-twenty-second": "Models of packages that were run after the work on the twenty-second group",
     "twenty-third": "Models of nine packages that were chosen after all of the twenty-second group",
     "after-twenty-third": "Models of packages that were run after the work on the twenty-third group",
+    "twenty-fourth": "Models of nine packages that were chosen after all of the twenty-third group",
+    "after-twenty-fourth": "Models of packages that were run after the work on the twenty-fourth group",
 }
 
 

@@ -50,6 +50,7 @@ _LATER_MODULES = {
     "after-twenty-second": ("twentysecond_after",),
     "twenty-third": ("twentythird_models", "twentythird_networks"),
     "after-twenty-third": ("twentythird_after",),
+    "twenty-fourth": ("twentyfourth_models", "twentyfourth_networks"),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
