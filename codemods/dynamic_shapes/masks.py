@@ -235,16 +235,25 @@ def _compares_values(node: ast.Compare, scope: Scope) -> bool:
 
 
 def named_mask(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is a name or attribute that says `mask`, and no docstring says that it lists places.
+    """Whether an expression is a name or attribute that says `mask`, and nothing shows that it lists places.
 
-    That of one turn or part may have a letter or number behind it: `fg_mask_i`, `mask2`.
+    That of one turn or part may have a letter or number behind it: `fg_mask_i`, `mask2`. A docstring may say what it
+    is, and so does what the name is given elsewhere in the function: `mask = (x > 0).nonzero()`.
     """
     if not isinstance(node, ast.Name | ast.Attribute):
         return False
     last = node.id if isinstance(node, ast.Name) else node.attr
     # Most names say something else, and the text of an expression takes time to make.
     named = "mask" in last and _MASK.search(snippet(node).rpartition(".")[2]) is not None
-    return named and not _is_said_to_list(node, scope)
+    return named and not _is_said_to_list(node, scope) and not _is_given_places(node, scope)
+
+
+def _is_given_places(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name is given a tensor of integers somewhere in the function."""
+    stores = scope.names(node.id, stores=True) if isinstance(node, ast.Name) else ()
+    given = (scope.parents.get(store) for store in stores)
+    values = (scope.value(one.value) for one in given if isinstance(one, ast.Assign) and len(one.targets) == 1)
+    return any(value.is_tensor and value.dtype == "int" for value in values)
 
 
 def boolean(mask: ast.expr, scope: Scope) -> list[Obstacle]:

@@ -169,7 +169,11 @@ def _is_so_itself(function: Function, project: Project) -> bool:
         _is_called_so(function)
         or any(_feeds(parameter, function.module) for parameter in function.parameters)
         or _is_beside_the_model(function.module)
-        or (_is_in_data_folder(function.module, project) and not says_tensors(function))
+        or (
+            _is_in_data_folder(function.module, project)
+            and not says_tensors(function)
+            and not (function.cls is not None and _is_of_models(function.cls, project))
+        )
         or drives(function)
         or prepares(function)
         or _handles_models(function)
@@ -283,6 +287,15 @@ def _is_in_data_folder(module: Module, project: Project) -> bool:
     return "data" in module.file.packages and not any(map(project.is_module_class, module.classes.values()))
 
 
+def _is_of_models(cls: Class, project: Project) -> bool:
+    """Whether files with modules name a class that stands in a folder `data`: a graph, a mesh, what models compute on.
+
+    Read from the texts: a class of a file by itself, or of data sets alone, no model names.
+    """
+    naming = project.modules.texts.matching(cls.node.name, r"^class \w+\(.*\bModule\b")
+    return any("data" not in name.split(".") for name in naming) and not hands_out_data(cls, project)
+
+
 def says_tensors(function: Function) -> bool:
     """Whether a function that anybody may call says itself that it takes a tensor and gives one.
 
@@ -360,7 +373,9 @@ def _is_host_class(cls: Class, project: Project) -> bool:
         b.startswith("torch.") or b.endswith((".Metric", ".BaseMetric")) for b in bases
     ):
         return False
-    if any(_reaches_outside(method, project) or _tokenizes(method) for method in cls.methods.values()):
+    # A graph that has a method to draw it is one to compute on.
+    others = [method for method in cls.methods.values() if not _is_called_so(method)]
+    if any(_reaches_outside(method, project) or _tokenizes(method) for method in others):
         return True
     classes = [cls, *(base for base in project.ancestors(cls) if not isinstance(base, str))]
     methods = [method for one in classes for method in one.methods.values()]

@@ -303,6 +303,15 @@ def works_on_tensors_and_the_host(function: Function, inference: Inference) -> b
     return _may_be_tensor_function(function) and _on_tensors(function, inference, inference.facts)
 
 
+def is_part_on_tensors(function: Function, inference: Inference) -> bool:
+    """Whether a function with an underscore computes on tensors, and neither prints nor is code round the model."""
+    if function.cls is not None or not function.node.name.startswith("_"):
+        return False
+    if prints(function) or is_for_a_loop(function) or is_host_code(function, inference.project):
+        return False
+    return _may_be_tensor_function(function) and _on_tensors(function, inference, inference.facts)
+
+
 def _never_runs(function: Function) -> bool:
     return function.node.name in NEVER_COMPILED or leaves(function)
 
@@ -380,6 +389,8 @@ def is_beside_the_work(function: Function, project: Project) -> bool:
     """Whether code that is compiled would call the function for another thing than what it computes."""
     if does_host_work(function) or prints(function) or shows_or_keeps(function, project):
         return True
+    if "collate" in function.node.name.split("_") and stands_with_the_data(function.module):
+        return True  # models collate results too
     return function.cls is not None and feeds_or_tests(function.cls, project)
 
 

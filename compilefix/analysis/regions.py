@@ -39,6 +39,7 @@ from compilefix.analysis.library_roots import (
     is_beside_the_work,
     is_called_like_a_module,
     is_library_root,
+    is_part_on_tensors,
     is_tensor_function,
     label_of,
     library_roots,
@@ -201,10 +202,32 @@ def library_functions(
     beside = [(f, label_of(f)) for module in own for f in module.all_functions if f not in reached]
     beside = [(f, label) for f, label in beside if works_on_tensors_and_the_host(f, inference)]
     _reach(beside, inference, known, lambda f: f.cls is None, reached, is_method)
+    _reach_parts_of((f for f, _ in beside if f in inference.for_others), inference, known, reached)
     _reach(_on_arrays(modules, inference, reached), inference, known, is_end, reached)
     while hooks := list(_hooks(own, reached, known, inference)):
         _reach(hooks, inference, known, is_end, reached, enters)
     return tuple(reached.values())
+
+
+def _reach_parts_of(
+    functions: Iterable[Function],
+    inference: Inference,
+    known: Collection[FunctionKey],
+    reached: dict[Function, CompiledFunction],
+) -> None:
+    """Add the parts of functions that code round the model uses: functions with an underscore, of the same file."""
+    pending = deque(f for f in functions if f.cls is None and f in reached)
+    while pending:
+        function = pending.popleft()
+        whole = reached[function]
+        parts = [
+            (callee, whole.root)
+            for callee in _callees(whole.facts, inference)
+            if callee not in reached and callee.module is function.module and is_part_on_tensors(callee, inference)
+        ]
+        ways = {callee: (*whole.way, function) for callee, _ in parts}
+        _reach(parts, inference, known, lambda _: True, reached, ways=ways)
+        pending.extend(callee for callee, _ in parts if callee in reached)
 
 
 def _on_arrays(

@@ -1270,6 +1270,56 @@ CASES: Mapping[str, Mapping[str, str]] = {
                             state[p]["seen"] = torch.zeros_like(p)
         """,
     },
+    "what models compute on, in a folder of data": {
+        "pkg/data/graph.py": """
+            class Graph:
+                def __init__(self, edges: Tensor):
+                    self.edges = edges
+                def visualize(self):
+                    import matplotlib.pyplot as plt
+                    plt.plot(self.edges[self.edges > 0])
+                def without(self, node: Tensor):
+                    keep = self.edges != node
+                    return self.edges[keep]  # BREAK
+            class Resize:
+                def __call__(self, x: Tensor):
+                    return x[x > 0]
+        """,
+        "pkg/layers.py": """
+            from pkg import data
+            class Pool(nn.Module):
+                def forward(self, graph: data.Graph):
+                    return graph.edges
+        """,
+    },
+    "a part of what a trainer uses": {
+        "pkg/sequences.py": """
+            def build(x: Tensor, done: Tensor):
+                return x[_order(done)], _shown(done)
+            def _order(done: Tensor):
+                starts = done.nonzero().squeeze(1)  # BREAK
+                return starts + 1
+            def _shown(done: Tensor):
+                print(done.sum().item())
+        """,
+        "pkg/trainer.py": """
+            import logging
+            from pkg.sequences import build
+            class Trainer:
+                def losses(self, x: Tensor, done: Tensor):
+                    x, shown = build(x, done)
+                    return x.mean()
+        """,
+    },
+    "places under the name of a mask": {
+        "pkg/places.py": """
+            def padded(x: Tensor, size: Tensor, extend):
+                mask = torch.argsort(x)
+                if size.ndim > 1:
+                    mask = extend(mask, size)[0]
+                return x[mask]
+        """,
+    },
 }
 
 
