@@ -51,6 +51,7 @@ _LATER_MODULES = {
     "twenty-third": ("twentythird_models", "twentythird_networks"),
     "after-twenty-third": ("twentythird_after",),
     "twenty-fourth": ("twentyfourth_models", "twentyfourth_networks"),
+    "after-twenty-fourth": ("twentyfourth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
