@@ -1,4 +1,4 @@
-"""Models of torchnmf, mergekit, imitation, kokoro, optimum-quanto and aimnet.
+"""Models of torchnmf, mergekit, imitation, kokoro, optimum-quanto, aimnet and kaolin.
 
 They were chosen after the work on the twenty-fourth group, and written before `check` was run on these packages.
 """
@@ -6,6 +6,7 @@ They were chosen after the work on the twenty-fourth group, and written before `
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import nn
 
 from accuracy_models import Built
 from accuracy_models.inputs import held, models_by_name, random_inputs, uses_by_name
-from accuracy_models.stand_ins import getter, without_packages
+from accuracy_models.stand_ins import _Absent, getter, without_packages
 
 _t, _u, _i = random_inputs(90)
 _ABSENT = {
@@ -33,14 +34,36 @@ _ABSENT = {
     ),
     "kokoro": ("misaki", "loguru", "attr"),
     "optimum": ("diffusers",),
-    "aimnet": ("nvalchemiops", "warp", "ignite", "h5py", "click", "omegaconf", "triton"),
+    "kaolin": ("warp", "usd", "pxr", "pygltflib", "newton"),
+    "aimnet": ("nvalchemiops", "warp", "ignite", "h5py", "click", "omegaconf"),
 }
-_BARE = ("kokoro", "aimnet", "aimnet.modules", "aimnet.models", "aimnet.calculators", "aimnet.kernels")
+_BARE = (
+    *(
+        "kaolin",
+        "kaolin.ops",
+        "kaolin.ops.mesh",
+        "kaolin.ops.conversions",
+        "kaolin.metrics",
+        "kaolin.utils",
+        "kaolin.math",
+    ),
+    *("kaolin.render", "kaolin.render.mesh", "kaolin.render.lighting", "kaolin.physics", "kaolin.physics.common"),
+    *("kaolin.physics.utils", "kaolin.physics.materials", "kaolin.physics.simplicits", "kaolin.non_commercial"),
+    "kaolin.ops.spc",
+    "kokoro",
+    "aimnet",
+    "aimnet.modules",
+    "aimnet.models",
+    "aimnet.calculators",
+    "aimnet.kernels",
+)
 
 
 def _prepare(package: str) -> None:
     """What the packages import and the models do not use."""
     without_packages(*_ABSENT.get(package, ()))
+    if package == "kaolin":  # its own compiled part
+        sys.modules.setdefault("kaolin._C", _Absent("kaolin._C"))
 
 
 _get = getter({}, _BARE, _prepare)
@@ -492,6 +515,137 @@ def _hessian(function: Callable[..., Any], x: torch.Tensor) -> torch.Tensor:
     return function(-force, x)
 
 
+_KO, _KE, _KQ, _KR = "kaolin.ops.", "kaolin.metrics.", "kaolin.math.quat.", "kaolin.render."
+_VERTS, _FACES = _t(6, 3), torch.tensor([[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]])
+_QUATS, _ROTS = nn.functional.normalize(_t(4, 4), dim=-1), torch.linalg.qr(_t(4, 3, 3)).Q
+_LIST = [_t(2, 3), _t(4, 3), _t(3, 3)]
+_SHAPES = torch.tensor([[2], [4], [3]])
+_TETS = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]])
+_KAOLIN: dict[str, Callable[[], Built]] = {
+    "get_shape_per_tensor": lambda: _call(_KO + "batch.get_shape_per_tensor", (_LIST,)),
+    "list_to_packed": lambda: _call(_KO + "batch.list_to_packed", (_LIST,)),
+    "get_first_idx": lambda: _call(_KO + "batch.get_first_idx", (torch.tensor([2, 4, 3]),)),
+    "tile_to_packed": lambda: _call(_KO + "batch.tile_to_packed", (_t(3), torch.tensor([2, 4, 3]))),
+    "packed_to_list": lambda: _call(_KO + "batch.packed_to_list", (_t(9, 3), _SHAPES, torch.tensor([0, 2, 6, 9]))),
+    "fill_max_shape": lambda: _call(_KO + "batch.fill_max_shape", (_SHAPES,)),
+    "fill_max_shape partial": lambda: _call(_KO + "batch.fill_max_shape", (_SHAPES, torch.tensor([-1]))),
+    "list_to_padded": lambda: _call(_KO + "batch.list_to_padded", (_LIST, 0.0)),
+    "padded_to_list": lambda: _call(_KO + "batch.padded_to_list", (_t(3, 4, 3), _SHAPES)),
+    "packed_to_padded": lambda: _call(
+        _KO + "batch.packed_to_padded", (_t(9, 3), _SHAPES, torch.tensor([0, 2, 6, 9]), 0.0)
+    ),
+    "padded_to_packed": lambda: _call(_KO + "batch.padded_to_packed", (_t(3, 4, 3), _SHAPES)),
+    "spherical2cartesian": lambda: _call(_KO + "coords.spherical2cartesian", (_t(4), _t(4))),
+    "cartesian2spherical": lambda: _call(_KO + "coords.cartesian2spherical", (_t(4), _t(4), _t(4))),
+    "sparse_bmm": lambda: _using(_KO + "gcn.sparse_bmm", lambda f, a, x: f(a.to_sparse(), x), (_u(4, 4), _t(2, 4, 3))),
+    "normalize_adj": lambda: _call(_KO + "gcn.normalize_adj", (_u(4, 4),)),
+    "GraphConv": lambda: _made(_KO + "gcn.GraphConv", [(_t(2, 4, 3), _u(4, 4))], 3, 5),
+    "random_shape_per_tensor": lambda: _call(_KO + "random.random_shape_per_tensor", (3, (2, 2), (4, 5))),
+    "random_tensor": lambda: _call(_KO + "random.random_tensor", (0.0, 1.0, (3, 2))),
+    "random_tensor int": lambda: _call(_KO + "random.random_tensor", (0, 5, (3, 2), torch.long)),
+    "sample_spherical_coords": lambda: _call(_KO + "random.sample_spherical_coords", ((3,),)),
+    "packed_simple_sum": lambda: _call(_KO + "reduction.packed_simple_sum", (_t(9, 1), torch.tensor([2, 4, 3]))),
+    "downsample": lambda: _call(_KO + "voxelgrid.downsample", (_u(2, 4, 4, 4), [2, 2, 2])),
+    "extract_surface": lambda: _call(_KO + "voxelgrid.extract_surface", (_u(2, 4, 4, 4) > 0.5,)),
+    "extract_surface thin": lambda: _call(_KO + "voxelgrid.extract_surface", (_u(2, 4, 4, 4) > 0.5, "thin")),
+    "fill": lambda: _call(_KO + "voxelgrid.fill", (_u(2, 4, 4, 4) > 0.5,)),
+    "extract_odms": lambda: _call(_KO + "voxelgrid.extract_odms", (_u(2, 4, 4, 4) > 0.5,)),
+    "project_odms": lambda: _call(_KO + "voxelgrid.project_odms", (_i(5, 2, 6, 4, 4),)),
+    "unindex_vertices_by_faces": lambda: _call(_KO + "mesh.mesh.unindex_vertices_by_faces", (_t(2, 4, 3, 3),)),
+    "index_vertices_by_faces": lambda: _call(_KO + "mesh.mesh.index_vertices_by_faces", (_t(2, 6, 3), _FACES)),
+    "adjacency_matrix": lambda: _call(_KO + "mesh.mesh.adjacency_matrix", (6, _FACES, False)),
+    "uniform_laplacian": lambda: _call(_KO + "mesh.mesh.uniform_laplacian", (6, _FACES)),
+    "compute_vertex_normals": lambda: _call(_KO + "mesh.mesh.compute_vertex_normals", (_FACES, _t(2, 4, 3, 3))),
+    "compute_vertex_normals number": lambda: _call(
+        _KO + "mesh.mesh.compute_vertex_normals", (_FACES, _t(2, 4, 3, 3), 6)
+    ),
+    "average_face_vertex_features": lambda: _call(
+        _KO + "mesh.mesh.average_face_vertex_features", (_FACES, _t(2, 4, 3, 2))
+    ),
+    "inverse_vertices_offset": lambda: _call(_KO + "mesh.tetmesh.inverse_vertices_offset", (_t(2, 3, 4, 3),)),
+    "subdivide_tetmesh": lambda: _call(_KO + "mesh.tetmesh.subdivide_tetmesh", (_t(1, 6, 3), _TETS, _t(1, 6, 2))),
+    "face_areas": lambda: _call(_KO + "mesh.trianglemesh.face_areas", (_t(2, 6, 3), _FACES)),
+    "packed_face_areas": lambda: _call(
+        _KO + "mesh.trianglemesh.packed_face_areas",
+        (_t(12, 3), torch.tensor([0, 6, 12]), _FACES.repeat(2, 1), torch.tensor([4, 4])),
+    ),
+    "sample_points": lambda: _call(_KO + "mesh.trianglemesh.sample_points", (_t(2, 6, 3), _FACES, 5)),
+    "packed_sample_points": lambda: _call(
+        _KO + "mesh.trianglemesh.packed_sample_points",
+        (_t(12, 3), torch.tensor([0, 6, 12]), _FACES.repeat(2, 1), torch.tensor([4, 4]), 5),
+    ),
+    "face_normals": lambda: _call(_KO + "mesh.trianglemesh.face_normals", (_t(2, 4, 3, 3), True)),
+    "subdivide_trianglemesh": lambda: _call(_KO + "mesh.trianglemesh.subdivide_trianglemesh", (_t(1, 6, 3), _FACES, 1)),
+    "points_to_voxelgrids": lambda: _call(_KO + "conversions.pointcloud.pointclouds_to_voxelgrids", (_u(2, 20, 3), 4)),
+    "points_to_voxelgrids sparse": lambda: _call(
+        _KO + "conversions.pointcloud.pointclouds_to_voxelgrids", (_u(2, 20, 3), 4, None, None, True)
+    ),
+    "marching_tetrahedra": lambda: _call(
+        _KO + "conversions.tetmesh.marching_tetrahedra", (_t(2, 6, 3), _TETS, _t(2, 6))
+    ),
+    "trianglemeshes_to_voxelgrids": lambda: _call(
+        _KO + "conversions.trianglemesh.trianglemeshes_to_voxelgrids", (_u(2, 6, 3), _FACES, 4)
+    ),
+    "voxelgrids_to_cubic_meshes": lambda: _call(
+        _KO + "conversions.voxelgrid.voxelgrids_to_cubic_meshes", ((_u(2, 4, 4, 4) > 0.5).float(),)
+    ),
+    "uint8_to_bits": lambda: _call(_KO + "spc.uint8.uint8_to_bits", (_i(255, 6).to(torch.uint8),)),
+    "uint8_bits_sum": lambda: _call(_KO + "spc.uint8.uint8_bits_sum", (_i(255, 6).to(torch.uint8),)),
+    "bits_to_uint8": lambda: _call(_KO + "spc.uint8.bits_to_uint8", (_u(6, 8) > 0.5,)),
+    "mask_iou": lambda: _call(_KE + "render.mask_iou", (_u(2, 4, 4), _u(2, 4, 4))),
+    "tetrahedron_volume": lambda: _call(_KE + "tetmesh.tetrahedron_volume", (_t(2, 3, 4, 3),)),
+    "amips": lambda: _call(_KE + "tetmesh.amips", (_t(2, 3, 4, 3), _t(2, 3, 3, 3))),
+    "naive_point_to_mesh_distance": lambda: _call(
+        _KE + "trianglemesh._unbatched_naive_point_to_mesh_distance", (_t(7, 3), _t(4, 3, 3))
+    ),
+    "average_edge_length": lambda: _call(_KE + "trianglemesh.average_edge_length", (_t(2, 6, 3), _FACES)),
+    "uniform_laplacian_smoothing": lambda: _call(
+        _KE + "trianglemesh.uniform_laplacian_smoothing", (_t(2, 6, 3), _FACES)
+    ),
+    "iou": lambda: _call(_KE + "voxelgrid.iou", (_u(2, 4, 4, 4) > 0.5, _u(2, 4, 4, 4) > 0.5)),
+    "angle_axis_from_quat": lambda: _call(_KQ + "angle_axis.angle_axis_from_quat", (_QUATS,)),
+    "angle_axis_from_rot33": lambda: _call(_KQ + "angle_axis.angle_axis_from_rot33", (_ROTS,)),
+    "is_euclidean_valid": lambda: _call(_KQ + "euclidean.is_euclidean_valid", (torch.eye(4).expand(2, 4, 4),)),
+    "rot44_from_quat": lambda: _call(_KQ + "matrix44.rot44_from_quat", (_QUATS,)),
+    "quat_mul": lambda: _call(_KQ + "quaternion.quat_mul", (_QUATS, _QUATS)),
+    "quat_rotate": lambda: _call(_KQ + "quaternion.quat_rotate", (_QUATS, _t(4, 3))),
+    "quat_inverse": lambda: _call(_KQ + "quaternion.quat_inverse", (_QUATS,)),
+    "quat_unit_positive": lambda: _call(_KQ + "quaternion.quat_unit_positive", (_t(4, 4),)),
+    "quat_from_angle_axis": lambda: _call(_KQ + "quaternion.quat_from_angle_axis", (_t(4, 1), _t(4, 3), True)),
+    "quat_from_rot33": lambda: _call(_KQ + "quaternion.quat_from_rot33", (_ROTS,)),
+    "is_rot33_valid": lambda: _call(_KQ + "rotation33.is_rot33_valid", (_ROTS,)),
+    "rot33_from_angle_axis": lambda: _call(_KQ + "rotation33.rot33_from_angle_axis", (_t(4, 1), _t(4, 3))),
+    "transform": lambda: _call(_KQ + "transform.transform_from_rotation_translation", (_QUATS, _t(4, 3))),
+    "transform_inverse": lambda: _call(_KQ + "transform.transform_inverse", (_t(4, 7),)),
+    "transform_mul": lambda: _call(_KQ + "transform.transform_mul", (_t(4, 7), _t(4, 7))),
+    "transform_apply": lambda: _call(_KQ + "transform.transform_apply", (_t(4, 7), _t(4, 3))),
+    "sg_direction": lambda: _call(_KR + "lighting.sg.sg_direction_from_azimuth_elevation", (_t(3), _t(3))),
+    "sg_irradiance_fitted": lambda: _call(
+        _KR + "lighting.sg.sg_irradiance_fitted", (_u(3, 3), nn.functional.normalize(_t(3, 3)), _u(3), _t(5, 3))
+    ),
+    "sg_diffuse_fitted": lambda: _call(
+        _KR + "lighting.sg.sg_diffuse_fitted",
+        (_u(3, 3), nn.functional.normalize(_t(3, 3)), _u(3), _t(5, 3), _u(5, 3)),
+    ),
+    "project_onto_sh9": lambda: _call(_KR + "lighting.sh.project_onto_sh9", (_t(4, 3),)),
+    "sh9_irradiance": lambda: _call(_KR + "lighting.sh.sh9_irradiance", (_t(9), _t(4, 3))),
+    "sh9_diffuse": lambda: _call(_KR + "lighting.sh.sh9_diffuse", (_t(3), _t(4, 3), _u(4, 3))),
+    "texture_mapping": lambda: _call(_KR + "mesh.utils.texture_mapping", (_u(2, 6, 2), _u(2, 3, 4, 4))),
+    "spherical_harmonic_lighting": lambda: _call(
+        _KR + "mesh.utils.spherical_harmonic_lighting", (_t(2, 4, 4, 3), _t(2, 9))
+    ),
+    "standard_lbs": lambda: _call(
+        "kaolin.physics.simplicits.skinning.standard_lbs", (_t(5, 3), _t(1, 2, 3, 4), _u(5, 2))
+    ),
+    "finite_diff_jac": lambda: _using(
+        "kaolin.physics.utils.finite_diff.finite_diff_jac", lambda f, x: f(lambda y: y**2, x), (_t(5, 3),)
+    ),
+    "create_projection_matrix": lambda: _call(
+        "kaolin.physics.utils.torch_utilities.create_projection_matrix", (6, torch.tensor([1, 3]))
+    ),
+    "hess_reduction": lambda: _call("kaolin.physics.utils.torch_utilities.hess_reduction", (_t(6, 4), _t(2, 3, 3))),
+}
+
 MODELS: dict[str, Callable[[], Built]] = {
     f"{package}/{name}": build
     for package, models in {
@@ -501,6 +655,7 @@ MODELS: dict[str, Callable[[], Built]] = {
         "kokoro": _KOKORO,
         "optimum": _QUANTO,
         "aimnet": _AIMNET,
+        "kaolin": _KAOLIN,
     }.items()
     for name, build in models.items()
 }
