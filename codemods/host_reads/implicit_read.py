@@ -68,7 +68,7 @@ from compilefix.codemods.host_reads.captured import CAPTURE, holds_integers, not
 from compilefix.codemods.host_reads.checked_bounds import checked_fix, checked_tensor_fix
 from compilefix.codemods.host_reads.filled_slices import filled_slices
 from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_in_init
-from compilefix.codemods.host_reads.integer_places import integer_place, takes_listed_dimensions
+from compilefix.codemods.host_reads.integer_places import integer_place, place_in_parts, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.listed_rows import listed_fix
 from compilefix.codemods.host_reads.number_lists import list_fix
@@ -195,6 +195,11 @@ class ImplicitRead(Rule):
                         continue
                     reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
                     yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
+            elif value.is_tensor and (place := place_in_parts(node, scope)) is not None:
+                if switched_on(SCALARS, scope):
+                    continue
+                reason = f"`{snippet(node)}` looks like a tensor, which is not proved; if it is one: {_OUTSIDE}"
+                yield self.declined(scope, node, _likely_message(node, place), reason, gb=_ids(place))
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[Finding]:
         name = scope.callee(node) or ""
@@ -283,6 +288,8 @@ class ImplicitRead(Rule):
                 return
             reason = CAPTURE if works is None else _OUTSIDE
             yield self.declined(scope, node, _message(node, place), reason, gb=_ids(place))
+        elif (place := place_in_parts(node, scope)) is not None and not switched_on(SCALARS, scope):
+            yield self.declined(scope, node, _message(node, place), _OUTSIDE, gb=_ids(place))
 
     def _listed(self, node: ast.expr, place: str, found: tuple[ast.Name, Fix], scope: Scope) -> Finding:
         """A number of a tensor that a loop goes through, which is read as a list for all of them."""
@@ -424,7 +431,7 @@ def _may_be_shape(node: ast.expr, scope: Scope) -> bool:
 
 
 def _ids(place: str) -> tuple[str, ...]:
-    return ("GB0124",) if place == "a slice bound" else ("GB0059",) if "range" in place else ("GB0033",)
+    return ("GB0124",) if "slice" in place else ("GB0059",) if "range" in place else ("GB0033",)
 
 
 def _lists_dimensions(node: ast.expr, value: Value, scope: Scope) -> bool:

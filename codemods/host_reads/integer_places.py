@@ -127,6 +127,15 @@ def integer_place(node: ast.expr, scope: Scope) -> str | None:
     return "a size" if first is not None and position >= first else None
 
 
+def place_in_parts(node: ast.expr, scope: Scope) -> str | None:
+    """As `integer_place`, for a tensor whose elements are sizes beside others, or that a call of `slice` takes."""
+    parent = scope.parents.get(node)
+    if isinstance(parent, ast.Starred) and isinstance(scope.parents.get(parent), ast.Tuple | ast.List):
+        return integer_place(parent, scope)
+    called = parent if isinstance(parent, ast.Call) and node in parent.args else None
+    return "a bound of a `slice`" if called is not None and scope.callee(called) == "slice" else None
+
+
 _INDEX_AT = {
     **dict.fromkeys(("gather", "index_select", "scatter", "scatter_add", "index_add", "index_copy", "index_fill"), 2),
     **dict.fromkeys(("take", "take_along_dim"), 1),

@@ -1311,6 +1311,22 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x.mean()
         """,
     },
+    "sizes that a tensor lists beside others, and slices made of tensors": {
+        "pkg/padding.py": """
+            def padded(x: Tensor, sizes: Tensor):
+                top, _ = sizes.max(dim=0)
+                out = torch.full((len(sizes), *top, 3), 0.0)  # BREAK
+                out = out.view([*top, -1])  # BREAK
+                for i, size in enumerate(sizes):
+                    out[[i] + [slice(n) for n in size]] = x[i]  # BREAK
+                return out
+            def sliced(x: Tensor, n: Tensor, rest: tuple):
+                window = slice(n[0], None)  # BREAK
+                return x[window], x.view(*rest, 3), x[slice(2)]
+            def kept(x: Tensor, parts: list):
+                return torch.stack([*parts, x]), (x, *parts)
+        """,
+    },
     "places under the name of a mask": {
         "pkg/places.py": """
             def padded(x: Tensor, size: Tensor, extend):
