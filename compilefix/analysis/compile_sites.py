@@ -153,7 +153,10 @@ def functions_of(value: Value, project: Project) -> tuple[Function, ...]:
     """What runs where a value is called: a function, or a module's `forward`; none where that is not known."""
     if value.ref is None or not value.is_(Kind.OBJECT, Kind.CALLABLE):
         return ()
-    target = project.resolve(value.ref)
+    around, inside, _ = value.ref.partition(".<locals>.")
+    target = project.resolve(around)
+    if inside and isinstance(target, Function):
+        return tuple(f for f in target.module.all_functions if f.full_name == value.ref)
     return tuple(entries(target if not isinstance(target, str) else None, project))
 
 

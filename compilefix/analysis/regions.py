@@ -55,7 +55,11 @@ from compilefix.source.module import Module
 from compilefix.source.project import Project
 from compilefix.source.tree import walk
 
-_RUN_WHAT_IS_GIVEN = frozenset({"functools.partial", "map", "filter", "torch.utils.checkpoint.checkpoint"})
+_RUN_WHAT_IS_GIVEN = frozenset(
+    {"functools.partial", "map", "filter", "torch.utils.checkpoint.checkpoint", "torch.vmap"}
+    | {f"{module}.vmap" for module in ("torch.func", "functorch")}
+    | {f"torch.func.{name}" for name in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")}
+)
 """They call their first argument, or make something that is called for it."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 # How methods are called that make, fill or compare the parameters of a module, or bring them to and from a file.

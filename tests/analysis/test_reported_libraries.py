@@ -1311,6 +1311,27 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     return x.mean()
         """,
     },
+    "functions given to what maps or differentiates them": {
+        "pkg/derivatives.py": """
+            from torch.utils.checkpoint import checkpoint
+            def hessian(x: Tensor, y: Tensor, eye: Tensor):
+                def row(direction):
+                    return torch.autograd.grad(y, x, grad_outputs=direction)[0]  # BREAK
+                return torch.func.vmap(row)(eye)
+            def slope(x: Tensor):
+                return torch.func.grad(_scaled)(x)
+            def _scaled(x):
+                return x.sum() * x.max().item()  # BREAK
+            def cheap(x: Tensor):
+                def run(h):
+                    return h * h.max().item()  # BREAK
+                return checkpoint(run, x)
+            def kept(x: Tensor, run):
+                def never(h):
+                    return h * h.max().item()
+                return run(x)
+        """,
+    },
     "sizes that a tensor lists beside others, and slices made of tensors": {
         "pkg/padding.py": """
             def padded(x: Tensor, sizes: Tensor):
