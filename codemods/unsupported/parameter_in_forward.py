@@ -27,7 +27,8 @@ A parameter that is to be trained is made in `__init__`; a layer is frozen befor
 Safe for `nn.Parameter(t, requires_grad=False)` that is only computed with, and for `t.requires_grad = False` where `t`
 is a new or detached tensor that requires none: nothing becomes of it. Safe, too, for any other tensor, of which
 `t.requires_grad_(False)` asks the same: that stays in the graph where it requires none, as a target or a buffer. Where
-it is not proved to be a tensor, a use as one shows it (`branches-total`). Else under `no-gradient`: nobody reads the
+it is not proved to be a tensor, a use as one shows it, or that operators made it (`mask = scores > 0`), since no module
+is made so (`branches-total`). Else under `no-gradient`: nobody reads the
 tensor's `.grad`, and the result need not require a gradient because of it.
 
 Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
@@ -318,7 +319,17 @@ def _is_tensor(owner: ast.expr, scope: Scope) -> list[Obstacle | None]:
         given = (scope.callee(parent) or "") if isinstance(parent, ast.Call) and use in parent.args else ""
         if method or given.startswith("torch.nn."):
             return [Obstacle(f"`{owner.id}` is not proved to be a tensor: a module has the flag too", "branches-total")]
+    if _is_computed(owner, scope):
+        return [Obstacle(f"`{owner.id}` is not proved to be a tensor: an object may have the flag too", "branches-total")]
     return []
+
+
+def _is_computed(owner: ast.Name, scope: Scope) -> bool:
+    """Whether operators give a name its value, as in `mask = scores > 0`: they give no module, and no number has flags."""
+    made = _made_just_before(owner, scope.statement(owner), scope)
+    if isinstance(made, ast.Compare):
+        return len(made.ops) == 1 and not isinstance(made.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot)
+    return isinstance(made, ast.BinOp) or (isinstance(made, ast.UnaryOp) and not isinstance(made.op, ast.Not))
 
 
 def _made_just_before(owner: ast.expr, at: ast.stmt, scope: Scope) -> ast.expr | None:
