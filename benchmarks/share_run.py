@@ -17,7 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Collection, Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,10 @@ def serve(
         torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
     new = {module.name: (module.path, module.text) for module in overlay.new_modules}
     install(dict(overlay.sources), new)
-    if on_cpu and package != "vit_pytorch":  # its __init__ needs torchvision
-        importlib.import_module(package)
+    if on_cpu:
+        # Where the package as a whole does not import, the models import their part of it, with stand-ins for the rest.
+        with suppress(Exception):
+            importlib.import_module(package)
     context = multiprocessing.get_context("fork")
     for name, arm, key in pending:
         result_of(name, arm, out).unlink(missing_ok=True)
@@ -150,6 +152,7 @@ def _child(name: str, arm: str, key: str, boundary: str | None, out: Path, secon
     _, flags = ARMS[arm]
     if flags:
         torch._dynamo.config.capture_scalar_outputs = True
+        torch._dynamo.config.trace_autograd_ops = True
         torch._dynamo.config.capture_dynamic_output_shape_ops = True
     modes: dict[str, Any] = {}
     files: set[str] = set()

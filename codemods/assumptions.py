@@ -94,8 +94,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     "bounded-loop": "A loop runs a fixed number of turns, with the turns after its end masked out.",
     "capture-scalars": (
         "The compile call, or a file by itself as it is imported, switches on `capture_scalar_outputs`, "
-        "`capture_dynamic_output_shape_ops` or `allow_unspec_int_on_nn_module` for the whole process; or you do, and "
-        "the fix helps only then."
+        "`capture_dynamic_output_shape_ops`, `allow_unspec_int_on_nn_module` or `trace_autograd_ops` for the whole "
+        "process; or you do, and the fix helps only then."
     ),
     "float32-result": (
         "A NumPy result of dtype float64 may be a float32 tensor, and one made of booleans or bytes may have another "

@@ -1,4 +1,4 @@
-"""The settings of Dynamo that keep numbers, sizes that depend on values and counters in the graph: if they are on."""
+"""The settings of Dynamo that keep numbers, sizes that depend on values, counters and gradients in the graph: if on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from compilefix.codemods.rule import Scope
 SCALARS = "capture_scalar_outputs"
 SHAPES = "capture_dynamic_output_shape_ops"
 INTEGERS = "allow_unspec_int_on_nn_module"
+GRADIENTS = "trace_autograd_ops"
 
 
 def switched_on(flag: str, scope: Scope) -> bool:

@@ -42,7 +42,7 @@ elsewhere), for a gradient of several tensors or one that may be None (`allow_un
 another gradient. Declined where the code between writes in place or into an attribute, binds a name that has a value
 before, or leaves one behind that is not proved to be a tensor. Newer versions of torch have
 `torch._dynamo.config.trace_autograd_ops = True`, which traces the call where the tensor required a gradient before the
-compiled code began.
+compiled code began: CF717 switches it on.
 
 Graph breaks: GB0008, GB0123, GB9186. torch: all supported versions.
 """

@@ -320,12 +320,13 @@ def _is_tensor(owner: ast.expr, scope: Scope) -> list[Obstacle | None]:
         if method or given.startswith("torch.nn."):
             return [Obstacle(f"`{owner.id}` is not proved to be a tensor: a module has the flag too", "branches-total")]
     if _is_computed(owner, scope):
-        return [Obstacle(f"`{owner.id}` is not proved to be a tensor: an object may have the flag too", "branches-total")]
+        reason = f"`{owner.id}` is not proved to be a tensor: another object may have the flag too"
+        return [Obstacle(reason, "branches-total")]
     return []
 
 
 def _is_computed(owner: ast.Name, scope: Scope) -> bool:
-    """Whether operators give a name its value, as in `mask = scores > 0`: they give no module, and no number has flags."""
+    """Whether operators give a name its value (`mask = scores > 0`): they give no module, and no number has flags."""
     made = _made_just_before(owner, scope.statement(owner), scope)
     if isinstance(made, ast.Compare):
         return len(made.ops) == 1 and not isinstance(made.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot)
