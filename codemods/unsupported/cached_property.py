@@ -146,14 +146,8 @@ def _reads(other: str, node: ast.Attribute, scope: Scope) -> bool:
 def _refused(method: Function, scope: Scope) -> str | None:
     """Why a property may not be computed again."""
     name = method.node.name
-    effects = scope.legality.effects.of_function(method)
-    for effect in (effects.random, effects.mutates, effects.host):
-        if effect is not None:
-            return f"computing it has an effect: {effect}"
-    if effects.unknown is not None:
-        return f"computing it may have an effect: {effects.unknown}"
-    if _is_unfilled(method, scope):
-        return "it makes memory that is filled later"
+    if (effect := effect_of_repeating(method, scope)) is not None:
+        return effect
     if (written := _written(name, scope)) is not None:
         return written
     if method.module is not scope.function.module:
@@ -162,6 +156,19 @@ def _refused(method: Function, scope: Scope) -> str | None:
         return "the attribute is stored or deleted by name"
     if _WHOLE.search(method.module.file.text):
         return "the file handles all that an object holds, and with it what the property keeps there"
+    return None
+
+
+def effect_of_repeating(method: Function, scope: Scope) -> str | None:
+    """What computing a method's value again does besides, or may do; None where it is seen to do nothing."""
+    effects = scope.legality.effects.of_function(method)
+    for effect in (effects.random, effects.mutates, effects.host):
+        if effect is not None:
+            return f"computing it has an effect: {effect}"
+    if effects.unknown is not None:
+        return f"computing it may have an effect: {effects.unknown}"
+    if _is_unfilled(method, scope):
+        return "it makes memory that is filled later"
     return None
 
 

@@ -16,7 +16,7 @@ from compilefix.analysis.live_code import is_noted, live_nodes
 from compilefix.analysis.module_calls import makes_new, may_be_switched, switching_in_place
 from compilefix.analysis.run_by_python import special_methods
 from compilefix.analysis.summaries import passed
-from compilefix.analysis.unseen import changes_container, changes_own_list, said_sometimes, writes_own_memory
+from compilefix.analysis.unseen import changes_container, changes_own_list, is_own, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Class, Function
 
@@ -415,7 +415,7 @@ class EffectAnalysis:
                 for k in node.keywords
             )
         )
-        reads = f"`{text}` reads the tensor's value" if api.host else None
+        reads = f"`{text}` reads the tensor's value" if api.host and not _is_new_array(node, facts) else None
         return Effects(
             random=f"`{text}` draws random numbers" if draws else None,
             mutates=f"`{text}` writes in place" if writes else None,
@@ -423,6 +423,15 @@ class EffectAnalysis:
             always=reads,
             raises=None if api.total else f"`{text}` may raise for some values",
         )
+
+
+def _is_new_array(node: ast.Call, facts: FunctionFacts) -> bool:
+    """Whether a call is `torch.zeros(3).numpy()`: the array of a tensor that holds nothing of other tensors yet."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "numpy" or node.args or node.keywords:
+        return False
+    made = node.func.value
+    name = facts.callee(made) or "" if isinstance(made, ast.Call) else ""
+    return name in ("torch.zeros", "torch.ones") and is_own(made, facts)
 
 
 def _is_method_of_text(node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Func
 
 
 def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> bool:
-    """Whether a write is into a tensor or list that the function made itself, or into the context of its gradient.
+    """Whether a write is into a tensor, array or list that the function made itself, or into its gradient's context.
 
     A nested function is not asked: what it finds in the functions round it is not its own.
     """
@@ -29,7 +29,7 @@ def writes_own_memory(node: ast.AST, facts: FunctionFacts, project: Project) -> 
     owner = _written(node, facts)
     if owner is None:
         return False
-    return _is_own(owner, facts)
+    return is_own(owner, facts)
 
 
 def _begins_with_number(target: ast.expr, facts: FunctionFacts) -> bool:
@@ -64,13 +64,14 @@ def changes_container(node: ast.Call, facts: FunctionFacts) -> bool:
 def changes_own_list(node: ast.Call, facts: FunctionFacts) -> bool:
     """Whether a call changes a list, a dict or a set that the function made itself."""
     changed = node.func.value if isinstance(node.func, ast.Attribute) else node
-    return facts.function.parent is None and changes_container(node, facts) and _is_own(changed, facts)
+    return facts.function.parent is None and changes_container(node, facts) and is_own(changed, facts)
 
 
-def _is_own(owner: ast.expr, facts: FunctionFacts) -> bool:
+def is_own(owner: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether a tensor, array or container holds memory that the function made itself, and no other."""
     value = facts.value(owner)
     made_here = f"{facts.function.qualname}@"  # an item of a list that `__init__` has made is not
-    held = value.is_tensor or value.is_(Kind.CONTAINER)
+    held = value.is_tensor or value.is_(Kind.CONTAINER, Kind.NDARRAY)
     return held and bool(value.storage) and all(t.startswith(made_here) for t in value.storage)
 
 
