@@ -86,7 +86,7 @@ class CachedMethod(Rule):
             seen.add(call.func.attr)
             maker, statement, method = kept
             message = f"`{snippet(call.func)}` is a bound method in a cache, which Dynamo does not trace"
-            reason = _refused(call, maker, statement, method, scope)
+            reason = _refused(call, maker, method, scope)
             if reason is not None:
                 yield self.declined(scope, call, message, f"{reason}: {_ADVICE}")
                 continue
@@ -138,7 +138,7 @@ def _cached(value: ast.expr, maker: Function) -> str | None:
     return inner.attr if maker.module.qualified(made) in _CACHES else None
 
 
-def _refused(call: ast.Call, maker: Function, statement: ast.Assign, method: Function, scope: Scope) -> str | None:
+def _refused(call: ast.Call, maker: Function, method: Function, scope: Scope) -> str | None:
     """Why the cache is left where it is."""
     module = scope.function.module
     if maker.module is not module or method.module is not module:
@@ -167,24 +167,23 @@ def _written(call: ast.Call, scope: Scope) -> str | None:
     names: set[str] = set()
     if isinstance(statement, ast.Assign):
         names = {part.id for target in statement.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-    for node in scope.nodes:
-        owner: ast.expr | None = None
-        if isinstance(node, ast.AugAssign):
-            owner = node.target
-        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            owner = node.value
-        elif isinstance(node, ast.keyword) and node.arg == "out":
-            owner = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _in_place(node.func.attr):
-            owner = node.func.value
-        inside = ast.walk(owner) if owner is not None else ()
-        if any(part is call or (isinstance(part, ast.Name) and part.id in names) for part in inside):
-            return f"`{snippet(owner)}` is written into" if owner is not None else None
+    for owner in filter(None, map(_owner, scope.nodes)):
+        if any(part is call or (isinstance(part, ast.Name) and part.id in names) for part in ast.walk(owner)):
+            return f"`{snippet(owner)}` is written into"
     return None
 
 
-def _in_place(method: str) -> bool:
-    return method.endswith("_") and not method.startswith("_")
+def _owner(node: ast.AST) -> ast.expr | None:
+    """What a node writes into, if it writes into something."""
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        return node.value
+    if isinstance(node, ast.keyword) and node.arg == "out":
+        return node.value
+    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    in_place = method is not None and method.attr.endswith("_") and not method.attr.startswith("_")
+    return method.value if method is not None and in_place else None
 
 
 def _without_cache(statement: ast.Assign, maker: Function, scope: Scope) -> Edit:
