@@ -131,8 +131,8 @@ ASSUMPTIONS: Mapping[str, str] = {
     ),
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": (
-        "A number that bounds a slice is not below zero: it does not count from the end. Where it is checked, "
-        "RuntimeError is raised for one that does."
+        "A number that bounds a slice, or says how often a list is repeated, is not below zero: it does not count from "
+        "the end. Where it is checked, RuntimeError is raised for one that does."
     ),
     "index-in-range": (
         "An index is one that the function takes, and lies below the number of classes that is given, or within the "

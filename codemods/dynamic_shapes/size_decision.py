@@ -4,8 +4,9 @@
 With `capture_dynamic_output_shape_ops` and `capture_scalar_outputs` the result of `nonzero`, `unique` or `x[mask]` and
 a number read from a tensor stay in the graph, and their size is a symbol. Finds what asks Python for the value of such
 a symbol after all: a check of a size that raises (`if len(rows) == 0: raise ...`), a block that only guards writes to
-selected rows (`if rows.numel() > 0: out[rows] = ...`), values that are selected by a size, and `tril_indices` and
-`triu_indices` of a size that was read.
+selected rows (`if rows.numel() > 0: out[rows] = ...`), values that are selected by a size, `tril_indices` and
+`triu_indices` of a size that was read, and a list as long as such a size that a tensor is made of
+(`torch.tensor([rate] * n)`).
 Where another rule does without the selection nothing is reported. Without the flags the graph ends where the rows are
 selected, and what follows is compiled anew for sizes of 0 and 1.
 
@@ -38,7 +39,9 @@ in CF103 (`exception-late`); one of two sizes that must agree stays, and one bef
 would fail first. A guard goes where each statement behind it only writes to the selected rows, or gives names that
 nobody reads later: with no rows nothing is written. What computes the rows then runs on none of them
 (`branches-total`), and a parameter that is used there gets a gradient of zeros instead of None (`gradient-zeros`). The
-indices of a triangle are the same numbers in the same order; for a negative size another text is raised.
+indices of a triangle are the same numbers in the same order; for a negative size another text is raised. A list of
+one number is `torch.full((n,), rate)`: `n` is not negative (`not-negative`), and where it is zero the number is a float
+(`same-shape-dtype`), since of an empty list floats are made.
 
 Where both sides of an `if` give one name a tensor that may be computed of no rows too (`rows.mean()`, which is NaN
 then), it is selected by `torch.where`, under the assumptions of CF101. Other questions whether anything was selected,
@@ -59,6 +62,7 @@ from compilefix.codemods.control_flow.guarded_block import empty_with, without_s
 from compilefix.codemods.control_flow.guarded_writes import needs_elements
 from compilefix.codemods.control_flow.tensor_validation import LATE
 from compilefix.codemods.dynamic_shapes.data_dependent_shape import other_fixes
+from compilefix.codemods.dynamic_shapes.listed_numbers import ListedNumbers, full_code, listed_numbers
 from compilefix.codemods.dynamic_shapes.ragged_sizes import ragged_size, selection_of
 from compilefix.codemods.dynamic_shapes.taken_places import selected_value, taken_places
 from compilefix.codemods.dynamic_shapes.triangles import Triangle, triangle, triangle_edits
@@ -83,7 +87,7 @@ class SizeDecision(Rule):
     name = "size-decision"
     summary = "decision on a size that depends on values, which breaks the graph where the capture flags are on"
     effect = "recompile"
-    hints = ("len(", "numel()", "nelement()", ".shape[", ".size(", "tril_indices", "triu_indices")
+    hints = ("len(", "numel()", "nelement()", ".shape[", ".size(", "tril_indices", "triu_indices", "tensor(")
     assumptions = (
         "capture-scalars",
         "exception-late",
@@ -95,6 +99,8 @@ class SizeDecision(Rule):
         "no-aliasing",
         "rng-stream",
         "no-recompute",
+        "not-negative",
+        "index-in-range",
     )
 
     def find(self, scope: Scope) -> Iterator[Finding]:
@@ -104,8 +110,11 @@ class SizeDecision(Rule):
                 yield from self._decision(node, scope)
         for call in scope.of(ast.Call):
             found = triangle(call, scope)
+            listed = listed_numbers(call, scope)
             if found is not None:
                 yield from self._triangle(found, scope)
+            elif listed is not None:
+                yield from self._listed(listed, scope)
 
     def _decision(self, node: ast.If | ast.Assert, scope: Scope) -> Iterator[Finding]:
         asked = _tensor_code(node.test, Template(), scope)
@@ -170,6 +179,15 @@ class SizeDecision(Rule):
             fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
             effect = "break" if switched_on(SCALARS, scope) else self.effect
             yield self.fixed(scope, found.call, message, fix, effect=effect)
+
+    def _listed(self, found: ListedNumbers, scope: Scope) -> Iterator[Finding]:
+        message = f"`{snippet(found.call)}` makes a list as long as a symbol: with `{SCALARS}` the graph breaks"
+        template = Template()
+        template.refuse([_FLAGS])
+        edit = scope.edit(found.call, full_code(found, template, scope), **template.parts)
+        fix = Fix((edit,), imports(scope), template.assumptions, template.reasons)
+        effect = "break" if switched_on(SCALARS, scope) else self.effect
+        yield self.fixed(scope, found.call, message, fix, effect=effect)
 
 
 def fixed_before(test: ast.expr, scope: Scope) -> bool:
