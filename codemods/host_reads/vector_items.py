@@ -1,7 +1,7 @@
 """Items of tensors of which the code says, without proof, that they are vectors: `order[i]` is one number there.
 
 Said by `torch.argsort(x)` without a dimension, and by a use of an item as one number in the same function: in a
-condition, in `int()`, as a slice bound.
+condition, in `int()`, as a slice bound, also where a loop goes through the items (`for place in places: ... int(place)`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ def seems_one_number(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is an item of what seems to be a vector, or made of a tensor whose truth is asked for."""
     if _asked_for_truth(node, scope):
         return True
+    if isinstance(node, ast.Name) and (listed := _gone_through(node, scope)) is not None:
+        return listed in _vectors(scope)
     item = _given(node, scope) if isinstance(node, ast.Name) else node
     if not isinstance(item, ast.Subscript) or not _is_position(item.slice, scope):
         return False
@@ -43,6 +45,20 @@ def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
     values = around.value
     pairs = isinstance(values, ast.Tuple) and len(values.elts) == len(statement.elts)
     return values.elts[statement.elts.index(target)] if pairs else None  # type: ignore[attr-defined]
+
+
+def _gone_through(name: ast.Name, scope: Scope) -> str | None:
+    """The tensor whose items a name stands for in a loop around it: `for place in places`, in `enumerate` too."""
+    for around in scope.ancestors(name):
+        loops = [around] if isinstance(around, ast.For) else getattr(around, "generators", [])
+        for loop in loops:
+            target, listed = loop.target, loop.iter
+            if isinstance(listed, ast.Call) and scope.callee(listed) == "enumerate" and len(listed.args) == 1:
+                pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
+                target, listed = (target.elts[1] if pair else target), listed.args[0]
+            if isinstance(target, ast.Name) and target.id == name.id:
+                return listed.id if isinstance(listed, ast.Name) else None
+    return None
 
 
 def _is_used_up(name: ast.Name, scope: Scope) -> bool:
@@ -162,8 +178,11 @@ def _truths(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _items_of(node: ast.expr, scope: Scope) -> Iterator[str]:
-    """The names in `a[b[i]]` with a position `i`: each index takes one item."""
+    """The names in `a[b[i]]` with a position `i`: each index takes one item; and what a loop takes `x` of."""
     found: list[str] = []
+    listed = _gone_through(node, scope) if isinstance(node, ast.Name) else None
+    if listed is not None:
+        yield listed
     while isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         found.append(node.value.id)
         if _is_position(node.slice, scope):
