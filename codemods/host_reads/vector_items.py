@@ -1,7 +1,7 @@
 """Items of tensors of which the code says, without proof, that they are vectors: `order[i]` is one number there.
 
 Said by `torch.argsort(x)` without a dimension, and by a use of an item as one number in the same function: in a
-condition, in `int()`, as a slice bound, also where a loop goes through the items (`for place in places: ... int(place)`).
+condition, in `int()`, as a slice bound, also where a loop goes through the items (`for i in order: ... int(i)`).
 """
 
 from __future__ import annotations
