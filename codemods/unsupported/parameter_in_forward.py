@@ -481,6 +481,9 @@ def _computes(node: ast.expr, scope: Scope) -> bool:
         return not isinstance(parent.op, ast.Mod) or parent.left is node or scope.value(parent.left).is_tensor
     if isinstance(parent, ast.UnaryOp):
         return not isinstance(parent.op, ast.UAdd) or _computes(parent, scope)
+    if isinstance(parent, ast.Attribute):
+        call = scope.parents.get(parent)
+        return isinstance(call, ast.Call) and call.func is parent and _gives_new_tensor(call, scope)
     if isinstance(parent, ast.Call) and node in parent.args:
         name = scope.callee(parent) or ""
         known = name.startswith(("torch.nn.functional.", "Tensor.")) or (
@@ -488,6 +491,15 @@ def _computes(node: ast.expr, scope: Scope) -> bool:
         )
         return known and (not _may_hand_back(parent, name) or _computes(parent, scope))
     return False
+
+
+def _gives_new_tensor(call: ast.Call, scope: Scope) -> bool:
+    """Whether a method of a tensor only computes another one, as `zeros.scatter(1, index, source)` does."""
+    name = scope.callee(call) or ""
+    api = torch_api.method(name.removeprefix("Tensor.")) if name.startswith("Tensor.") else None
+    if api is None or api.returns != "Tensor" or any(k.arg == "out" for k in call.keywords):
+        return False
+    return not (api.mutates or api.view or api.maybe_view or api.host or api.attribute)
 
 
 def _may_hand_back(call: ast.Call, name: str) -> bool:
