@@ -54,8 +54,9 @@ def _gone_through(name: ast.Name, scope: Scope) -> str | None:
         for loop in loops:
             target, listed = loop.target, loop.iter
             if isinstance(listed, ast.Call) and scope.callee(listed) == "enumerate" and len(listed.args) == 1:
-                pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
-                target, listed = (target.elts[1] if pair else target), listed.args[0]
+                listed = listed.args[0]
+                if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                    target = target.elts[1]
             if isinstance(target, ast.Name) and target.id == name.id:
                 return listed.id if isinstance(listed, ast.Name) else None
     return None
