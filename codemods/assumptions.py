@@ -209,6 +209,6 @@ ASSUMPTIONS: Mapping[str, str] = {
     "static-shape-values": (
         "A value computed from shapes is used like a Python integer and not as an ndarray; one whose origin is "
         "unknown is such an integer, a float where it is rounded, or a sequence of integers, and a positive one where "
-        "it divides; a sequence that is read has an item."
+        "it divides; a sequence that is read has an item, and one whose order is asked holds no number twice."
     ),
 }

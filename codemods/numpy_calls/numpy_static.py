@@ -37,6 +37,10 @@ does a product or sum of integers that are no sizes, which NumPy cuts off at 64 
 raises there anyway. `max` of no sizes raises with another text (`math-errors`). `np.array` of a shape is declined.
 What is read of an array that only `__init__` assigns (`int(self.size[1])`) is read there, once (`fixed-attribute`).
 
+The order of a list (`list(np.argsort(order))`, which turns a permutation round) is asked of `sorted`: a list in which a
+number stands twice may come in another order, and where it is not written out that there is none it needs
+`static-shape-values`.
+
 Graph breaks: GB0033, GB0059, GB0170, GB0208. torch: all supported versions.
 """
 
@@ -54,6 +58,7 @@ from compilefix.codemods.numpy_calls.number_code import math_name, rewritten
 from compilefix.codemods.numpy_calls.number_origins import is_integral, origins_of, outermost, sequence_origin
 from compilefix.codemods.numpy_calls.number_uses import Use, follow
 from compilefix.codemods.numpy_calls.numpy_functions import FUNCTIONS, Function
+from compilefix.codemods.numpy_calls.sorted_places import sorted_fix, sorted_places
 from compilefix.codemods.recompiles.sizes import is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template
@@ -102,6 +107,10 @@ class NumpyStatic(Rule):
             fixed = array_made_in_init(node, scope)
             if fixed is not None:
                 yield self.fixed(scope, node, message, read_once(node, _read(node, scope), fixed, scope), gb=(gb,))
+                continue
+            places = sorted_places(node, scope)
+            if places is not None:
+                yield self.fixed(scope, node, message, sorted_fix(places, scope), gb=(gb,))
                 continue
             reason = (
                 needed or "make it a Python number outside the compiled code, or compute it with Python's own functions"
