@@ -81,7 +81,7 @@ def full_code(found: ListedNumbers, template: Template, scope: Scope) -> str:
     template.refuse([Obstacle(reason, "not-negative")])
     known = scope.value(found.item).const
     if known is None or not isinstance(known.value, float):
-        reason = f"of `{snippet(found.item)}` no times a tensor of floats is made, and may be one of integers"
+        reason = f"`{snippet(found.item)}` may be an integer, of which no times floats are made, or NumPy's float64"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
     if scope.value(found.times).dtype != "int":
         reason = f"`{times}` is not proved to be an integer: for another, `torch.full` raises another error"

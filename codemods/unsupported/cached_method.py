@@ -143,12 +143,16 @@ def _refused(call: ast.Call, maker: Function, method: Function, scope: Scope) ->
     module = scope.function.module
     if maker.module is not module or method.module is not module:
         return "its class stands in another file"
-    if (effect := effect_of_repeating(method, scope)) is not None:
-        return effect
+    project = scope.legality.inference.project
+    for one in (method, *project.overriding_anywhere(method)):
+        if one is None:
+            return "too many classes may have another method in its place"
+        if (effect := effect_of_repeating(one, scope)) is not None:
+            return effect
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if any(node.attr in (name, method.node.name) for node in method.of(ast.Attribute)):
         return "the method calls itself, for which the cache may be"
-    texts = scope.legality.inference.project.modules.texts
+    texts = project.modules.texts
     if texts.matching(f".{name}.", rf"\.{name}{_OF_THE_CACHE}"):
         return "something asks the cache itself"
     elsewhere = set(texts.matching(name, rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b")) - {module.name}

@@ -430,8 +430,9 @@ def _is_new_array(node: ast.Call, facts: FunctionFacts) -> bool:
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "numpy" or node.args or node.keywords:
         return False
     made = node.func.value
-    name = facts.callee(made) or "" if isinstance(made, ast.Call) else ""
-    return name in ("torch.zeros", "torch.ones") and is_own(made, facts)
+    if not isinstance(made, ast.Call) or any(k.arg in ("device", "requires_grad", None) for k in made.keywords):
+        return False
+    return facts.callee(made) in ("torch.zeros", "torch.ones") and is_own(made, facts)
 
 
 def _is_method_of_text(node: ast.expr) -> bool:
