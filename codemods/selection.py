@@ -590,6 +590,8 @@ def _selected(
 ) -> Iterator[Obstacle]:
     steps = [step for side in sides if side is not None for step in side.steps]
     yield from scope.legality.both_evaluated(steps, scope.facts)
+    unmended = [side.node for side in sides if side is not None and side.node not in finite]
+    yield from scope.legality.indices(unmended, scope.facts)
     if not _is_truth(values, names, at):
         yield from scope.legality.same_type(*values)
     shown = [ast.unparse(side.node) if side is not None else ", ".join(names) for side in sides]

@@ -221,6 +221,7 @@ def judge_item(
         template.refuse(_once(target, memory, scope))
         load = item_value(target, scope)
         template.refuse(scope.legality.both_evaluated([load], scope.facts))
+        template.refuse(scope.legality.indices([load], scope.facts))
         for part in (target.value, target.slice):
             template.refuse(scope.legality.computed_again(part, scope.facts))
     template.refuse(_fits(target, memory, [scope.value(side.node) for side in given], mixed=mixed or None not in sides))

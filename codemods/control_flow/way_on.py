@@ -170,6 +170,7 @@ def _assignment(
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     flat = [n for t in targets for n in (t.elts if isinstance(t, ast.Tuple | ast.List) else [t])]
     template.refuse(scope.legality.both_evaluated([statement.value], scope.facts))
+    template.refuse(scope.legality.indices([statement.value], scope.facts))
     for target in flat:
         if isinstance(target, ast.Name):
             value = scope.value(target)
@@ -179,6 +180,7 @@ def _assignment(
         elif isinstance(target, ast.Subscript):
             memory = scope.value(target.value)
             template.refuse(scope.legality.both_evaluated([target.value, target.slice], scope.facts))
+            template.refuse(scope.legality.indices([target], scope.facts))
             if memory.may_be(Kind.TENSOR):
                 reason = f"`{snippet(target)} = ...` may not fit the other side's inputs"
                 template.refuse([Obstacle(reason, "branches-total")])
@@ -196,6 +198,7 @@ def _method(
     """The reason why a method that writes into a tensor may not always run."""
     given = [*call.args, *(k.value for k in call.keywords)]
     template.refuse(scope.legality.both_evaluated([written, *given], scope.facts))
+    template.refuse(scope.legality.indices([call], scope.facts))
     template.refuse([Obstacle(f"`{snippet(call)}` may not fit the other side's inputs", "branches-total")])
     return _held(scope.value(written), statement, way, scope, template)
 

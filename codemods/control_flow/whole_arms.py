@@ -381,6 +381,7 @@ class _Writer:
         if isinstance(target, ast.Subscript):
             self._own(target.value, target)
             self._always(target.slice)
+            self.template.refuse(self.scope.legality.indices([target], self.scope.facts))
             if self.scope.value(target.value).may_be(Kind.TENSOR):
                 reason = f"`{snippet(target)} = ...` may not fit the other side's inputs"
                 self.template.refuse([Obstacle(reason, "branches-total")])
@@ -441,6 +442,7 @@ class _Writer:
             if (collects or (held.is_tensor and method.endswith("_"))) and self._is_fresh(held):
                 for given in (*call.args, *(k.value for k in call.keywords)):
                     self._always(given)
+                self.template.refuse(self.scope.legality.indices([call], self.scope.facts))
                 return self.code(call)
         touched = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} & self.arm.known & set(self.arm.names)
         written = next((n for n in ast.walk(statement) if isinstance(n, ast.Name | ast.Attribute)), None)

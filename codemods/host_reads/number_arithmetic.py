@@ -83,7 +83,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compilefix.analysis.values import ARRAYS, Kind
+from compilefix.analysis.values import ARRAYS, NO_TENSOR, Kind
 from compilefix.codemods.capture_flags import SCALARS, switched_on
 from compilefix.codemods.conditions import reads_of_truths
 from compilefix.codemods.control_flow.validation_call import reads_in_checks
@@ -238,7 +238,7 @@ def _apparent(node: ast.Call, scope: Scope) -> ast.expr | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args and not node.keywords:
         source = node.func.value
         value = scope.value(source)
-        unknown = value.is_unknown and scope.callee(node) is None
+        unknown = value.is_unknown and value.ref != NO_TENSOR and scope.callee(node) is None
         sometimes = value.sometimes_tensor and not value.is_tensor
         return source if unknown or sometimes or value.kinds == ARRAYS else None
     if isinstance(node.func, ast.Name) and scope.callee(node) in CASTS and len(node.args) == 1:

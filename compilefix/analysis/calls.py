@@ -66,7 +66,7 @@ class Calls(Binding):
                 receiver = self.facts.value(node.func.value)
         args = [self.eval(a.value if isinstance(a, ast.Starred) else a, env) for a in node.args]
         keywords = {k.arg: self.eval(k.value, env) for k in node.keywords}
-        name = callee.ref
+        name = callee.ref if callee.ref != values.NO_TENSOR else None
         operands = [*args, *keywords.values()]
         if (
             (receiver is None or not receiver.is_tensor or not receiver.certain)
@@ -345,6 +345,7 @@ class Calls(Binding):
 
     def _unknown_method(self, node: ast.Call, attr: str, receiver: Value, operands: Sequence[Value], env: Env) -> Value:
         """A method of a value of unknown kind: some names leave little doubt."""
+        perhaps_tensor = receiver.is_unknown and receiver.ref != values.NO_TENSOR
         if receiver.is_(Kind.CONTAINER) and attr in CHANGES:
             position = {"append": 0, "insert": 1, "setdefault": 1}.get(attr)
             item = operands[position] if position is not None and position < len(operands) else None
@@ -356,7 +357,7 @@ class Calls(Binding):
             result = _SHAPE_METHODS[attr]
             return values.SIZE if attr in ("size", "stride") and (node.args or node.keywords) else result
         bare = attr in torch_api.BARE_TENSOR_METHODS and not node.args and not node.keywords
-        if receiver.is_unknown and (bare or attr in torch_api.TENSOR_ONLY_METHODS):
+        if perhaps_tensor and (bare or attr in torch_api.TENSOR_ONLY_METHODS):
             api = torch_api.method(attr)
             if api is not None and api.returns == "Tensor":
                 owner = replace(receiver, kinds=frozenset({Kind.TENSOR}), certain=receiver.certain and not bare)
@@ -366,14 +367,15 @@ class Calls(Binding):
             for item in operands[-1:]:
                 self.put_into(node.func, receiver, element_of(item) if attr == "extend" else item, env)
         held = receiver.is_(Kind.CONTAINER) or receiver.ref == "torch.nn.ModuleDict"
-        if receiver.is_unknown and _reduces(attr, node, operands):
-            return replace(opaque(self.place(node), [receiver]), kinds=values.ARRAYS, certain=False)
-        if attr in ("any", "all") and receiver.is_unknown:
+        if perhaps_tensor and _reduces(attr, node, operands):
+            rank = None if node.args or node.keywords else 0
+            return replace(opaque(self.place(node), [receiver]), kinds=values.ARRAYS, rank=rank, certain=False)
+        if attr in ("any", "all") and perhaps_tensor:
             # Arrays have these too, and are tensors to Dynamo. Of uint8 they give uint8.
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
-        if receiver.is_unknown and not node.keywords and len(node.args) == {"abs": 0, "dot": 1}.get(attr, -1):
+        if perhaps_tensor and not node.keywords and len(node.args) == {"abs": 0, "dot": 1}.get(attr, -1):
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)
-        if attr == "norm" and receiver.is_unknown and all(v.is_static for v in operands):
+        if attr == "norm" and perhaps_tensor and all(v.is_static for v in operands):
             return replace(opaque(self.place(node), [receiver]), kinds=_TENSOR, certain=False)  # no array has it
         if attr in ("items", "values", "keys") and held:
             element = receiver.element if receiver.element is not None else values.UNKNOWN

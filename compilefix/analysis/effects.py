@@ -290,7 +290,7 @@ class EffectAnalysis:
         if name is None:
             written = isinstance(node.func, ast.Attribute) and torch_api.method(node.func.attr)
             writes = f"`{text}` writes in place" if written and written.mutates else None
-            return Effects(mutates=writes, unknown=f"`{text}` is not known")
+            return Effects(random=_drawn(node.func, text), mutates=writes, unknown=f"`{text}` is not known")
         if name in ("print", "input", "open") or name.startswith(("logging.", "warnings.", "sys.", "time.", "os.")):
             return _on_host(f"`{text}`")
         if name.startswith("Tensor."):
@@ -333,7 +333,7 @@ class EffectAnalysis:
             return PURE
         if isinstance(made, Class):
             return Effects(unknown=f"making a `{text}` is not known to be without effect")
-        return Effects(unknown=f"`{text}` is not known")
+        return Effects(random=_drawn(node.func, text), unknown=f"`{text}` is not known")
 
     def _of_layer(self, layer: Value, api: torch_api.Api, text: str, node: ast.Call, facts: FunctionFacts) -> Effects:
         effects = self._of_api(api, text, node, facts)
@@ -439,6 +439,21 @@ def _is_method_of_text(node: ast.expr) -> bool:
     """Whether it is a method of a written text that gives another one: `", ".join`."""
     text = node.value if isinstance(node, ast.Attribute) and node.attr in _PURE_TEXT_METHODS else None
     return isinstance(text, ast.JoinedStr) or (isinstance(text, ast.Constant) and isinstance(text.value, str))
+
+
+def _drawn(function: ast.expr, text: str) -> str | None:
+    """What a method that is not seen does by its name: `Normal(mean, scale).sample()`, `generator.normal(n)`."""
+    draws = isinstance(function, ast.Attribute) and function.attr in _DRAWING_METHODS
+    return f"`{text}` draws random numbers" if draws else None
+
+
+_DRAWING_METHODS = frozenset(
+    {
+        *("sample", "rsample", "sample_n", "rsample_n", "rsample_with_log_prob", "sample_and_log_prob"),
+        *("rand", "randn", "randint", "randperm", "random", "uniform", "normal", "standard_normal", "choice"),
+        *("shuffle", "permutation", "multinomial", "bernoulli", "integers"),
+    }
+)
 
 
 def _moves_iterator(node: ast.Call, name: str | None) -> bool:

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import combinations
 
 from compilefix.analysis import torch_api
+from compilefix.analysis.bounded import draws_kept_off, indices_kept_in_range
 from compilefix.analysis.compile_sites import Checkpoints, CompileSite, checkpoints, compile_sites, modules_with_compile
 from compilefix.analysis.effects import EffectAnalysis
 from compilefix.analysis.infer import FunctionFacts, Inference
@@ -143,6 +144,14 @@ class Legality:
                 yield Obstacle(doubt, "branches-total")
             for absence in absences(node, facts, self.inference):
                 yield Obstacle(f"a branch counts on the test: {absence}")
+            for draw in draws_kept_off(node, facts):
+                yield Obstacle(f"a branch counts on the test: {draw}")
+
+    def indices(self, expressions: Iterable[ast.expr], facts: FunctionFacts) -> Iterator[Obstacle]:
+        """Whether the indices in what always runs are in range without the test that they stand behind."""
+        for node in expressions:
+            for failure in indices_kept_in_range(node, facts):
+                yield Obstacle(f"a branch counts on the test: {failure}")
 
     def _never_ends(self, node: ast.expr, facts: FunctionFacts) -> bool:
         """Whether an expression calls the function that it stands in, and no test but those on tensors ends that."""
@@ -168,6 +177,10 @@ class Legality:
             if Kind.NONE in side.kinds:
                 yield Obstacle("one side may be None, which cannot be selected")
                 return
+        ranks = [side.rank for side in (then, orelse) if not side.is_unknown]
+        if len(ranks) == 2 and None not in ranks and ranks[0] != ranks[1]:
+            yield Obstacle(f"the sides differ in shape: {ranks[0]} and {ranks[1]} dimensions")
+            return
         if not (then.is_tensor and orelse.is_tensor):
             yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
             return

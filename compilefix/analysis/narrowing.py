@@ -162,7 +162,9 @@ class Narrowing(Walk):
                 else old.without(Kind.NONE)
             )
         elif any(tensors):
-            env[key] = _no_tensor(old) if old.is_tensor else old.without(Kind.TENSOR)
+            left = _no_tensor(old) if old.is_tensor else old.without(Kind.TENSOR)
+            none = left.kinds == values.UNKNOWN.kinds and left.ref is None and _TENSOR_ITSELF & set(names)
+            env[key] = replace(left, ref=values.NO_TENSOR) if none else left
         elif old.kinds == values.ARRAYS and set(names) <= _ARRAYS:
             env[key] = replace(old.without(Kind.NDARRAY), certain=True)
         elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
@@ -255,6 +257,7 @@ class Narrowing(Walk):
 
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_TENSOR_ITSELF = frozenset({"torch.Tensor", "torch._C.TensorBase"})
 _ASK_FOR_TENSOR = frozenset({"isinstance", "torch.is_tensor", "torch.overrides.is_tensor_like"})
 
 

@@ -108,11 +108,8 @@ def elementwise(operands: Sequence[Value], place: str, rule: str) -> Value:
     tensors = [v for v in operands if Kind.TENSOR in v.kinds and Kind.UNKNOWN not in v.kinds]
     only = [v for v in tensors if v.is_tensor]
     ranked = [v.rank for v in tensors]
-    rank = (
-        None
-        if unknown or None in ranked or len(only) < len(tensors)
-        else max((r for r in ranked if r is not None), default=None)
-    )
+    arrays = all(v.is_tensor or (v.kinds == values.ARRAYS and v.rank == 0) for v in tensors)  # sums of all elements
+    rank = None if unknown or None in ranked or not arrays else max((r for r in ranked if r is not None), default=None)
     certain = any(v.certain for v in only)
     big = [v for v in tensors if v.rank != 0]
     shape_id: str | None = None

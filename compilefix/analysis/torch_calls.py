@@ -430,8 +430,11 @@ def _is_one_number(node: ast.expr, data: Value) -> bool:
 
 
 def _reduces_otherwise(call: TorchCall) -> bool:
-    """Whether a loss is perhaps told not to give the mean: by `reduction`, or by what was there before it."""
-    if not call.keywords.keys().isdisjoint(("reduction", "reduce", "size_average", None)):
+    """Whether a loss is perhaps told to give more than one number: by `reduction`, or by what was there before it."""
+    asked = call.keywords.get("reduction")
+    if asked is not None and (asked.const is None or asked.const.value not in ("mean", "sum", "batchmean")):
+        return True
+    if not call.keywords.keys().isdisjoint(("reduce", "size_average", None)):
         return True
     told = any(v.is_unknown or not (v.may_be(Kind.TENSOR) or v.dtype in ("int", "float")) for v in call.args[2:])
     return told or any(isinstance(node, ast.Starred) for node in call.nodes)

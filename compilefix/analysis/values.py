@@ -76,7 +76,7 @@ class Value:
     storage: the memory that the value may share; tokens that begin with `param:` or `self.` are seen from outside.
     leaves: the tensors that may receive a gradient through the value.
     ref: qualified name of a function, class or module; for an OBJECT the class it is an instance of. A tensor has none,
-        or HAS_GRADIENT.
+        or HAS_GRADIENT, and what is not known may have NO_TENSOR.
     elements: the items of a container, one by one; of an OBJECT without `ref` one of each class that it may be of.
     """
 
@@ -183,6 +183,9 @@ LEAKED = "leaked"
 
 HAS_GRADIENT = "torch.Tensor.grad"
 """The `ref` of a tensor of which the code has asked whether there is a gradient, and where there is one."""
+
+NO_TENSOR = "no torch.Tensor"
+"""The `ref` of what is not known where a test has said that it is no tensor."""
 
 UNKNOWN = Value(frozenset({Kind.UNKNOWN}), storage=frozenset({ANY_MEMORY}), leaves=frozenset({ANY_LEAF}))
 ARRAYS = frozenset({Kind.TENSOR, Kind.NDARRAY})

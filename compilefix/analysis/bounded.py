@@ -1,0 +1,149 @@
+"""Indices, and weights to draw by, that a test on tensors keeps from failing.
+
+Code behind `if place + 1 < len(x):` reads `x[place + 1]`, and code behind `if weights.sum() > 0:` draws by the weights.
+Evaluated always, it fails exactly where the test was there to keep it from running. A number below zero does not count:
+as an index it counts from the end.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.values import Kind
+from compilefix.source.snippets import snippet
+from compilefix.source.tree import walk
+
+_TAKING = frozenset(
+    {
+        *("gather", "take", "index_select", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy"),
+        *("index_fill", "embedding", "one_hot"),
+    }
+)
+_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_READ = frozenset({Kind.TENSOR, Kind.NUMBER})
+
+
+def indices_kept_in_range(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
+    """The indices that are out of range where a test on tensors around or before them came out otherwise, in words."""
+    for part in walk(node):
+        for index in _indices(part, facts):
+            bound = next(_bounds(part, index, facts), None)
+            if bound is not None:
+                yield f"`{snippet(part)}` is out of range where `{snippet(bound)}` says so"
+
+
+def draws_kept_off(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
+    """The draws that fail where a test on their weights came out otherwise, in words."""
+    for part in walk(node):
+        weights = _weights(part, facts)
+        if weights is not None:
+            test = next(_asked(part, weights, facts), None)
+            if test is not None:
+                yield f"`{snippet(part)}` fails where `{snippet(test)}` is false"
+
+
+def _indices(part: ast.AST, facts: FunctionFacts) -> Sequence[ast.expr]:
+    """The tensors, or numbers read from some, that say where something is taken or written."""
+    if isinstance(part, ast.Subscript):
+        found = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    elif isinstance(part, ast.Call) and (facts.callee(part) or "").rpartition(".")[2].rstrip("_") in _TAKING:
+        found = [*part.args, *(k.value for k in part.keywords if k.arg in ("index", "input"))]
+    else:
+        return ()
+    values = ((index, facts.value(index)) for index in found)
+    return [i for i, v in values if v.kinds & _READ and not v.is_unknown and v.dtype in ("int", None)]
+
+
+def _bounds(part: ast.AST, index: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
+    """The comparisons that keep an index below something that is no constant."""
+    names = _names(index)
+    for test, holds in _tests(part, facts):
+        for compared, below, above in _ordered(test, holds):
+            if not isinstance(above, ast.Constant) and names & _names(below) and facts.value(below).kinds & _READ:
+                yield compared
+
+
+def _ordered(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """The comparisons that hold where a test came out so: each with what lies below, and what above."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _ordered(test.operand, not holds)
+    elif isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) is holds:
+            for part in test.values:
+                yield from _ordered(part, holds)
+    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and not test.args:
+        # `if (index >= n).any(): return` and `if (index < n).all():`
+        if test.func.attr == ("all" if holds else "any"):
+            yield from _ordered(test.func.value, holds)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        less = isinstance(test.ops[0], ast.Lt | ast.LtE)
+        if less or isinstance(test.ops[0], ast.Gt | ast.GtE):
+            sides = test.left, test.comparators[0]
+            yield (test, *(sides if less is holds else reversed(sides)))
+
+
+def _weights(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:
+    """The weights by which `torch.multinomial` draws."""
+    if not isinstance(part, ast.Call) or (facts.callee(part) or "").rpartition(".")[2] != "multinomial":
+        return None
+    if facts.callee(part) == "Tensor.multinomial" and isinstance(part.func, ast.Attribute):
+        return part.func.value
+    return part.args[0] if part.args else None
+
+
+def _asked(part: ast.AST, weights: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
+    """The tests before a draw that ask for what its weights are made of, or are added up to."""
+    sources = _sources(weights, facts)
+    for test, holds in _tests(part, facts):
+        if holds and facts.value(test).kinds & _READ and sources & _sources(test, facts):
+            yield test
+
+
+def _sources(node: ast.expr, facts: FunctionFacts, depth: int = 3) -> frozenset[str]:
+    """The names that an expression, and what these are assigned, reads."""
+    found = _names(node)
+    for name in found if depth else ():
+        for assign in facts.function.of(ast.Assign):
+            if any(isinstance(t, ast.Name) and t.id == name for t in assign.targets):
+                found |= _sources(assign.value, facts, depth - 1)
+    return found
+
+
+def _names(node: ast.expr) -> frozenset[str]:
+    return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name)) - {"torch", "len", "self", "F", "nn"}
+
+
+def _tests(part: ast.AST, facts: FunctionFacts) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that led to a place, and how they came out: around it, and of an `if` before it that leaves."""
+    function = facts.function
+    blocks: list[Sequence[ast.stmt]] = [function.node.body]
+    for branch in function.of(ast.If):
+        blocks += [branch.body, branch.orelse]
+        arms = (branch.body, True), (branch.orelse, False)
+        yield from ((branch.test, holds) for arm, holds in arms if _holds(arm, part))
+    for chosen in function.of(ast.IfExp):
+        yield from ((chosen.test, one is chosen.body) for one in (chosen.body, chosen.orelse) if _holds([one], part))
+    loops: Sequence[ast.For | ast.While] = [*function.of(ast.For), *function.of(ast.While)]
+    for loop in loops:
+        blocks += [loop.body, loop.orelse]
+    for block in blocks:
+        for place, earlier in enumerate(block if _holds(block, part) else ()):
+            if not isinstance(earlier, ast.If) or earlier.orelse or not isinstance(earlier.body[-1], _LEAVES):
+                continue
+            if _holds(block[place + 1 :], part):
+                yield earlier.test, False
+
+
+def _holds(block: Sequence[ast.AST], part: ast.AST) -> bool:
+    """Whether a place lies in statements, by where it stands: of a target there are copies that read it."""
+    if not block or not hasattr(part, "lineno"):
+        return False
+    start, end = _place(block[0])[0], _place(block[-1])[1]
+    own = _place(part)
+    return start <= own[0] and own[1] <= end
+
+
+def _place(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
