@@ -31,7 +31,7 @@ def callers(scope: Scope) -> Iterator[Function]:
             reads or not scope.stands_for.isdisjoint(inference.facts(function).calls.values())
         ):
             continue
-        if not _drives(function):
+        if not drives(function):
             yield function
 
 
@@ -41,7 +41,7 @@ def callers_elsewhere(scope: Scope) -> Iterator[Function]:
     if name == "forward" or name.startswith("__"):
         return  # nobody calls it by this name, or modules do, which are asked as callers on the way
     found = dict.fromkeys(function for function, _ in scope.named_calls(lambda function: function.of(ast.Call)))
-    yield from (f for f in found if f.module is not scope.function.module and not _drives(f))
+    yield from (f for f in found if f.module is not scope.function.module and not drives(f))
 
 
 def is_called(scope: Scope) -> bool:
@@ -59,6 +59,7 @@ def _reads(function: Function, asked: Function) -> bool:
     return any(is_read_of(node, asked) and node not in shown for node in function.of(ast.Attribute))
 
 
-def _drives(function: Function) -> bool:
+def drives(function: Function) -> bool:
+    """Whether a function drives others from outside of compiled code: it runs a backward pass, or compiles."""
     decorated = {n for decorator in function.node.decorator_list for n in ast.walk(decorator)}
     return any(n.attr in _DRIVES for n in function.of(ast.Attribute) if n not in decorated)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from compilefix.analysis.live_code import live_nodes
+from compilefix.codemods.callers import drives
 from compilefix.codemods.finding import Fix
 from compilefix.codemods.host_effects.deferral import check_function, is_tried
 from compilefix.codemods.host_effects.late import late
@@ -164,7 +165,7 @@ def _reads(node: ast.expr, scope: Scope) -> bool:
 def _reader(name: str, scope: Scope) -> str | None:
     """A function that may run in the same compiled call and reads the attribute, of this or of another module."""
     reads = (f for f in _mentioning(name, scope) if _reads_attribute(f, name, scope))
-    return next((f.qualname for f in reads if _runs_with(f, scope)), None)
+    return next((f.qualname for f in reads if _runs_with(f, scope) or _is_called_behind(f, scope)), None)
 
 
 def _stored_again(name: str, statement: Store, scope: Scope) -> str | None:
@@ -210,6 +211,34 @@ def _runs_with(function: Function, scope: Scope) -> bool:
         methods = [inference.project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
         entries |= {method for method in methods if method is not None}
     return function in entries or any(function in scope.legality.reached(entry) for entry in entries)
+
+
+def _is_called_behind(function: Function, scope: Scope) -> bool:
+    """Whether somebody runs the store and calls a function, and may be compiled with both: `metric(x)` before
+    `metric.compute()`.
+
+    A loop over batches that asks for the result behind it is not.
+    """
+    project, name, cls = scope.legality.inference.project, function.node.name, scope.function.cls
+    texts = project.modules.texts
+    naming = set(texts.mentioning(cls.node.name)) if cls is not None else {scope.function.module.name}
+    for module in (m for m in texts.mentioning(name) if m in naming):
+        for around in project.modules[module].all_functions:
+            if around is scope.function or around is function or not _calls(name, around) or drives(around):
+                continue
+            whole = around.node.name in ("forward", "__call__")
+            if not whole and (around.of(ast.For) or around.of(ast.While) or around.of(ast.AsyncFor)):
+                continue
+            calls = scope.legality.reached(around)
+            if function in calls and scope.function in calls:
+                return True
+    return False
+
+
+def _calls(name: str, function: Function) -> bool:
+    """Whether code calls something by a name."""
+    called = (node.func for node in function.of(ast.Call))
+    return any(name in (getattr(node, "attr", None), getattr(node, "id", None)) for node in called)
 
 
 def _reads_attribute(function: Function, name: str, scope: Scope) -> bool:
