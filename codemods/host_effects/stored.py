@@ -227,7 +227,7 @@ def _is_called_behind(function: Function, scope: Scope) -> bool:
             if around is scope.function or around is function or not _calls(name, around) or drives(around):
                 continue
             whole = around.node.name in ("forward", "__call__")
-            if not whole and (around.of(ast.For) or around.of(ast.While) or around.of(ast.AsyncFor)):
+            if not whole and any(around.of(loop) for loop in (ast.For, ast.While, ast.AsyncFor)):
                 continue
             calls = scope.legality.reached(around)
             if function in calls and scope.function in calls:
