@@ -454,6 +454,7 @@ def of_expression(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
             yield Obstacle(f"the skipped turn may write: {does.mutates}", "branches-total")
         else:
             yield obstacle
+    yield from scope.legality.indices([node], scope.facts)
 
 
 def _may_write(reason: str | None, node: ast.expr) -> TypeGuard[str]:

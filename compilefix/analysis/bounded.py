@@ -61,8 +61,18 @@ def _bounds(part: ast.AST, index: ast.expr, facts: FunctionFacts) -> Iterator[as
     names = _names(index)
     for test, holds in _tests(part, facts):
         for compared, below, above in _ordered(test, holds):
-            if not isinstance(above, ast.Constant) and names & _names(below) and facts.value(below).kinds & _READ:
+            # `if i.max() < 10: F.one_hot(i, 10)`: another constant says nothing of how many there are
+            limits = not isinstance(above, ast.Constant) or _takes(part, above)
+            if limits and names & _names(below) and facts.value(below).kinds & _READ:
                 yield compared
+
+
+def _takes(part: ast.AST, constant: ast.Constant) -> bool:
+    """Whether a call is given a number that a test compares with."""
+    return isinstance(part, ast.Call) and any(
+        isinstance(a, ast.Constant) and type(a.value) is int and a.value == constant.value
+        for a in (*part.args, *(k.value for k in part.keywords))
+    )
 
 
 def _ordered(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
