@@ -28,7 +28,7 @@ def at_their_reads(findings: Sequence[Finding], scope: Scope) -> tuple[Finding, 
     """
     if not any(finding.code in _OF_TESTS for finding in findings) or switched_on(SCALARS, scope):
         return tuple(findings)
-    tests = {scope.span(node): node for node in scope.among(ast.If, ast.IfExp, ast.Assert)}
+    tests = {scope.span(n): n for n in scope.nodes if isinstance(n, ast.If | ast.IfExp | ast.Assert)}
     told: set[ast.expr] = set()
     kept: list[Finding] = []
     for finding in findings:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
+import torch
 from torch._dynamo.utils import counters
 
 from tests.codemods.execution import execute, rewritten
