@@ -92,7 +92,7 @@ class Finding:
 
     `reached_by` runs from the compiled root to `function`, which stands `apart` where nothing is seen to compile it.
     Exactly one of `fix` and `declined` is set; `declined` names the precondition that failed, or says what a person
-    should do. A finding that is `minor` costs little and leaves nothing to do.
+    should do. A finding that is `minor` costs little: it leaves nothing to do, or hardly ever runs.
     """
 
     code: str

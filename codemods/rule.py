@@ -21,6 +21,7 @@ from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
+from compilefix.codemods.seldom import hardly_runs
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
@@ -315,6 +316,7 @@ class Rule(ABC):
         self, scope: Scope, node: ast.AST, message: str, fix: Fix | None, reason: str | None, **changes: object
     ) -> Finding:
         span = scope.span(node)
+        effect: Effect = changes.get("effect", self.effect)  # type: ignore[assignment]
         return Finding(
             code=self.code,
             name=self.name,
@@ -324,9 +326,9 @@ class Rule(ABC):
             function=scope.function.qualname,
             reached_by=scope.compiled.reached_by,
             gb=changes.get("gb", self.gb),  # type: ignore[arg-type]
-            effect=changes.get("effect", self.effect),  # type: ignore[arg-type]
+            effect=effect,
             fix=fix,
             declined=reason,
             source_line=scope.function.module.lines[span.line - 1],
-            minor=bool(changes.get("minor")),
+            minor=bool(changes.get("minor")) or (effect in ("break", "sync") and hardly_runs(node, scope)),
         )

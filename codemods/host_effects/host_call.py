@@ -8,6 +8,7 @@ from compilefix.codemods.finding import Finding
 from compilefix.codemods.host_effects.alternatives import fix_of
 from compilefix.codemods.host_effects.deferral import where_to_wrap
 from compilefix.codemods.host_effects.plan import Refused
+from compilefix.codemods.host_effects.rare_lines import costs_little
 from compilefix.codemods.rule import Rule, Scope
 
 
@@ -16,6 +17,7 @@ class HostCallRule(Rule):
 
     def judge(self, node: ast.AST, call: ast.Call, scope: Scope, message: str, **changes: object) -> Finding:
         """The finding at `node` for a call, with the fix that the configuration wants or the reason against it."""
+        changes["minor"] = costs_little(call, scope)
         try:
             fix = fix_of(call, scope)
         except Refused as reason:

@@ -95,7 +95,7 @@ class DimensionLoop(Rule):
                 inside.update(walk(scope.parents[node] if isinstance(node, ast.comprehension) else node))
                 message = f"the loop over `{snippet(turns)}` is unrolled, and every other length is compiled again"
                 fixed = isinstance(turns, ast.Name) and _FIXED.search(turns.id) is not None
-                yield self._judge(node, message, scope, minor=fixed)
+                yield self._judge(node, message, scope, minor=fixed or _lists_numbers(node, scope))
 
     def _judge(self, node: ast.For | ast.comprehension, message: str, scope: Scope, *, minor: bool) -> Finding:
         template = Template()
@@ -114,6 +114,16 @@ class DimensionLoop(Rule):
                 scope, node.iter, message, f"{template.broken}; {_ADVICE}" if stack else template.broken
             )
         return self.fixed(scope, node.iter, message, Fix(edits, (), template.assumptions, template.reasons))
+
+
+def _lists_numbers(node: ast.For | ast.comprehension, scope: Scope) -> bool:
+    """Whether a comprehension makes a list of numbers or of lists of these, without an operation for each turn."""
+    made = scope.parents[node]
+    item = made.elt if isinstance(made, ast.ListComp | ast.GeneratorExp | ast.SetComp) else None
+    value = scope.value(item) if item is not None else None
+    if value is not None and value.is_(Kind.CONTAINER) and value.element is not None:
+        value = value.element
+    return value is not None and value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)
 
 
 def _turns(iterated: ast.expr, scope: Scope) -> ast.expr | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _SIDE = "|"
-_MINOR = "Nothing to do about these, which cost another compilation:"
+_MINOR = "These cost little, as one more compilation or code that hardly ever runs:"
 _APART = "Not seen to run compiled:"
 
 

@@ -1,0 +1,271 @@
+"""Code that hardly ever runs: what the first call sets up, what stands before an error, what is deprecated or exported.
+
+A graph breaks there too, where it gets there: once, or in no call that matters. So it is told behind the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from compilefix.source.definitions import Function
+from compilefix.source.tree import parents, walk
+
+if TYPE_CHECKING:
+    from compilefix.codemods.rule import Scope
+
+_EXPORTS = re.compile(r"(^|_)(onnx|export|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)", re.I)
+"""How flags are called that are set where a model is brought to another framework."""
+_MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
+"""How functions are called that the first call may run to set something up."""
+_STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
+_LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
+_SENDS = frozenset(
+    f"torch.distributed.{name}"
+    for name in ("batch_isend_irecv", "isend", "irecv", "P2POp", "send_object_list", "recv_object_list")
+)
+
+
+def hardly_runs(node: ast.AST, scope: Scope) -> bool:
+    """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
+    if not _SENDS.isdisjoint(scope.called):
+        return True
+    return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or _is_set_up_by_callers(scope)
+
+
+def _stands_aside(node: ast.AST, scope: Scope) -> bool:
+    child = node
+    for around in scope.ancestors(node):
+        if isinstance(child, ast.stmt) and _ends_in_an_error(child, scope):
+            return True
+        if isinstance(around, ast.If):
+            beside = around.body if child in around.body else around.orelse if child in around.orelse else None
+            if beside is not None and any(seldom(around, beside, scope) for seldom in _SELDOM):
+                return True
+        child = around
+    return False
+
+
+def _ends_in_an_error(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether the block that a statement stands in raises behind it, whatever comes."""
+    block = scope.block(statement)
+    for later in block[block.index(statement) :]:
+        if later is not statement and _ends(later, scope):
+            return True
+        if any(isinstance(part, _LEAVES) for part in walk(later)):
+            return False
+    return False
+
+
+def _ends(statement: ast.stmt, scope: Scope) -> bool:
+    """Whether nothing runs behind a statement: an error, or the end of the program."""
+    if isinstance(statement, ast.Assert):
+        return isinstance(statement.test, ast.Constant) and not statement.test.value
+    called = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(statement, ast.Raise) or (isinstance(called, ast.Call) and scope.callee(called) in _ENDS)
+
+
+def _holds_what_stands_aside(node: ast.AST, scope: Scope) -> bool:
+    """Whether a condition is a name that holds a tensor only where such code ran: `first = False` elsewhere."""
+    test = node.test if isinstance(node, ast.If) else node
+    stores = scope.names(test.id, stores=True) if isinstance(test, ast.Name) else []
+    if len(stores) < 2 or not isinstance(test, ast.Name):
+        return False
+    tensors = [store for store in stores if not _is_plain(store, scope)]
+    return 0 < len(tensors) < len(stores) and all(_stands_aside(store, scope) for store in tensors)
+
+
+def _is_plain(store: ast.Name, scope: Scope) -> bool:
+    """Whether a name is given something that is written there."""
+    around = scope.parents.get(store)
+    return isinstance(around, ast.Assign) and around.targets == [store] and isinstance(around.value, ast.Constant)
+
+
+def _exports(branch: ast.If, block: list[ast.stmt], _: Scope) -> bool:
+    """Whether a block runs where a flag says that the model is exported: `if self.export:`."""
+    test, taken = branch.test, block is branch.body
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, taken = test.operand, not taken
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and taken else [test]
+    return taken and any(_EXPORTS.search(name) for part in parts if (name := _last_name(part)) is not None)
+
+
+def _last_name(node: ast.expr) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+
+
+def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block runs where something of the object is missing, and makes it: `if self.table is None: ...`."""
+    return block is branch.body and _makes_once(branch.test, block, scope.function, _own_calls(scope))
+
+
+def _own_calls(scope: Scope) -> Iterator[tuple[ast.AST, Function]]:
+    return iter(scope.facts.calls.items())
+
+
+def _makes_once(
+    test: ast.expr, block: list[ast.stmt], function: Function, calls: Iterable[tuple[ast.AST, Function]]
+) -> bool:
+    missing = [kept for kept in _missing(test) if _is_kept(kept, function)]
+    if not missing:
+        return False
+    inside = {part for statement in block for part in walk(statement)}
+    texts = {ast.unparse(kept) for kept in missing}
+    if any(_stored(node) & texts for node in function.nodes if node not in inside):
+        return False  # another value in each call, or none again
+    if any(_stored(node) & texts for node in inside):
+        return True
+    called = [callee for node, callee in calls if node in inside and callee.cls is not None]
+    return any(_stored(node) & texts for callee in called for node in callee.nodes)
+
+
+def _missing(test: ast.expr) -> Iterator[ast.expr]:
+    """What a test takes for missing: `x is None`, `not x`, `x is False`, `k not in x`, `not hasattr(o, "x")`."""
+    if isinstance(test, ast.BoolOp):
+        found = [list(_missing(part)) for part in test.values]
+        if isinstance(test.op, ast.And):
+            yield from (kept for part in found for kept in part)
+        elif found[0]:
+            # `self.table is None or self.table.shape[0] < n`: the rest asks whether it is large enough.
+            name = ast.unparse(found[0][0])
+            if all(part or name in ast.unparse(value) for part, value in zip(found, test.values, strict=True)):
+                yield found[0][0]
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        asked = test.operand
+        if isinstance(asked, ast.Call) and isinstance(asked.func, ast.Name) and asked.func.id == "hasattr":
+            owner, *names = asked.args
+            if names and isinstance(names[0], ast.Constant) and isinstance(owner, ast.Name):
+                yield ast.Attribute(owner, str(names[0].value), ast.Load())
+        elif isinstance(asked, ast.Attribute | ast.Name):
+            yield asked
+        elif isinstance(asked, ast.Compare) and len(asked.ops) == 1 and isinstance(asked.ops[0], ast.In):
+            yield asked.comparators[0]
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        operator, other = test.ops[0], test.comparators[0]
+        nothing = isinstance(other, ast.Constant) and (other.value is None or other.value is False)
+        if nothing and isinstance(operator, ast.Is | ast.Eq):
+            yield test.left
+        elif isinstance(operator, ast.NotIn):
+            yield other
+
+
+def _is_kept(kept: ast.expr, function: Function) -> bool:
+    """Whether something outlives the call: an attribute of the object, or a global of the file."""
+    if isinstance(kept, ast.Name):
+        shared = any(kept.id in node.names for node in function.of(ast.Global))
+        return shared or (kept.id in function.module.assigns and kept.id not in function.bound)
+    if not isinstance(kept, ast.Attribute) or function.cls is None:
+        return False
+    own = next((parameter.arg for parameter in function.parameters), None)
+    while isinstance(kept, ast.Attribute):
+        kept = kept.value
+    return isinstance(kept, ast.Name) and kept.id == own
+
+
+def _stored(node: ast.AST) -> frozenset[str]:
+    """The texts of what a node gives another value, or puts something into."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            if node.func.attr in _STORES:
+                return frozenset({ast.unparse(_holder(node.func.value))})
+            if node.func.attr == "register_buffer" and node.args:
+                return _attribute_named(node.func.value, node.args[0])
+        elif isinstance(node.func, ast.Name) and node.func.id == "setattr" and len(node.args) == 3:
+            return _attribute_named(node.args[0], node.args[1])
+        return frozenset()
+    if isinstance(node, ast.Attribute | ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return frozenset({ast.unparse(_holder(node))})
+    return frozenset()
+
+
+def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
+    """Whether a block runs for a tensor that nobody in the project passes: `if isinstance(repeats, torch.Tensor)`.
+
+    Each call that is seen gives a number that is written there, or leaves the default, a number too.
+    """
+    tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
+    if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
+        return False
+    return any(_asks_for_unpassed(test, scope) for test in tests)
+
+
+def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
+    if not isinstance(test, ast.Call) or scope.callee(test) != "isinstance":
+        return False
+    name, kind = (test.args[0], ast.unparse(test.args[1])) if len(test.args) == 2 else (None, "")
+    if not isinstance(name, ast.Name) or not kind.endswith("Tensor"):
+        return False
+    if not all(_stands_behind(ast.unparse(test), store, scope) for store in scope.names(name.id, stores=True)):
+        return False
+    facts = scope.legality.inference.facts
+    calls = [call for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
+    given = [_given(name.id, call, scope) for call in calls if isinstance(call, ast.Call)]
+    return bool(given) and all(_is_number(value) for value in given)
+
+
+def _stands_behind(test: str, node: ast.AST, scope: Scope) -> bool:
+    """Whether a node stands in a block that runs where a test, by its text, says yes."""
+    child = node
+    for around in scope.ancestors(node):
+        if isinstance(around, ast.If) and child in around.body and ast.unparse(around.test) == test:
+            return True
+        child = around
+    return False
+
+
+def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
+    """What a call of the function gives a parameter, or its default; None where that is not seen."""
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    own = scope.function.node.args
+    bound = scope.function.cls is not None and scope.function.parent is None and not scope.function.is_static
+    names = [parameter.arg for parameter in (*own.posonlyargs, *own.args)]
+    given: dict[str, ast.expr | None] = dict(zip(reversed(names), reversed(own.defaults), strict=False))
+    given.update((p.arg, default) for p, default in zip(own.kwonlyargs, own.kw_defaults, strict=True))
+    given.update(zip(names[int(bound) :], call.args, strict=False))
+    given.update((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
+    return given.get(name)
+
+
+def _is_number(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
+def _attribute_named(owner: ast.expr, name: ast.expr) -> frozenset[str]:
+    text = name.value if isinstance(name, ast.Constant) else None
+    return frozenset({f"{ast.unparse(owner)}.{text}"} if isinstance(text, str) else ())
+
+
+def _holder(node: ast.expr) -> ast.expr:
+    """What holds the place that a value is put into: `self.tables` of `self.tables[key]`, `x` of `x.data`."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
+        node = node.value
+    return node
+
+
+_SELDOM = (_exports, _sets_up, _is_for_other_callers)
+
+
+def _is_set_up_by_callers(scope: Scope) -> bool:
+    """Whether what calls the function does so where something is missing, each time."""
+    callers = scope.compiled.callers
+    if not callers or not _MAKES.search(scope.function.node.name):
+        return False
+    caller = callers[-1]
+    facts = scope.legality.inference.facts(caller)
+    calls = [node for node, callee in facts.calls.items() if callee is scope.function]
+    around = parents((caller.node, *caller.nodes)) if calls else {}
+    return bool(calls) and all(_stands_in_set_up(call, around, caller, tuple(facts.calls.items())) for call in calls)
+
+
+def _stands_in_set_up(
+    node: ast.AST, around: Mapping[ast.AST, ast.AST], caller: Function, calls: tuple[tuple[ast.AST, Function], ...]
+) -> bool:
+    while node in around:
+        child, node = node, around[node]
+        if isinstance(node, ast.If) and child in node.body and _makes_once(node.test, node.body, caller, calls):
+            return True
+    return False
