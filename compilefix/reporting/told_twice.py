@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from compilefix.codemods.finding import Finding, Span
+from compilefix.reporting.told_flags import flags_told_once
 
 _OF_STORES = "CF304"
 _OF_READS = frozenset({"CF201", "CF202"})
@@ -21,6 +22,7 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
+    findings = flags_told_once(findings)
     told: set[tuple[str, str, int, str, str | None]] = set()
     kept: list[Finding] = []
     for finding in findings:

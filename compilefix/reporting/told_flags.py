@@ -1,0 +1,71 @@
+"""What two rules say of one place is told once: a flag that is set, or would not do, beside advice to set it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compilefix.codemods.finding import Finding
+
+_ADVICE = {
+    "CF506": (
+        "; where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`",
+        "`capture_dynamic_output_shape_ops`",
+    ),
+    "CF610": (
+        ", or set `torch._dynamo.config.allow_unspec_int_on_nn_module = True`",
+        "`allow_unspec_int_on_nn_module`",
+    ),
+    "CF205": (
+        ", or set `torch._dynamo.config.capture_scalar_outputs = True` where it is compiled",
+        "`capture_scalar_outputs`",
+    ),
+}
+"""The rules for flags: how others advise these, and what they are called."""
+_WOULD_NOT_DO = "the flag would not do for "
+_WHAT_TO_WRITE = "write `"
+
+
+def flags_told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, save a flag that would not do at a place that another one names, which then says so.
+
+    No other finding of the function advises the flag then. Where a fix sets the flag, the advice to do so at its place
+    is not told.
+    """
+    by_function: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_function[finding.path, finding.function].append(finding)
+    told = {key: iter(_told(group)) for key, group in by_function.items()}
+    return tuple(one for f in findings if (one := next(told[f.path, f.function])) is not None)
+
+
+def _told(findings: Sequence[Finding]) -> list[Finding | None]:
+    """What is told of each finding of a function, None of those that another one stands for."""
+    told: list[Finding | None] = list(findings)
+    for code, (advice, flag) in _ADVICE.items():
+        own = [f for f in findings if f.code == code]
+        fixed = {f.span for f in own if f.fix is not None}
+        refused = {f.span: f.declined for f in own if (f.declined or "").startswith(_WOULD_NOT_DO)}
+        others = [f for f in findings if f.code not in _ADVICE and f.fix is None and f.effect in ("break", "recompile")]
+        there = {f.span for f in others}
+        for index, finding in enumerate(told):
+            if finding is None:
+                continue
+            if code == finding.code and finding.span in there and finding.span in refused:
+                told[index] = None
+            elif findings[index] not in others:
+                continue
+            elif finding.span in fixed and advice in (finding.declined or ""):
+                told[index] = None
+            elif refused:
+                told[index] = _said(finding, refused.get(finding.span), advice, flag)
+    return told
+
+
+def _said(finding: Finding, refused: str | None, advice: str, flag: str) -> Finding:
+    """A finding without the advice to set a flag, and with what stands against that, where it is told here."""
+    own = (finding.declined or "").replace(advice, "")
+    if refused is not None and not own.startswith(_WHAT_TO_WRITE):
+        own += "; " + refused.replace("the flag", flag, 1)
+    return replace(finding, declined=own)
