@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.operators import are_texts
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.guarding import kept_from_failing
 from compilefix.codemods.number_comparison import COMPARISONS, checked_read, common_precision, compared_reads
@@ -131,6 +132,8 @@ def _is_membership(test: ast.Compare, scope: Scope) -> bool:
     items, value = test.comparators[0], scope.value(test.left)
     if isinstance(test.left, ast.JoinedStr) or (value.const is not None and isinstance(value.const.value, str)):
         return False  # a key of a dictionary of tensors
+    if are_texts(items):
+        return False  # a text, whatever is declared: `task in ("mlm", "itm")`
     return scope.value(items).is_tensor or (value.is_tensor and isinstance(items, ast.Tuple | ast.List))
 
 

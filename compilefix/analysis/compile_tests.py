@@ -36,7 +36,7 @@ _MAX_DEPTH = 8
 def compile_time(
     test: ast.expr, module: Module, project: Project, function: Function | None = None, depth: int = 0
 ) -> bool | None:
-    """What a test for being compiled, or a constant, gives in compiled code; None for any other test.
+    """What a test for being compiled, a constant or a switch gives in compiled code; None for any other test.
 
     A name that `function` binds once stands for what it is bound to, and a function of the project for what it returns:
     that of such a test whatever it is given, or of one that it begins with (`if is_compiling(): return False`).
@@ -60,6 +60,8 @@ def compile_time(
         return None if None in parts else not stop
     if isinstance(test, ast.Name) and function is not None:
         value = _bound_once(test.id, function)
+        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            return value.value  # `debug = False`: a switch in the code itself
         if value is not None:
             return inner(value)
         value = _only_added_to(test.id, function)
@@ -91,6 +93,9 @@ def compile_time(
 def _bound_once(name: str, function: Function) -> ast.expr | None:
     stores = function.stores.get(name, ())
     if len(stores) != 1 or name in {p.arg for p in function.parameters}:
+        return None
+    shared = [*function.of(ast.Global), *function.of(ast.Nonlocal)]
+    if any(name in node.names for node in shared if isinstance(node, ast.Global | ast.Nonlocal)):
         return None
     for node in function.of(ast.Assign):
         if node.targets == [stores[0]]:

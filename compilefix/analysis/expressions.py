@@ -14,6 +14,7 @@ from compilefix.analysis.function_facts import Env, either, revisited
 from compilefix.analysis.leaves import ANY_LEAF, perhaps, place_of_item
 from compilefix.analysis.module_calls import part_of_module
 from compilefix.analysis.operators import (
+    are_texts,
     array_attribute,
     binary,
     by_identity,
@@ -409,7 +410,7 @@ class Expressions(Calls):
         if not kinds.isdisjoint((ast.Is, ast.IsNot)):
             return values.BOOL
         if not kinds.isdisjoint((ast.In, ast.NotIn)):
-            if _is_text(node.left, operands[0]):
+            if _is_text(node.left, operands[0]) or any(are_texts(part) for part in node.comparators):
                 return values.BOOL  # a key: tensors are compared with numbers and tensors
             reads = (
                 operands[0].is_tensor

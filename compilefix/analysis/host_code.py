@@ -85,6 +85,8 @@ _BESIDE = _EXPORTS | frozenset(
 """Folders and files of a package that hold no model."""
 _FEEDS = re.compile(r"loader$|dataset$|tokenizer$|^(trainer|writer|summary_writer|logger|tb_logger)$")
 """What the parameters are called that hand out the data of a whole run, take its results, or make numbers of text."""
+_DATA = re.compile(r"dataset|dataloader|loader$|(^|_)data(_iter|_iterator)?$|batches$", re.I)
+"""How attributes are called that hand out batches."""
 _GIVEN = ("pathlib.", "PIL.", "pandas.", "ase.", "pymatgen.", "rdkit.", "networkx.")
 """What begins the types of arguments that stand for files, pictures, tables, molecules or graphs of the host."""
 _TOKENIZES = frozenset({"batch_decode", "apply_chat_template", "convert_tokens_to_ids", "convert_ids_to_tokens"})
@@ -429,6 +431,16 @@ def works_without_torch(function: Function) -> bool:
 def fits_to_its_input(function: Function) -> bool:
     """Whether a `forward` makes an optimizer, as an attack or an explanation does that fits something to each input."""
     return any(_calls_one_of(method, (), ("torch.optim.",)) for method in (function, *_own_called(function)))
+
+
+def draws_from_data(function: Function) -> bool:
+    """Whether a method takes the next batch of the data that its object holds, as what drives the training does."""
+    taken = (node.args[0] for node in function.of(ast.Call) if _is_called(node, "next") and len(node.args) == 1)
+    return any(isinstance(data, ast.Attribute) and _DATA.search(data.attr) is not None for data in taken)
+
+
+def _is_called(node: ast.Call, name: str) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _own_called(function: Function) -> Iterator[Function]:

@@ -11,6 +11,7 @@ from compilefix.analysis.annotations import is_tensor_type
 from compilefix.analysis.array_namespaces import array_namespaces
 from compilefix.analysis.evidence import OF_LISTS, taken
 from compilefix.analysis.host_code import (
+    draws_from_data,
     drives,
     feeds_or_tests,
     fits_to_its_input,
@@ -119,14 +120,20 @@ def may_hold_roots(file: SourceFile) -> bool:
 def _roots_of(cls: Class, project: Project) -> tuple[str, ...]:
     if project.is_autograd_function(cls):
         return ("forward", "backward")
-    if not project.is_module_class(cls) or trains(cls, project):
+    if not project.is_module_class(cls) or trains(cls, project) or _is_spread(cls, project):
         return ()
     return tuple(
         name
         for name in ("forward", "__call__")
         if (method := cls.methods.get(name)) is None
-        or not (_is_for_arrays(method, project) or fits_to_its_input(method))
+        or not (_is_for_arrays(method, project) or fits_to_its_input(method) or draws_from_data(method))
     )
+
+
+def _is_spread(cls: Class, project: Project) -> bool:
+    """Whether a class hands a module's inputs out to devices: what users compile is the module that it holds."""
+    bases = (base for base in project.ancestors(cls) if isinstance(base, str))
+    return any(base.startswith("torch.nn.") and base.endswith("DataParallel") for base in bases)
 
 
 def _is_for_arrays(method: Function, project: Project) -> bool:

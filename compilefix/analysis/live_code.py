@@ -32,6 +32,18 @@ _LEAVES_REGION = (
     "numba.cuda.jit",
     "cupy.fuse",
     "jax.jit",
+    "cutlass.cute.jit",
+    "cutlass.cute.kernel",
+    "cutlass.jit",
+    "cutlass.dsl_user_op",
+    "cutlass.cutlass_dsl.dsl_user_op",
+    "tilelang.jit",
+    "tilelang.language.prim_func",
+    "taichi.func",
+    "taichi.kernel",
+    "warp.func",
+    "warp.kernel",
+    "helion.kernel",
     "pytest.fixture",
 )
 

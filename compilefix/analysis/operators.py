@@ -257,3 +257,9 @@ def by_identity(left: Value, right: Value) -> bool:
         if plain and value.may_be(Kind.TENSOR) and not value.is_unknown:
             return True
     return False
+
+
+def are_texts(node: ast.expr) -> bool:
+    """Whether an expression lists texts alone: what is looked for among them is one."""
+    listed = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
+    return bool(listed) and all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in listed)
