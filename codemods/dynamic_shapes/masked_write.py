@@ -236,7 +236,9 @@ class MaskedWrite(Rule):
         template.refuse(elements.obstacles)
         selection = None if isinstance(node, ast.AugAssign) else elements.first_selection(node.value)
         read = snippet(target if selection is None else selection)
-        message = f"`{read}` has as many elements as `{snippet(mask.node)}` has true values, and is read"
+        message = (
+            f"`{read}` has as many elements as `{snippet(mask.node)}` has true values: reading it breaks the graph"
+        )
         if not lines or template.broken is not None:
             rows = added_rows(node, target, mask, scope)
             if rows is not None and not Elements(mask, scope, node).selects(rows.rows):

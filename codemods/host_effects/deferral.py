@@ -396,9 +396,13 @@ def check_statement(call: ast.Call, scope: Scope) -> None:
         if any(isinstance(outer, ast.With) and _redirects(outer) for outer in around(way, caller, ast.With)):
             raise Refused(f"a `with` block in `{caller.qualname}` redirects it")
     ways = dict.fromkeys((scope.function, *scope.facts.calls.values(), *(caller for caller, _ in scope.calls_here)))
-    told = next((n for f in ways for n in (*f.of(ast.Call), *f.of(ast.Attribute)) if _tells(n)), None)
+    told = next(((n, f) for f in ways for n in (*f.of(ast.Call), *f.of(ast.Attribute)) if _tells(n)), None)
     if told is not None:
-        raise Refused(f"`{snippet(told)}` decides what is shown from there on")
+        node, function = told
+        decides = f"`{snippet(node)}` decides what is shown from there on"
+        if function in scope.facts.calls.values() and function is not scope.function:
+            decides += f": call `{function.node.name}`, which does that, before the compiled code"
+        raise Refused(decides)
     if is_tried(call, scope) and any(isinstance(p, ast.Call) and read_of(p, scope) is not None for p in ast.walk(call)):
         raise Refused("a handler in the function may catch the error of a read")
     if kind_of(call, scope) == "warn" and (caught := _caught_warning(call, scope)) is not None:

@@ -71,7 +71,7 @@ from compilefix.codemods.host_reads.fixed_attribute import made_for_item, made_i
 from compilefix.codemods.host_reads.integer_places import integer_place, place_in_parts, takes_listed_dimensions
 from compilefix.codemods.host_reads.listed_places import indexing_fix
 from compilefix.codemods.host_reads.listed_rows import listed_fix
-from compilefix.codemods.host_reads.number_lists import list_fix
+from compilefix.codemods.host_reads.number_lists import LIST_ADVICE, list_fix
 from compilefix.codemods.host_reads.number_rewrite import number_fix
 from compilefix.codemods.host_reads.number_sinks import Fill, Picked, fill_of, in_log, index_of, rolled_by, scaled_by
 from compilefix.codemods.host_reads.passed_on import is_only_passed_on
@@ -212,7 +212,7 @@ class ImplicitRead(Rule):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "tolist" and not node.args and not name:
             if scope.value(node.func.value).is_unknown:
                 message = f"`{snippet(node)}` reads all values on the host and breaks the graph"
-                reason = f"`{snippet(node.func.value)}` is not proved to be a tensor"
+                reason = f"`{snippet(node.func.value)}` is not proved to be a tensor; if it is one: {LIST_ADVICE}"
                 yield self.declined(scope, node, message, reason, gb=("GB0033", "GB0109"))
         elif name == "Tensor.tolist" and not node.args and isinstance(node.func, ast.Attribute):
             if reads_static(node.func.value, scope) or made_in_init(node, scope) is not None:

@@ -105,12 +105,18 @@ _TENSOR_OR_NONE = frozenset({Kind.TENSOR, Kind.NONE})
 _NUMBERS = frozenset({Kind.STATIC, Kind.SIZE, Kind.NUMBER})
 
 
-_NEEDED = re.compile(r"the number is used as a Python number in `[^`]*`$")
-_TENSOR_THERE = "keep it a tensor there, or pass the number in from outside the compiled code"
+_NEEDED = re.compile(
+    r"the number is (used as a Python number in `[^`]*`|an index of `[^`]*`, which is not known to be a tensor)$"
+)
+_NEEDS_NUMBER = ", which takes no tensor"
+_FROM_OUTSIDE = "pass the number in from outside the compiled code"
+_TENSOR_THERE = f"keep it a tensor there, or {_FROM_OUTSIDE}"
 
 
 def _advised(finding: Finding) -> Finding:
     """A finding that says what to do where its reason only names the use of the number."""
+    if finding.declined is not None and finding.declined.endswith(_NEEDS_NUMBER):
+        return replace(finding, declined=f"{finding.declined}; {_FROM_OUTSIDE}")
     if finding.declined is None or not _NEEDED.search(finding.declined):
         return finding
     return replace(finding, declined=f"{finding.declined}; {_TENSOR_THERE}")

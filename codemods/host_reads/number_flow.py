@@ -194,7 +194,8 @@ def is_tensor_there(other: ast.expr, scope: Scope, flow: Flow) -> bool:
             "number-to-tensor",
         )
     if not (value.is_tensor or _is_asked(other, scope, flow)):
-        flow.refuse(f"`{snippet(other)}` is not proved to be a tensor")
+        known = "known to be a tensor or a number" if value.is_unknown else "proved to be a tensor"
+        flow.refuse(f"`{snippet(other)}` is not {known}")
         return False
     if not (value.is_tensor and value.certain):
         flow.refuse(f"`{snippet(other)}` is not proved to be a tensor", "branches-total")

@@ -18,6 +18,7 @@ from compilefix.codemods.callers import callers, callers_elsewhere
 from compilefix.codemods.conditions import is_tensor_test
 from compilefix.codemods.default_numbers import is_number_by_default
 from compilefix.codemods.host_reads.filled_slices import filled_slices
+from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.host_reads.never_nan import never_nan
 from compilefix.codemods.host_reads.number_flow import SYMBOLS, Flow, Renderer, meets_whole_numbers, met
 from compilefix.codemods.host_reads.number_names import (
@@ -159,8 +160,27 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif (place := kept_in(node, scope)) is not None:
         flow.handed_out = True
         flow.refuse(*place)
+    elif (indexed := _unknown_base(node, scope)) is not None:
+        line = getattr(node, "lineno", 0)
+        flow.refuse(f"line {line}: the number is an index of `{snippet(indexed)}`, which is not known to be a tensor")
+    elif integer_place(node, scope) is not None or _indexes_list(node, scope):
+        line = getattr(node, "lineno", 0)
+        flow.refuse(f"line {line}: the number is used as a Python number in `{snippet(parent)}`, which takes no tensor")
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
+
+
+def _unknown_base(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """What a number is an index of, where nothing is known of that: a tensor takes one as well, a list does not."""
+    parent = scope.parents.get(node)
+    indexes = isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load)
+    return parent.value if indexes and scope.value(parent.value).is_unknown else None  # type: ignore[union-attr]
+
+
+def _indexes_list(node: ast.expr, scope: Scope) -> bool:
+    """Whether a number picks from a list or dictionary, which takes no tensor as tensors do."""
+    parent = scope.parents.get(node)
+    return isinstance(parent, ast.Subscript) and parent.slice is node and scope.value(parent.value).is_(Kind.CONTAINER)
 
 
 def _sum_of(statement: ast.AugAssign, loads: Sequence[ast.Name], scope: Scope, flow: Flow) -> None:
@@ -370,7 +390,7 @@ def _binary(node: ast.expr, parent: ast.BinOp, scope: Scope, flow: Flow) -> None
         flow.refuse(f"`{snippet(other)}` is a number by default, and not proved to be one", "number-to-tensor")
         numbers = True
     const = scope.value(other).const
-    if const is not None and isinstance(const.value, str | bytes):
+    if (const is not None and isinstance(const.value, str | bytes)) or scope.value(other).is_(Kind.CONTAINER):
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
         return
     if numbers and isinstance(parent.op, (*_ARITHMETIC, ast.Pow)):

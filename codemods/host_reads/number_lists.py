@@ -20,14 +20,14 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
 
-_ADVICE = "work on the tensor itself, or make the list before the compiled code"
+LIST_ADVICE = "work on the tensor itself, or make the list before the compiled code"
 
 
 def list_fix(node: ast.Call, source: ast.expr, scope: Scope) -> Fix | str:
     """The fix for `source.tolist()`, or why there is none."""
     read = _with_dtype(scope.value(source), source, scope)
     if read.rank not in (None, 1) or not read.is_tensor:
-        return _ADVICE
+        return LIST_ADVICE
     flow = Flow(read, boolean=read.dtype == "bool", listed=True)
     flow.elsewhere = not on_default_device(source, scope)
     _items(node, scope, flow)
@@ -67,7 +67,7 @@ def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
     elif (item := given_in_turn(node, scope)) is not None:
         _unpacked(item, scope, flow)
     else:
-        flow.refuse(_ADVICE)
+        flow.refuse(LIST_ADVICE)
 
 
 def _named(name: str, scope: Scope, flow: Flow) -> None:
@@ -75,7 +75,7 @@ def _named(name: str, scope: Scope, flow: Flow) -> None:
     loads = scope.names(name)
     given = any(parameter.arg == name for parameter in scope.function.parameters)
     if given or len(_reads(name, scope)) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
-        flow.refuse(_ADVICE)
+        flow.refuse(LIST_ADVICE)
     for load in loads:
         _items(load, scope, flow)
 
@@ -85,7 +85,7 @@ def _unpacked(target: ast.expr, scope: Scope, flow: Flow, stored: ast.Assign | N
     names = list(_names(target)) if stored is not None else [target]
     for name in names:
         if not isinstance(name, ast.Name):
-            flow.refuse(_ADVICE)
+            flow.refuse(LIST_ADVICE)
         elif len(names) == 1 or _reads(name.id, scope):
             follow_name(name.id, scope, flow, stored=stored)
 

@@ -98,8 +98,13 @@ class StaticNumber(Rule):
         if not places:
             return
         read = next((place for place in places if place is not None and place[1] is not None), None)
-        where = "" if scope.value(node).is_tensor else ", where shapes are dynamic"  # of fixed ones Dynamo knows it
-        message = f"`{snippet(node)}` is known without a tensor: reading that as a number breaks the graph{where}"
+        # Of fixed shapes Dynamo knows it, but for bounds of slices and what reads a tensor by a call.
+        fixed = all(place is not None and place[1] == "a size" for place in places)
+        where = ", where shapes are dynamic" if fixed or not scope.value(node).is_tensor else ""
+        message = (
+            f"`{snippet(node)}` makes a tensor of integers that Python knows: reading it as a number breaks the graph"
+            f"{where}"
+        )
         if read is None or None in places:
             if read is not None:
                 reason = "some of its uses take the tensor: use a Python integer where an integer is wanted"

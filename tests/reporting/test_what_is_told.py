@@ -1,0 +1,199 @@
+"""What a reader meets first: nothing twice, nothing that hardly runs, and reasons that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from compilefix.codemods import registry
+from compilefix.codemods.finding import Finding
+from compilefix.fixing.engine import run
+from compilefix.reporting.told_twice import told_once
+from compilefix.source.config import Config
+from compilefix.source.files import SourceFile
+
+HEAD = "import warnings\n\nimport torch\nfrom torch import nn\n\n"
+
+
+def told(text: str) -> Sequence[Finding]:
+    """What is found in a file, with all rules."""
+    file = SourceFile(Path("/nowhere/program.py"), "program", text)
+    return told_once(run([file], Config(Path("/")), rules=list(registry.load().values()), rewrite=False).findings)
+
+
+def quiet(text: str, word: str) -> list[bool]:
+    """Whether the findings in the lines with a word are told behind the rest."""
+    return [f.minor for f in told(text) if word in f.source_line]
+
+
+def module(body: str, made: str = "self.kept = None", more: str = "") -> str:
+    """A module whose `forward` has this body."""
+    init = indent(dedent(made), " " * 8)
+    forward = indent(dedent(body).strip("\n"), " " * 8)
+    methods = indent(dedent(more), " " * 4)
+    return (
+        f"{HEAD}KEPT = {{}}\n\n\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"{init}\n\n    def forward(self, x: torch.Tensor, old=None):\n{forward}\n        return x\n{methods}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "first"),
+    [
+        ("if self.kept is None:\n    print('table')\n    self.kept = 1", True),
+        ("if not self.kept:\n    print('table')\n    self.kept = True", True),
+        ("if self.kept is False:\n    print('table')\n    self.build()", True),
+        ("if not hasattr(self, 'kept'):\n    print('table')\n    self.register_buffer('kept', x)", True),
+        ("if 'a' not in self.kept:\n    print('table')\n    self.kept['a'] = 1", True),
+        ("if 'a' not in KEPT:\n    print('table')\n    KEPT['a'] = 1", True),
+        ("if self.kept is None or len(self.kept) < 3:\n    print('table')\n    self.kept = [1]", True),
+        ("if self.kept is None:\n    print('table')", False),
+        ("if self.kept is None:\n    print('table')\n    self.kept = 1\nself.kept = None", False),
+        ("if old is None:\n    print('table')\n    old = 1", False),
+        ("if self.kept:\n    print('table')\n    self.kept = 1", False),
+        ("if self.kept is None or self.training:\n    print('table')\n    self.kept = 1", False),
+    ],
+)
+def test_what_the_first_call_sets_up_is_told_behind_the_rest(body: str, first: bool) -> None:
+    text = module(body, more="\ndef build(self):\n    self.kept = 1\n")
+    assert quiet(text, "'table'") == [first]
+
+
+def test_what_is_called_where_something_is_missing_is_told_behind_the_rest() -> None:
+    more = "\ndef build_table(self):\n    print('table')\n    self.kept = 1\n"
+    assert quiet(module("if self.kept is None:\n    self.build_table()", more=more), "'table'") == [True]
+    assert quiet(module("self.build_table()", more=more), "'table'") == [False]
+
+
+@pytest.mark.parametrize(
+    ("body", "word", "expected"),
+    [
+        ("if old is not None:\n    warnings.warn('gone', FutureWarning)", "gone", [True]),
+        ("if old is not None:\n    warnings.warn('`old` is deprecated')", "deprecated", [True]),
+        ("warnings.warn('this is deprecated')", "deprecated", [False]),
+        ("if old is not None:\n    warnings.warn('too long')", "too long", [False]),
+        ("if x.dim() != 2:\n    print('shape', x.shape)\n    raise ValueError('shape')", "print", [True]),
+        ("if x.dim() != 2:\n    print('shape', x.shape)", "print", [False]),
+        ("if x.dim() == 2:\n    print('shape')\n    return x\nraise ValueError('shape')", "print", [False]),
+        ("if x.dim() != 2:\n    if old:\n        print('shape')\n    raise ValueError('shape')", "print", [True]),
+        ("print('a')\nprint('b')\nx = x + 1\nprint('c')", "print", [False, True, False]),
+    ],
+)
+def test_lines_that_cost_little_are_told_behind_the_rest(body: str, word: str, expected: list[bool]) -> None:
+    assert quiet(module(body), word) == expected
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [("self.onnx", True), ("self.for_export and old", True), ("not self.onnx", False), ("self.exponent", False)],
+)
+def test_what_is_for_exporters_is_told_behind_the_rest(test: str, expected: bool) -> None:
+    body = f"if {test}:\n    x = x[x > 0]"
+    assert expected is all(quiet(module(body), "x[x > 0]"))
+
+
+def test_messages_between_processes_are_told_behind_the_rest() -> None:
+    body = "torch.distributed.isend(x, 1)\nif x.sum() > 0:\n    self.kept = x.tolist()"
+    assert set(quiet(module(body), "x.sum()")) == {True}
+
+
+CALLED = """
+def scaled(x: torch.Tensor, times):
+    if isinstance(times, torch.Tensor):
+        first = times[0] == 0
+        if first:
+            times = torch.cat((times.new_ones(1), times))
+    else:
+        first = False
+    if first:
+        x = x[1:].clone()
+        print("first")
+    return x * 2
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return scaled(x, {})
+"""
+
+
+@pytest.mark.parametrize(("given", "expected"), [("times=2", True), ("2", True), ("x", False), ("x.sum()", False)])
+def test_what_nobody_passes_a_tensor_for_is_told_behind_the_rest(given: str, expected: bool) -> None:
+    assert set(quiet(HEAD + CALLED.format(given), "if first")) == {expected}
+
+
+def test_a_list_of_numbers_for_each_row_is_told_behind_the_rest() -> None:
+    assert quiet(module("rows = [[-1] for _ in range(x.shape[0])]\nself.use(rows)"), "range") == [True]
+    assert quiet(module("rows = [x[i] + 1 for i in range(x.shape[0])]\nself.use(rows)"), "range") == [False]
+
+
+def test_a_flag_that_would_not_do_is_told_with_the_place() -> None:
+    found = told(module("y = x[x > 0]\nself.use(y, torch.unique(x).tolist())"))
+    there = [f for f in found if "x[x > 0]" in f.source_line]
+    assert [f.code for f in there] == ["CF501"]
+    assert "`capture_dynamic_output_shape_ops` would not do for" in (there[0].declined or "")
+    assert not [f for f in found if "set `torch._dynamo.config.capture_dynamic" in (f.declined or "")]
+
+
+def test_advice_to_set_a_flag_is_not_told_beside_the_fix_that_sets_it() -> None:
+    found = told(module("y = x[x > 0]\nself.use(y)"))
+    assert [(f.code, f.fix is None) for f in found] == [("CF506", False)]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("n = x.argmax().item()\nself.use(['a', 'b'][n])", "number in `['a', 'b'][n]`, which takes no tensor; pass"),
+        ("n = x.sum().int().item()\nself.use([-1] * n)", "used as a Python number in `[-1] * n`"),
+        ("y = x.topk(k=x.sum().int().item())", ", which takes no tensor; pass the number in"),
+        ("n = x.argmax().item()\nself.use(old[n])", "an index of `old`, which is not known to be a tensor; keep it"),
+    ],
+)
+def test_a_reason_says_what_needs_the_number(body: str, reason: str) -> None:
+    assert any(reason in (f.declined or "") for f in told(module(body)) if f.code == "CF201")
+
+
+def test_what_sets_up_logging_is_named() -> None:
+    text = module("if x.sum() > 50:\n    log = logger()\n    log.warning('large')")
+    text += "\n\ndef logger():\n    found = logging.getLogger('a')\n    found.addHandler(logging.StreamHandler())\n"
+    text += "    return found\n"
+    reasons = [f.declined or "" for f in told("import logging\n" + text)]
+    assert any("call `logger`, which does that, before the compiled code" in reason for reason in reasons)
+
+
+def test_a_size_that_python_knows_breaks_only_where_it_is_dynamic() -> None:
+    messages = [
+        f.message for f in told(module("k = torch.div(x.shape[1], 2, rounding_mode='trunc')\nx = x.view(2, k)"))
+    ]
+    assert [m.endswith("breaks the graph, where shapes are dynamic") for m in messages] == [True]
+    messages = [f.message for f in told(module("k = torch.tensor(x.shape[1])\nx = x[:, :k]"))]
+    assert [m.endswith("reading it as a number breaks the graph") for m in messages] == [True]
+
+
+def test_a_switch_in_the_code_is_off() -> None:
+    assert not told(module("debug = False\nif debug and x.dim() > 2:\n    x = x[x > 0]"))
+    assert told(module("debug = False\nif old:\n    debug = True\nif debug:\n    x = x[x > 0]"))
+    assert told(module("global debug\ndebug = False\nself.use(x)\nif debug:\n    x = x[x > 0]"))
+
+
+def test_what_is_looked_for_among_texts_is_no_tensor() -> None:
+    text = module("task = batch['task']\nif task in ('a', 'b'):\n    x = x + 1").replace("old=None", "batch: Batch")
+    head = "from typing import Dict\nfrom torch import Tensor\nBatch = Dict[str, Tensor]\n"
+    assert not told(text.replace("KEPT = {}", head).replace("batch: Batch", "batch: Dict[str, Tensor]"))
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "body"),
+    [
+        ("nn.DataParallel", "forward", "print('spread')"),
+        ("nn.parallel.DistributedDataParallel", "forward", "print('spread')"),
+        ("nn.Module", "__call__", "x = next(self._dataset)\nprint('step')"),
+    ],
+)
+def test_what_drives_a_module_is_no_root(base: str, method: str, body: str) -> None:
+    text = module(body).replace("(nn.Module)", f"({base})").replace("def forward", f"def {method}")
+    text = text.replace("x: torch.Tensor", "x")
+    assert not [f for f in told(text) if "print" in f.source_line]
