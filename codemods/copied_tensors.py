@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.summaries import filled
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 
@@ -34,7 +35,7 @@ def _parameter(given: ast.AST, call: ast.Call, callee: Function) -> str | None:
     """The parameter of a function that an argument goes to; None where it cannot be told."""
     if any(isinstance(a, ast.Starred) for a in call.args):
         return None
-    bound = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
+    bound = filled(call, callee)
     named = next((k.arg for k in call.keywords if k.value is given), None)
     place = next((i for i, a in enumerate(call.args) if a is given), None)
     if named is None and place is not None and place < len(bound):

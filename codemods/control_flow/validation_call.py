@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from compilefix.analysis.legality import Obstacle
+from compilefix.analysis.summaries import filled
 from compilefix.analysis.values import Kind
 from compilefix.codemods.conditions import condition, is_builtin_truth, is_tensor_test
 from compilefix.codemods.dynamic_shapes.checked_counts import checked_count, count_code
@@ -217,7 +218,7 @@ def _is_fixed_bool(node: ast.expr, scope: Scope) -> bool:
 
 def _parameter(test: ast.expr, call: ast.Call, callee: Function) -> str:
     """The name under which the callee knows the argument."""
-    parameters = [p.arg for p in callee.parameters][0 if callee.cls is None or callee.is_static else 1 :]
+    parameters = [p.arg for p in filled(call, callee)]
     for keyword in call.keywords:
         if keyword.value is test and keyword.arg is not None:
             return keyword.arg

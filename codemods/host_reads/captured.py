@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from compilefix.analysis.summaries import filled
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import is_read_of
 from compilefix.codemods.dynamic_shapes.captured_sizes import attended_later, use_not_captured
@@ -546,7 +547,7 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) ->
     callee = scope.facts.calls.get(call)
     if callee is None or depth >= _MAX_DEPTH or any(isinstance(a, ast.Starred) for a in call.args):
         return _used(node, call)
-    parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]
+    parameters = filled(call, callee)
     keyword = next((k.arg for k in call.keywords if k.value is node), None)
     position = call.args.index(node) if node in call.args else len(parameters)
     name = keyword or (parameters[position].arg if position < len(parameters) else None)

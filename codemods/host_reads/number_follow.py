@@ -11,7 +11,7 @@ from compilefix.analysis.decorated import unknown_decorator
 from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.regions import CompiledFunction
-from compilefix.analysis.summaries import is_super
+from compilefix.analysis.summaries import applies, is_super
 from compilefix.analysis.summaries import passed as arguments_of
 from compilefix.analysis.values import Kind, Value
 from compilefix.codemods.callers import callers, callers_elsewhere
@@ -359,9 +359,9 @@ def _asks_for_none(test: ast.AST | None) -> bool:
 def _compare(node: ast.expr, parent: ast.Compare, scope: Scope, flow: Flow) -> None:
     if len(parent.ops) != 1 or isinstance(parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
         if not _asks_for_none(parent):
-            flow.refuse(
-                f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`"
-            )
+            line, sought = getattr(node, "lineno", 0), isinstance(parent.ops[-1], ast.In | ast.NotIn)
+            takes = ", which takes no tensor" if sought and parent.left is node else ""
+            flow.refuse(f"line {line}: the number is used as a Python number in `{snippet(parent)}`{takes}")
         return
     other = parent.comparators[0] if parent.left is node else parent.left
     if not scope.value(other).may_be(Kind.TENSOR):
@@ -606,6 +606,8 @@ def _passed(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     callees = [known] if known is not None else picked_functions(call, scope)
     if not callees or any(isinstance(a, ast.Starred) for a in call.args):
         return False
+    if any(applies(call, callee) for callee in callees):
+        return False  # an autograd function gives gradients to tensors
     names: list[str] = []
     for callee in callees:
         parameters = callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]

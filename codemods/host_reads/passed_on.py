@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from compilefix.analysis.summaries import filled
 from compilefix.codemods.callers import callers
 from compilefix.codemods.host_reads.integer_places import integer_place
 from compilefix.codemods.rule import Scope
@@ -40,11 +41,11 @@ def _is_bare(name: str, function: Function) -> bool:
 def _arguments(name: str, caller: Function, scope: Scope) -> Iterator[ast.expr]:
     """What the calls in a function give a parameter."""
     callee = scope.function
-    own = [p.arg for p in (*callee.node.args.posonlyargs, *callee.node.args.args)]
-    positions = own[1:] if callee.cls is not None and callee.parent is None and not callee.is_static else own
+    own = (*callee.node.args.posonlyargs, *callee.node.args.args)
     for call, called in scope.legality.inference.facts(caller).calls.items():
         if called is not callee or not isinstance(call, ast.Call):
             continue
+        positions = [p.arg for p in filled(call, callee) if p in own]
         yield from (keyword.value for keyword in call.keywords if keyword.arg == name)
         if name in positions[: len(call.args)]:
             yield call.args[positions.index(name)]

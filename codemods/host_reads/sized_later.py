@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from compilefix.analysis.summaries import filled
 from compilefix.codemods.dynamic_shapes.captured_sizes import made_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
@@ -83,6 +84,6 @@ def _given(call: ast.AST, callee: Function, is_made: Callable[[ast.AST], bool]) 
     """The parameters of a function that get what is made of the tensor."""
     if not isinstance(call, ast.Call):
         return frozenset()
-    own = [p.arg for p in callee.parameters[0 if callee.cls is None or callee.is_static else 1 :]]
+    own = [p.arg for p in filled(call, callee)]
     by_place = {own[place] for place, a in enumerate(call.args) if place < len(own) and is_made(a)}
     return frozenset(by_place | {k.arg for k in call.keywords if k.arg is not None and is_made(k.value)})

@@ -46,6 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from compilefix.analysis.summaries import filled
 from compilefix.codemods.compile_calls.compiled_uses import (
     Turns,
     calls_of,
@@ -135,8 +136,7 @@ def _are_few(turns: Turns) -> bool:
 
 def _arguments(call: ast.Call, function: Function) -> Iterator[tuple[str, ast.expr]]:
     """The arguments of a call with the parameters that they are given for."""
-    bound = function.cls is not None and not function.is_static
-    names = [p.arg for p in function.parameters[1 if bound else 0 :]]
+    names = [p.arg for p in filled(call, function)]
     if not any(isinstance(a, ast.Starred) for a in call.args):
         yield from zip(names, call.args, strict=False)
     yield from ((k.arg, k.value) for k in call.keywords if k.arg in names)

@@ -28,7 +28,7 @@ from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
 from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.narrowing import asked_for_tensors
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
-from compilefix.analysis.summaries import from_summary, given_to, gives_all, memory_of, passed
+from compilefix.analysis.summaries import filled, from_summary, given_to, gives_all, memory_of, passed
 from compilefix.analysis.torch_calls import FLOAT_ONLY_FUNCTIONS, TorchCall, torch_result
 from compilefix.analysis.values import Kind, Value, join, join_all, number, replace
 from compilefix.analysis.walk import CHANGES
@@ -338,7 +338,7 @@ class Calls(Binding):
 
     def _float_arguments(self, node: ast.Call, method: Function, args: Sequence[Value]) -> None:
         floats = self.inference.float_parameters(method)
-        parameters = method.parameters[0 if method.cls is None or method.is_static else 1 :]
+        parameters = filled(node, method)
         for arg, parameter in zip(args, parameters, strict=False):
             if parameter.arg in floats and arg.is_tensor:
                 self.facts.float_only.append((node, arg))

@@ -109,8 +109,7 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
     for argument in node.args:
         if argument.__class__ is ast.Starred:
             return None
-    bound = callee.cls is not None and callee.parent is None and not callee.is_static
-    parameters = [p.arg for p in callee.parameters[1 if bound else 0 :]]
+    parameters = [p.arg for p in filled(node, callee)]
     if len(node.args) > len(parameters):
         return None
     names = parameters[: len(node.args)]
@@ -119,6 +118,22 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
             return None
         names.append(keyword.arg)
     return dict(zip(names, operands, strict=False))
+
+
+def filled(node: ast.Call, callee: Function) -> Sequence[ast.arg]:
+    """The parameters that the arguments of a call are for: without the instance, or the context of an `apply`."""
+    bound = callee.cls is not None and callee.parent is None and not callee.is_static
+    return callee.parameters[1 if bound or applies(node, callee) else 0 :]
+
+
+def applies(node: ast.Call, callee: Function) -> bool:
+    """Whether a call runs the `forward` of an autograd function by its `apply`, under whatever name that has."""
+    if callee.cls is None or callee.node.name != "forward" or not callee.is_static:
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "forward":
+        return False
+    first = callee.parameters[0].arg if callee.parameters else ""
+    return first == "ctx" or any(base.endswith("Function") for base in callee.cls.bases)
 
 
 def gives_all(given: Collection[str], callee: Function) -> bool:
