@@ -184,7 +184,7 @@ def _stored(node: ast.AST) -> frozenset[str]:
 def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs for a tensor that nobody in the project passes: `if isinstance(repeats, torch.Tensor)`.
 
-    Each call that is seen gives a number that is written there, or leaves the default, a number too.
+    Each call that is seen gives a number or None that is written there, or leaves the default, which is one too.
     """
     tests = branch.test.values if isinstance(branch.test, ast.BoolOp) else [branch.test]
     if block is not branch.body or (len(tests) > 1 and isinstance(branch.test.op, ast.Or)):  # type: ignore[attr-defined]
@@ -193,17 +193,23 @@ def _is_for_other_callers(branch: ast.If, block: list[ast.stmt], scope: Scope) -
 
 
 def _asks_for_unpassed(test: ast.expr, scope: Scope) -> bool:
-    if not isinstance(test, ast.Call) or scope.callee(test) != "isinstance":
+    if isinstance(test, ast.Call) and scope.callee(test) == "isinstance" and len(test.args) == 2:
+        name, leaves_out = test.args[0], _is_number
+        asked = ast.unparse(test.args[1]).endswith("Tensor")
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        name, leaves_out = test.left, _is_none
+        own = scope.function.cls is None or scope.function.node.name.startswith("_")
+        asked = own and isinstance(test.ops[0], ast.IsNot) and _is_none(test.comparators[0])
+    else:
         return False
-    name, kind = (test.args[0], ast.unparse(test.args[1])) if len(test.args) == 2 else (None, "")
-    if not isinstance(name, ast.Name) or not kind.endswith("Tensor"):
+    if not isinstance(name, ast.Name) or not asked:
         return False
     if not all(_stands_behind(ast.unparse(test), store, scope) for store in scope.names(name.id, stores=True)):
         return False
     facts = scope.legality.inference.facts
     calls = [call for caller, call in scope.calls_here if facts(caller).calls.get(call) is scope.function]
     given = [_given(name.id, call, scope) for call in calls if isinstance(call, ast.Call)]
-    return bool(given) and all(_is_number(value) for value in given)
+    return bool(given) and all(leaves_out(value) for value in given)
 
 
 def _stands_behind(test: str, node: ast.AST, scope: Scope) -> bool:
@@ -232,6 +238,10 @@ def _given(name: str, call: ast.Call, scope: Scope) -> ast.expr | None:
 
 def _is_number(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _attribute_named(owner: ast.expr, name: ast.expr) -> frozenset[str]:

@@ -255,7 +255,7 @@ def _bind_fixed(statement: ast.If, branch: Branch, around: ast.stmt, scope: Scop
             if given is None:
                 value = before.get(name)
                 if value is None or not value.certain:
-                    return f"`{name}` has no value in a branch where `{snippet(statement.test)}` is not as it must be"
+                    return f"`{name}` gets a value only on one side of `if {snippet(statement.test)}:` in the branch"
                 kept = ast.Name(name, ast.Load())
                 scope.facts.values[kept] = value
                 given = Given(kept, built=True)

@@ -108,7 +108,8 @@ def _asked(call: ast.Call, scope: Scope) -> Asked | str:
     named = summed or output
     assert isinstance(named, ast.Name)
     if weight is not None and (summed is not None or not _is_tensor(weight, scope)):
-        return f"`{snippet(weight)}` is not proved to be a tensor of the shape of `{named.id}`"
+        shaped = f" of the shape of `{named.id}`" if snippet(weight) != named.id else ""
+        return f"`{snippet(weight)}` is not proved to be a tensor{shaped}"
     return Asked(named, tensor, weight, given.get("create_graph"), weight is None and summed is None)
 
 

@@ -125,6 +125,25 @@ def test_what_nobody_passes_a_tensor_for_is_told_behind_the_rest(given: str, exp
     assert set(quiet(HEAD + CALLED.format(given), "if first")) == {expected}
 
 
+GATHERED = """
+def gathered(x: torch.Tensor, mask=None):
+    if mask is not None:
+        mask = mask > 0
+        x = x[mask]
+    return x * 2
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return gathered({})
+"""
+
+
+@pytest.mark.parametrize(("given", "expected"), [("x", True), ("x, None", True), ("x, x > 0", False)])
+def test_what_nobody_passes_a_mask_for_is_told_behind_the_rest(given: str, expected: bool) -> None:
+    assert set(quiet(HEAD + GATHERED.format(given), "x[mask]")) == {expected}
+
+
 def test_a_list_of_numbers_for_each_row_is_told_behind_the_rest() -> None:
     assert quiet(module("rows = [[-1] for _ in range(x.shape[0])]\nself.use(rows)"), "range") == [True]
     assert quiet(module("rows = [x[i] + 1 for i in range(x.shape[0])]\nself.use(rows)"), "range") == [False]
@@ -148,6 +167,7 @@ def test_advice_to_set_a_flag_is_not_told_beside_the_fix_that_sets_it() -> None:
     [
         ("n = x.argmax().item()\nself.use(['a', 'b'][n])", "number in `['a', 'b'][n]`, which takes no tensor; pass"),
         ("n = x.sum().int().item()\nself.use([-1] * n)", "used as a Python number in `[-1] * n`"),
+        ("n = x.argmax().item()\nself.use(n in self.kept.values())", "which takes no tensor; pass the number in"),
         ("y = x.topk(k=x.sum().int().item())", ", which takes no tensor; pass the number in"),
         ("n = x.argmax().item()\nself.use(old[n])", "an index of `old`, which is not known to be a tensor; keep it"),
     ],
