@@ -23,6 +23,7 @@ _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compu
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
+_LOADS = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "safetensors.torch.load_file"})
 _SENDS = frozenset(
     f"torch.distributed.{name}"
     for name in ("batch_isend_irecv", "isend", "irecv", "P2POp", "send_object_list", "recv_object_list")
@@ -32,6 +33,8 @@ _SENDS = frozenset(
 def hardly_runs(node: ast.AST, scope: Scope) -> bool:
     """Whether what stands at a node runs once, before an error, for what is deprecated, or nowhere in compiled code."""
     if not _SENDS.isdisjoint(scope.called):
+        return True
+    if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
     return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or _is_set_up_by_callers(scope)
 

@@ -167,11 +167,11 @@ class TensorTruth(Rule):
                 template.refuse([Obstacle(reason)])
         if _in_text(node, scope) or (was_bool and shown_in(node, scope) is not None):
             template.refuse([Obstacle("the text of a tensor is not that of a bool")])
-        if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
-            template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
         if isinstance(node, ast.UnaryOp) and not scope.value(node.operand).certain:
             reason = f"`{snippet(node.operand)}` is not proved to be a tensor, and `~` makes a true integer of True"
             template.refuse([Obstacle(reason)])
+        if isinstance(node, ast.UnaryOp) and scope.value(node.operand).rank != 0:
+            template.refuse([Obstacle(f"`{snippet(node.operand)}` is not proved to have no dimensions")])
         if alike and isinstance(whole, ast.BoolOp) and template.broken is None and _ONE in template.assumptions:
             template.refuse(scope.legality.both_evaluated(whole.values[1:], scope.facts))
             symbol = " & " if isinstance(whole.op, ast.And) else " | "

@@ -29,6 +29,8 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
 
+_BESIDE_ROWS = "is not proved to be one number: it may have an element for each true value, and is beside selected rows"
+
 
 @dataclass(frozen=True)
 class MaskedCall:
@@ -213,7 +215,7 @@ def _argument(argument: ast.expr, found: MaskedCall, template: Template, scope: 
         elif is_given_rows(argument, mask, scope):
             template.refuse([Obstacle(f"`{snippet(argument)}` is made of selected rows")])
         elif not scope.value(argument).is_static and scope.value(argument).may_be(Kind.TENSOR):
-            reason = f"`{snippet(argument)}` is not proved to be one number: it may have an element for each true value"
+            reason = f"`{snippet(argument)}` {_BESIDE_ROWS}"
             template.refuse([Obstacle(reason, "same-shape-dtype")])
         return template.use(argument), False
     base = argument.value
@@ -236,7 +238,7 @@ def _refuse_rows(rows: NamedRows, found: MaskedCall, template: Template, scope: 
         names = {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}
         template.refuse(list(unused_then(rows.definitions, found.statement, names, scope, used=False)))
     for other in rows.others:
-        reason = f"`{snippet(other)}` is not proved to be one number: it may have an element for each true value"
+        reason = f"`{snippet(other)}` {_BESIDE_ROWS}"
         template.refuse([Obstacle(reason, "same-shape-dtype")])
 
 

@@ -194,6 +194,10 @@ def is_tensor_there(other: ast.expr, scope: Scope, flow: Flow) -> bool:
             "number-to-tensor",
         )
     if not (value.is_tensor or _is_asked(other, scope, flow)):
+        around = scope.parents.get(other)
+        if isinstance(other, ast.Attribute) and isinstance(around, ast.AugAssign) and around.target is other:
+            flow.refuse(f"`{snippet(other)}` keeps a number for later calls: keep a tensor, and read it elsewhere")
+            return False
         known = "known to be a tensor or a number" if value.is_unknown else "proved to be a tensor"
         flow.refuse(f"`{snippet(other)}` is not {known}")
         return False

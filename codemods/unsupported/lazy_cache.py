@@ -92,7 +92,7 @@ class LazyCache(Rule):
             given = _hangs_on(filled, scope)
             found = _in_init(node, name, cls, scope)
             if _runs_on(name, node, scope):
-                why = "each later call gives it another value: start with one that `__init__` makes, as a buffer"
+                why = "later calls may give it another value: start with one that `__init__` makes, as a buffer"
                 yield self.declined(scope, node.test, message, f"{why} with `persistent=False`")
             elif given is not None:
                 why = f"the value hangs on `{given}`, which the caller gives: compute it before the compiled call"

@@ -78,6 +78,7 @@ _OF_TENSORS = frozenset(
     {"view", "reshape", "unsqueeze", "permute", "transpose", "expand", "size", "detach", "masked_fill"}
 )
 _FROM_ELSEWHERE = "is not made here, and others may know it: ask for its gradient outside the compiled code"
+_PERHAPS_FROM_OUTSIDE = "may be a part of what is not made here: ask for its gradient outside the compiled code"
 _FROM_OUTSIDE = "comes from the caller, who may rely on the change: make it before the compiled call"
 
 
@@ -200,7 +201,9 @@ class ParameterInForward(Rule):
 def _from_outside(owner: ast.expr, scope: Scope) -> str:
     given = isinstance(owner, ast.Name) and owner.id in {p.arg for p in scope.function.parameters}
     unseen = scope.value(owner).is_unknown and not given
-    return f"`{snippet(owner)}` {_FROM_ELSEWHERE if unseen else _FROM_OUTSIDE}"
+    local = not given and isinstance(owner, ast.Name) and bool(scope.names(owner.id, stores=True))
+    where = _FROM_ELSEWHERE if unseen else _PERHAPS_FROM_OUTSIDE if local else _FROM_OUTSIDE
+    return f"`{snippet(owner)}` {where}"
 
 
 def _is_backward(scope: Scope) -> bool:

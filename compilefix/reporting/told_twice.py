@@ -23,10 +23,12 @@ def told_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         if finding.code in _OF_READS:
             reads[finding.path].append(finding.span)
     findings = flags_told_once(findings)
-    told: set[tuple[str, str, int, str, str | None]] = set()
+    told: set[tuple[str, str, int | str, str, str | None]] = set()
     kept: list[Finding] = []
     for finding in findings:
-        said = (finding.path, finding.code, finding.span.line, finding.message, finding.declined)
+        # A name that holds a number of NumPy is read in many lines, and made in one.
+        where = finding.function if finding.code == "CF401" else finding.span.line
+        said = (finding.path, finding.code, where, finding.message, finding.declined)
         repeated = finding.fix is None and finding.code in _OF_NUMBERS and said in told
         told.add(said)
         stored = finding.code == _OF_STORES and finding.fix is None

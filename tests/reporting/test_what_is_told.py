@@ -217,3 +217,25 @@ def test_what_drives_a_module_is_no_root(base: str, method: str, body: str) -> N
     text = module(body).replace("(nn.Module)", f"({base})").replace("def forward", f"def {method}")
     text = text.replace("x: torch.Tensor", "x")
     assert not [f for f in told(text) if "print" in f.source_line]
+
+
+def test_a_number_of_numpy_is_told_where_it_is_read_first() -> None:
+    body = "import numpy as np\nn = np.prod(old)\nx = x.view(-1, n)\nx = x.view(n, -1)\nx = x.view(2, n)"
+    assert [f.source_line.strip() for f in told(module(body)) if "NumPy number" in f.message] == ["x = x.view(n, -1)"]
+
+
+def test_what_loads_a_model_is_told_behind_the_rest() -> None:
+    more = "\ndef create_model(self):\n    print('made')\n    return torch.load('model.pt')\n"
+    assert quiet(module("if self.training:\n    self.kept = self.create_model()", more=more), "'made'") == [True]
+
+
+def test_what_a_loss_adds_up_is_kept_as_a_tensor() -> None:
+    found = told(module("self.kept += x.sum().item()\nif self.training:\n    self.kept = 0"))
+    assert any("keep a tensor, and read it elsewhere" in (f.declined or "") for f in found)
+
+
+def test_what_is_made_of_a_part_is_not_said_to_come_from_the_caller() -> None:
+    more = "\ndef part(self, x):\n    return x[0]\n"
+    found = told(module("y = self.part(x).detach()\ny.requires_grad_()\nx = x + y", more=more))
+    assert not any("comes from the caller" in (f.declined or "") for f in found)
+    assert any("may be a part of what is not made here" in (f.declined or "") for f in found)
