@@ -44,6 +44,8 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
     for around in scope.ancestors(node):
         if isinstance(child, ast.stmt) and _ends_in_an_error(child, scope):
             return True
+        if isinstance(around, ast.ExceptHandler):
+            return True
         if isinstance(around, ast.If):
             beside = around.body if child in around.body else around.orelse if child in around.orelse else None
             if beside is not None and any(seldom(around, beside, scope) for seldom in _SELDOM):

@@ -78,7 +78,7 @@ class CaptureShapes(FlagRule):
         )
         if wanted is None:
             return None
-        message = f"the size of `{snippet(wanted)}` depends on values; only `{SHAPES}` keeps it"
+        message = f"the size of `{snippet(wanted)}` depends on values: the graph breaks without `{SHAPES}`"
         region = list(scopes_reached(library_roots(scope), scope))
         return wanted, _need(message, "the flag would not do for ", region)
 

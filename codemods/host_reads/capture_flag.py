@@ -91,7 +91,7 @@ class CaptureFlag(FlagRule):
         region = list(scopes_reached(library_roots(scope), scope))
         numbers = ((node, inner) for inner in region for node in _numbers(inner, every=True))
         refused = next((words for node, inner in numbers if (words := _refused(node, inner, region))), None)
-        message = f"only `{SCALARS}` keeps `{snippet(wanted)}` in the graph"
+        message = f"`{snippet(wanted)}` is read on the host: the graph breaks without `{SCALARS}`"
         return wanted, Need(message, None if refused is None else f"the flag would not do for {refused}")
 
     def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:

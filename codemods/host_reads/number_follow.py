@@ -165,7 +165,8 @@ def follow(node: ast.expr, scope: Scope, flow: Flow) -> None:
         flow.refuse(f"line {line}: the number is an index of `{snippet(indexed)}`, which is not known to be a tensor")
     elif integer_place(node, scope) is not None or _indexes_list(node, scope):
         line = getattr(node, "lineno", 0)
-        flow.refuse(f"line {line}: the number is used as a Python number in `{snippet(parent)}`, which takes no tensor")
+        used = scope.parents.get(parent) if isinstance(parent, ast.Tuple | ast.List | ast.Starred) else parent
+        flow.refuse(f"line {line}: the number is used as a Python number in `{snippet(used)}`, which takes no tensor")
     else:
         flow.refuse(f"line {getattr(node, 'lineno', 0)}: the number is used as a Python number in `{snippet(parent)}`")
 

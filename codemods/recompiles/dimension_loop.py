@@ -121,6 +121,8 @@ def _lists_numbers(node: ast.For | ast.comprehension, scope: Scope) -> bool:
     made = scope.parents[node]
     item = made.elt if isinstance(made, ast.ListComp | ast.GeneratorExp | ast.SetComp) else None
     value = scope.value(item) if item is not None else None
+    if isinstance(item, ast.List | ast.Tuple | ast.Dict) and not ast.unparse(item)[1:-1]:
+        return True
     if value is not None and value.is_(Kind.CONTAINER) and value.element is not None:
         value = value.element
     return value is not None and value.is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER, Kind.NONE)

@@ -69,7 +69,7 @@ class GrowingList(Rule):
                     and is_likely_compiled(scope)
                     and _is_global_container(container, scope)
                 )
-            if not kept or _is_emptied(container, scope):
+            if not kept or _is_emptied(container, scope) or _is_filled_up(node, container, scope):
                 continue
             seen.add(ast.unparse(container))
             message = (
@@ -81,6 +81,13 @@ class GrowingList(Rule):
 def _registers(scope: Scope) -> bool:
     """Whether the function sets hooks up: it keeps their handles once, and is not part of every call."""
     return any(n.attr.startswith("register_") for n in scope.of(ast.Attribute))
+
+
+def _is_filled_up(node: ast.AST, container: ast.expr, scope: Scope) -> bool:
+    """Whether it grows only until it has an item for each place: `if len(self.keys) <= layer: self.keys.append(k)`."""
+    asked = f"len({ast.unparse(container)})"
+    tests = (around.test for around in scope.ancestors(node) if isinstance(around, ast.If))
+    return any(asked in ast.unparse(test) for test in tests)
 
 
 def _grown(node: ast.AST) -> ast.expr | None:

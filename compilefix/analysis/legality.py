@@ -677,4 +677,6 @@ def _number_beside(number: Value, tensor: Value) -> Iterator[Obstacle]:
 
 
 def _kinds(value: Value) -> str:
+    if value.const is not None and isinstance(value.const.value, bool | int | float):
+        return f"the number {value.const.value}"
     return " or ".join(sorted(k.value for k in value.kinds))

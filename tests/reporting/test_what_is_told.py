@@ -79,6 +79,7 @@ def test_what_is_called_where_something_is_missing_is_told_behind_the_rest() -> 
         ("if x.dim() != 2:\n    print('shape', x.shape)", "print", [False]),
         ("if x.dim() == 2:\n    print('shape')\n    return x\nraise ValueError('shape')", "print", [False]),
         ("if x.dim() != 2:\n    if old:\n        print('shape')\n    raise ValueError('shape')", "print", [True]),
+        ("try:\n    x = x + 1\nexcept ValueError:\n    print('failed')\n    x = x + 2", "print", [True]),
         ("print('a')\nprint('b')\nx = x + 1\nprint('c')", "print", [False, True, False]),
     ],
 )
@@ -146,6 +147,7 @@ def test_what_nobody_passes_a_mask_for_is_told_behind_the_rest(given: str, expec
 
 def test_a_list_of_numbers_for_each_row_is_told_behind_the_rest() -> None:
     assert quiet(module("rows = [[-1] for _ in range(x.shape[0])]\nself.use(rows)"), "range") == [True]
+    assert quiet(module("rows = [[] for _ in range(x.shape[0])]\nself.use(rows)"), "range") == [True]
     assert quiet(module("rows = [x[i] + 1 for i in range(x.shape[0])]\nself.use(rows)"), "range") == [False]
 
 
@@ -239,3 +241,9 @@ def test_what_is_made_of_a_part_is_not_said_to_come_from_the_caller() -> None:
     found = told(module("y = self.part(x).detach()\ny.requires_grad_()\nx = x + y", more=more))
     assert not any("comes from the caller" in (f.declined or "") for f in found)
     assert any("may be a part of what is not made here" in (f.declined or "") for f in found)
+
+
+def test_a_list_with_an_item_for_each_layer_does_not_grow() -> None:
+    text = module("if len(self.kept) <= old:\n    self.kept.append(x)", "self.kept = []")
+    assert not [f for f in told(text) if f.code == "CF603"]
+    assert [f for f in told(module("if x.dim() > 2:\n    self.kept.append(x)", "self.kept = []")) if f.code == "CF603"]
