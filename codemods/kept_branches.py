@@ -16,7 +16,7 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
     """The statement that keeps an `if` what it is; None where a rule may select what its branches give.
 
     A way out of a `while` loop, a list or dict of Python's that grows, a function of the project that is called to
-    change something, and a text or None that is returned.
+    change something, or one that is not known, and a text or None that is returned.
     """
     bodies = (*branch.body, *branch.orelse) if isinstance(branch, ast.If) else ()
     for part in (part for statement in bodies for part in ast.walk(statement)):
@@ -27,6 +27,8 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
             method = part.value.func
             if isinstance(method, ast.Attribute) and method.attr in _GROWS and not scope.value(method.value).is_tensor:
                 return part
+            if _is_unknown(part.value, scope):
+                return part
             callee = scope.facts.calls.get(part.value)
             changes = scope.legality.effects.of(part, scope.facts).mutates is not None
             if callee is not None and (changes or _is_left_out(callee)):
@@ -34,6 +36,13 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
         elif isinstance(part, ast.Return) and _returns_no_tensor(part, scope):
             return part
     return None
+
+
+def _is_unknown(call: ast.Call, scope: Scope) -> bool:
+    """Whether a method of the object is called for what it does, and nothing is known of it: `self.hook(x)`."""
+    func = call.func
+    own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    return own and scope.facts.calls.get(call) is None and not scope.callee(call) and not scope.value(func).is_tensor
 
 
 def _is_left_out(function: Function) -> bool:

@@ -15,7 +15,9 @@ from compilefix.codemods.control_flow.validation_call import takes_tensor
 from compilefix.codemods.dynamic_shapes.masks import is_mask
 from compilefix.codemods.dynamic_shapes.true_places import listing_call
 from compilefix.codemods.finding import Edit
+from compilefix.codemods.kept_branches import kept_in
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.selection import decides
 from compilefix.source.snippets import snippet
 
 _PAIR = 2
@@ -92,6 +94,18 @@ def whole_instead(node: ast.expr, scope: Scope) -> Iterator[Edit]:
             given = scope.parents.get(other)
             if isinstance(number, float) and isinstance(given, ast.Assign):
                 yield scope.edit(given.value, str(int(number)))
+
+
+def deciding_branch(node: ast.expr, scope: Scope) -> Iterator[Obstacle]:
+    """Whether a count decides an `if` that no rule takes out: the graph would break there, where it broke before."""
+    parent = scope.parents.get(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    uses = scope.names(target.id) if isinstance(target, ast.Name) else [node]
+    for use in (use for use in uses if decides(use, scope)):
+        branch = next((a for a in scope.ancestors(use) if isinstance(a, ast.stmt | ast.IfExp)), use)
+        if (kept := kept_in(branch, scope)) is not None:
+            asked = snippet(scope.parents[use])
+            yield Obstacle(f"the count decides `{asked}`, which stays a branch: `{snippet(kept)}`")
 
 
 def _count_use(node: ast.expr, scope: Scope, raised: bool, made: bool) -> Iterator[Obstacle]:

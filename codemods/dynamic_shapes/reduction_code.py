@@ -9,7 +9,7 @@ from dataclasses import replace
 from compilefix.analysis import torch_api
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import Value
-from compilefix.codemods.dynamic_shapes.counts import count_uses
+from compilefix.codemods.dynamic_shapes.counts import count_uses, deciding_branch
 from compilefix.codemods.dynamic_shapes.element_calls import CONVERSIONS, ELEMENT_LOSSES, ROWS
 from compilefix.codemods.dynamic_shapes.losses import loss_code
 from compilefix.codemods.dynamic_shapes.masks import boolean
@@ -25,6 +25,7 @@ def reduction_code(found: Reduction, elements: Elements, template: Template) -> 
     """Code for a reduction over all elements; None, with an obstacle noted, where there is none."""
     scope = elements.scope
     if found.kind in COUNTS:
+        elements.obstacles.extend(deciding_branch(found.node, scope))
         unproved = boolean(found.mask.node, scope)
         if found.counted and unproved:  # what is not zero is listed, whatever the numbers are
             elements.obstacles[:] = [obstacle for obstacle in elements.obstacles if obstacle not in unproved]
