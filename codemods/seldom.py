@@ -23,7 +23,10 @@ _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compu
 _STORES = frozenset({"copy_", "fill_", "update", "setdefault", "append", "add", "__setitem__"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ENDS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
-_LOADS = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "safetensors.torch.load_file"})
+_LOADS = frozenset(
+    {"torch.load", "torch.hub.load_state_dict_from_url", "safetensors.torch.load_file"}
+    | {"torch.distributed.init_process_group", "torch.distributed.new_group"}
+)
 _SENDS = frozenset(
     f"torch.distributed.{name}"
     for name in ("batch_isend_irecv", "isend", "irecv", "P2POp", "send_object_list", "recv_object_list")
@@ -150,7 +153,7 @@ def _missing(test: ast.expr) -> Iterator[ast.expr]:
             yield asked.comparators[0]
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         operator, other = test.ops[0], test.comparators[0]
-        nothing = isinstance(other, ast.Constant) and (other.value is None or other.value is False)
+        nothing = isinstance(other, ast.Constant) and not other.value
         if nothing and isinstance(operator, ast.Is | ast.Eq):
             yield test.left
         elif isinstance(operator, ast.NotIn):
@@ -167,7 +170,7 @@ def _is_kept(kept: ast.expr, function: Function) -> bool:
     own = next((parameter.arg for parameter in function.parameters), None)
     while isinstance(kept, ast.Attribute):
         kept = kept.value
-    return isinstance(kept, ast.Name) and kept.id == own
+    return isinstance(kept, ast.Name) and kept.id in (own, function.cls.node.name)
 
 
 def _stored(node: ast.AST) -> frozenset[str]:

@@ -76,7 +76,8 @@ class FirstPlace(Rule):
         if len(places) < len(uses) or not any(one.what != "count" for one in places):
             return
         template = Template()
-        message = f"`{snippet(listed.node)}` has as many places as `{snippet(listed.source)}` is true at"
+        places_of = f"`{snippet(listed.node)}` has as many places as `{snippet(listed.source)}` has true values"
+        message = f"{places_of}: the graph breaks"
         _refuse(listed, places, template, scope)
         template.refuse(_shared(places, scope))
         edits: tuple[Edit, ...]
