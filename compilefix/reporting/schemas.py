@@ -74,7 +74,10 @@ def check_schema() -> dict[str, Any]:
             "declined": {**_or_null(_TEXT), "description": "Why there is no fix."},
             "confirmed": {"type": ["boolean", "null"], "description": "Whether a real run showed it."},
             "apart": {"type": "boolean", "description": "Whether nothing was seen to compile the function."},
-            "minor": {"type": "boolean", "description": "Whether it costs little: it leaves nothing to do, or hardly ever runs."},
+            "minor": {
+                "type": "boolean",
+                "description": "Whether it costs little: it leaves nothing to do, or hardly ever runs.",
+            },
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         }
     )
