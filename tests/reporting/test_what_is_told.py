@@ -65,6 +65,11 @@ def test_what_the_first_call_sets_up_is_told_behind_the_rest(body: str, first: b
     assert quiet(text, "'table'") == [first]
 
 
+@pytest.mark.parametrize("asked", ["hasattr()", "hasattr(self)", "hasattr(*names)", "hasattr(self, 'kept', 1)"])
+def test_a_question_that_python_refuses_is_none_for_something_missing(asked: str) -> None:
+    assert quiet(module(f"if not {asked}:\n    print('table')\n    self.kept = 1"), "'table'") == [False]
+
+
 def test_what_is_called_where_something_is_missing_is_told_behind_the_rest() -> None:
     more = "\ndef build_table(self):\n    print('table')\n    self.kept = 1\n"
     assert quiet(module("if self.kept is None:\n    self.build_table()", more=more), "'table'") == [True]
