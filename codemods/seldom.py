@@ -144,9 +144,9 @@ def _missing(test: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         asked = test.operand
         if isinstance(asked, ast.Call) and isinstance(asked.func, ast.Name) and asked.func.id == "hasattr":
-            owner, name = asked.args if len(asked.args) == 2 else (None, None)
-            if isinstance(name, ast.Constant) and isinstance(owner, ast.Name):
-                yield ast.Attribute(owner, str(name.value), ast.Load())
+            owner, attribute = asked.args if len(asked.args) == 2 else (None, None)
+            if isinstance(attribute, ast.Constant) and isinstance(owner, ast.Name):
+                yield ast.Attribute(owner, str(attribute.value), ast.Load())
         elif isinstance(asked, ast.Attribute | ast.Name):
             yield asked
         elif isinstance(asked, ast.Compare) and len(asked.ops) == 1 and isinstance(asked.ops[0], ast.In):

@@ -10,6 +10,7 @@ from compilefix.analysis.in_place import becomes_new_tensor, memory_shared
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import UNKNOWN, Kind, Value, join_all
 from compilefix.codemods.conditions import is_tensor_test
+from compilefix.codemods.constant_tests import always_holds
 from compilefix.codemods.control_flow.appended import appended
 from compilefix.codemods.control_flow.item_targets import is_item, item_name, item_value, moves, slot_name
 from compilefix.codemods.control_flow.liveness import live_after
@@ -100,7 +101,7 @@ def _read(statement: ast.stmt, branch: Branch, around: ast.stmt, scope: Scope, t
     if isinstance(statement, ast.AnnAssign) and statement.value is not None and isinstance(statement.target, ast.Name):
         return _bind(statement.target.id, Given(statement.value), branch)
     if isinstance(statement, ast.Assert) and not branch.assigns and not is_tensor_test(statement.test, scope):
-        if not _asks_presence(statement.test) and not _is_made_of_constants(statement.test, scope):
+        if not _asks_presence(statement.test) and not always_holds(statement.test, scope):
             return f"`{snippet(statement)}` need not hold where the branch is not taken"
         parts = [statement.test, *([] if statement.msg is None else [statement.msg])]
         template.refuse(scope.legality.both_evaluated(parts, scope.facts))
@@ -144,19 +145,6 @@ def _asks_presence(test: ast.expr) -> bool:
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot):
         return isinstance(test.comparators[0], ast.Constant)
     return isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id in ("isinstance", "hasattr")
-
-
-def _is_made_of_constants(node: ast.expr, scope: Scope, depth: int = 5) -> bool:
-    """Whether an expression computes with constants that stand in the function, and has the same value in each call."""
-    for name in (n for n in ast.walk(node) if isinstance(n, ast.Name)):
-        stores = scope.names(name.id, stores=True)
-        given = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if not isinstance(given, ast.Assign) or given not in scope.function.node.body or given.lineno > name.lineno:
-            return False
-        if not depth or not _is_made_of_constants(given.value, scope, depth - 1):
-            return False
-    plain = (ast.Name, ast.Constant, ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)
-    return all(isinstance(n, plain) for n in ast.walk(node) if isinstance(n, ast.expr))
 
 
 def _root(node: ast.expr) -> str | None:
