@@ -209,7 +209,7 @@ def _fails(call: ast.Call, scope: Scope) -> bool:
     ref = scope.callee(call) or ""
     if ref.startswith("torch.") and ref.rpartition(".")[2] in _FUNCTIONS:
         return True
-    return _holds_layer(scope.value(call.func)) and not ref.startswith("torch.nn.functional.")
+    return holds_layer(scope.value(call.func)) and not ref.startswith("torch.nn.functional.")
 
 
 def _asks_for_elements(call: ast.Call, scope: Scope) -> bool:
@@ -237,7 +237,7 @@ def _fails_cut(call: ast.Call, scope: Scope) -> bool:
     short = ref.rpartition(".")[2] if ref.startswith(("torch.", "Tensor.")) else ""
     if short in _WHERE_CUT or (short in _DERIVED and scope.value(call).dtype not in ("int", "bool")):
         return True
-    return _holds_layer(scope.value(call.func), _LAYERS_WHERE_CUT) and not ref.startswith("torch.nn.functional.")
+    return holds_layer(scope.value(call.func), _LAYERS_WHERE_CUT) and not ref.startswith("torch.nn.functional.")
 
 
 def _fails_made(call: ast.Call, scope: Scope) -> bool:
@@ -248,7 +248,7 @@ def _fails_made(call: ast.Call, scope: Scope) -> bool:
 
 def _fails_of_argument(call: ast.Call, scope: Scope) -> bool:
     short = _of_torch(call, scope)
-    return short in _OF_ARGUMENTS or (_holds_layer(scope.value(call.func), _LAYERS_OF_ARGUMENTS) and not short)
+    return short in _OF_ARGUMENTS or (holds_layer(scope.value(call.func), _LAYERS_OF_ARGUMENTS) and not short)
 
 
 def _of_torch(call: ast.Call, scope: Scope) -> str:
@@ -279,12 +279,13 @@ def _is_result(node: ast.expr, scope: Scope) -> bool:
     return isinstance(around, ast.Return)
 
 
-def _holds_layer(value: Value, layers: tuple[str, ...] = _LAYERS) -> bool:
+def holds_layer(value: Value, layers: tuple[str, ...] = _LAYERS) -> bool:
+    """Whether a value is a layer of torch with such a name, or a sequence with one in it."""
     ref = value.ref or ""
     if ref.startswith("torch.nn.") and any(part in ref.rpartition(".")[2] for part in layers):
         return True
     parts = (*(value.elements or ()), *((value.element,) if value.element is not None else ()))
-    return ref.endswith(".Sequential") and any(_holds_layer(part, layers) for part in parts)
+    return ref.endswith(".Sequential") and any(holds_layer(part, layers) for part in parts)
 
 
 def _place(call: ast.expr) -> str:

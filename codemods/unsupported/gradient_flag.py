@@ -33,8 +33,12 @@ text. Where what the gradient is taken of is returned, and its graph is not kept
 as before.
 
 Nothing is offered where the code calls `backward()` or resets gradients, which would be traced too, or makes tensors
-require gradients (CF702). Nothing is offered in a package where nothing is compiled: the flag would count for all the
-code of whoever imports it.
+require gradients (CF702). Nothing is offered where it applies an autograd function: of the gradient that is computed in
+the graph, what is trained through its `backward` gets none, silently. Nothing is offered where a handler catches the
+error of a gradient that cannot be asked for, which is raised past it, and, with `create_graph=True`, where it measures
+distances (`cdist`), attends (`scaled_dot_product_attention`) or reduces segments: they have no second derivative, and
+the compilation fails, also where none is asked for. Nothing is offered in a package where nothing is compiled: the
+flag would count for all the code of whoever imports it.
 
 Values, gradients and second gradients were compared with eager code on torch 2.13 (`aot_eager` and `inductor`, CPU,
 2026-11-27): of leaves and of computed tensors, in training and without, twice in a row, in a loop, with dropout and
@@ -49,13 +53,19 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.compile_sites import CompileSite
+from compilefix.analysis.summaries import applies
 from compilefix.codemods.capture_flags import GRADIENTS
 from compilefix.codemods.finding import Finding
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
+from compilefix.codemods.host_effects.deferral import is_tried
 from compilefix.codemods.rule import Scope
+from compilefix.codemods.unknown_rows import holds_layer
 from compilefix.codemods.unsupported.gradient_in_graph import GradientInGraph
 from compilefix.codemods.unsupported.parameter_in_forward import ParameterInForward
 from compilefix.source.snippets import snippet
+
+_ONCE = frozenset({"cdist", "pdist", "segment_reduce", "scaled_dot_product_attention", "multi_head_attention_forward"})
+_ATTENTION = ("MultiheadAttention", "Transformer")
 
 
 class GradientFlag(FlagRule):
@@ -100,8 +110,20 @@ def _asked(scope: Scope) -> Iterator[ast.Call]:
 
 def _unfit(region: Sequence[Scope]) -> str | None:
     """Why the flag would not do, or would do more than it should."""
+    kept = any(_keeps_graph(node) for inner in region for node in _asked(inner))
     for inner in region:
         name = inner.function.qualname
+        caught = next((node for node in _asked(inner) if is_tried(node, inner)), None)
+        if caught is not None:
+            return (
+                f"a handler round `{snippet(caught)}` in `{name}` catches its error, which in a graph is raised past it"
+            )
+        own = next((node for node in inner.of(ast.Call) if _is_own_gradient(node, inner)), None)
+        if own is not None:
+            return f"with the flag nothing is trained through the `backward` behind `{snippet(own)}` in `{name}`"
+        once = next((node for node in inner.of(ast.Call) if kept and _is_once(node, inner)), None)
+        if once is not None:
+            return f"`{snippet(once)}` in `{name}` has no second derivative: with `create_graph` the compilation fails"
         traced = next((finding for finding in _requests(inner) if "GB9186" not in finding.gb), None)
         if traced is not None:
             return f"line {traced.span.line} in `{name}` works on gradients too, which the flag would change"
@@ -109,3 +131,28 @@ def _unfit(region: Sequence[Scope]) -> str | None:
         if made is not None:
             return f"the flag is not enough: line {made.span.line} in `{name}` makes a tensor require a gradient"
     return None
+
+
+def _keeps_graph(node: ast.Call) -> bool:
+    """Whether a gradient may be asked for with a graph of its own."""
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return True
+    given = [k.value for k in node.keywords if k.arg == "create_graph"] + node.args[4:5]
+    return any(not isinstance(value, ast.Constant) or bool(value.value) for value in given)
+
+
+def _is_own_gradient(node: ast.Call, scope: Scope) -> bool:
+    """Whether a call applies an autograd function, also one that is not seen."""
+    callee = scope.facts.calls.get(node)
+    if callee is not None:
+        return applies(node, callee)
+    applied = isinstance(node.func, ast.Attribute) and node.func.attr == "apply"
+    return applied and not (scope.callee(node) or "").startswith(("torch.nn.", "Tensor."))
+
+
+def _is_once(node: ast.Call, scope: Scope) -> bool:
+    """Whether a function or a layer of torch has no derivative of its gradient."""
+    name = scope.callee(node) or ""
+    if name.startswith("torch.") and name.rpartition(".")[2] in _ONCE:
+        return True
+    return holds_layer(scope.value(node.func), _ATTENTION)
