@@ -178,9 +178,10 @@ ASSUMPTIONS: Mapping[str, str] = {
         "it is made of does not change in between, and it may move and be cast with the module."
     ),
     "computed-again": (
-        "A value that was computed once and kept may be computed at each read: what it is made of does not change, and "
-        "nobody writes into it. A row of a table does not depend on how many there are, and nobody asks afterwards for "
-        "a longer one that was kept."
+        "A value that was computed once and kept may be computed at each read: what it is made of does not change, "
+        "nobody writes into it or asks whether it is the same object, and what it is asked for with has a hash and is "
+        "not taken for an equal number of another type. A row of a table does not depend on how many there are, and "
+        "nobody asks afterwards for a longer one that was kept."
     ),
     "plain-default-device": (
         "New tensors are made on the default device as it was set: it has no number that they do not show (`cpu:0`), "

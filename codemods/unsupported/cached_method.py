@@ -35,8 +35,10 @@ calls, nobody writes into what it returned or asks whether it is the same object
 TypeError (`computed-again`). In a compiled graph Dynamo computes it each time with a decorated method, too.
 
 Declined where computing the value has an effect, draws random numbers or may do so as far as is known, where the method
-calls itself, which the cache may make fast, where the caller writes into what it is given, and where something asks the
-cache itself (`cache_clear`, `cache_info`). Declined where the class stands in another file.
+calls itself, which the cache may make fast, where a caller writes into what it is given, by whatever name, and where
+something asks the cache itself (`cache_clear`, `cache_info`) or takes it without calling it. Declined where the method
+is given a tensor, or computes with one of the object, since what is kept has the gradient of the first call; where the
+file changes what it reads of the object; and where the class stands in another file.
 
 Graph breaks: GB0156. torch: all supported versions.
 """
@@ -51,6 +53,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.finding import Edit, Finding, Fix
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.unsupported.cached_property import effect_of_repeating
+from compilefix.codemods.unsupported.written_results import written_result
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
@@ -109,9 +112,11 @@ def _kept(node: ast.Attribute, scope: Scope) -> tuple[Function, ast.Assign, Func
         for statement in maker.of(ast.Assign) if maker is not None else ():
             if maker is None or not _is_own(statement.targets[0], node.attr, maker) or len(statement.targets) > 1:
                 continue
-            inner = _cached(statement.value, maker)
+            inner = _cached(statement.value, maker, scope)
             method = project.method(cls, inner) if inner is not None else None
-            if method is not None and not method.is_static and not method.is_property and not method.decorators:
+            if method is None or isinstance(method.node, ast.AsyncFunctionDef):
+                continue
+            if not method.is_static and not method.is_property and not method.decorators:
                 return maker, statement, method
     return None
 
@@ -127,15 +132,15 @@ def _is_own(node: ast.expr, name: str, method: Function) -> bool:
     )
 
 
-def _cached(value: ast.expr, maker: Function) -> str | None:
+def _cached(value: ast.expr, maker: Function, scope: Scope) -> str | None:
     """The method of the object that a cache is put round: `lru_cache(100)(self.build)`, `cache(self.build)`."""
     if not isinstance(value, ast.Call) or len(value.args) != 1 or value.keywords:
         return None
     inner = value.args[0]
     if not isinstance(inner, ast.Attribute) or not _is_own(inner, inner.attr, maker):
         return None
-    made = value.func.func if isinstance(value.func, ast.Call) else value.func
-    return inner.attr if maker.module.qualified(made) in _CACHES else None
+    made = value.func if isinstance(value.func, ast.Call) else value
+    return inner.attr if scope.legality.inference.facts(maker).callee(made) in _CACHES else None
 
 
 def _refused(call: ast.Call, maker: Function, method: Function, scope: Scope) -> str | None:
@@ -158,36 +163,54 @@ def _refused(call: ast.Call, maker: Function, method: Function, scope: Scope) ->
     elsewhere = set(texts.matching(name, rf"\.{name}\s*(:[^=\n]+)?=[^=]|\bdel\b[^\n]*\.{name}\b")) - {module.name}
     if elsewhere or sum(_stores(node, name) for node in ast.walk(module.file.tree)) > 1:
         return "the attribute is stored or deleted elsewhere, too"
-    return _written(call, scope)
+    given = next((a for a in (*call.args, *(k.value for k in call.keywords)) if scope.value(a).is_tensor), None)
+    if given is not None:
+        return f"the cache tells `{snippet(given)}` by which tensor it is, not by its values"
+    changing = _handed_on(call, maker, scope) or _changing(method, scope)
+    return changing or written_result(name, scope)
 
 
 def _stores(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == name and not isinstance(node.ctx, ast.Load)
 
 
-def _written(call: ast.Call, scope: Scope) -> str | None:
-    """A place in the caller that writes into what it is given."""
-    statement = scope.parents.get(call)
-    names: set[str] = set()
-    if isinstance(statement, ast.Assign):
-        names = {part.id for target in statement.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-    for owner in filter(None, map(_owner, scope.nodes)):
-        if any(part is call or (isinstance(part, ast.Name) and part.id in names) for part in ast.walk(owner)):
-            return f"`{snippet(owner)}` is written into"
+def _handed_on(call: ast.Call, maker: Function, scope: Scope) -> str | None:
+    """A place in the file that takes the cache for something else than to call it."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    tree = maker.module.tree
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    called |= {node.args[0] for node in maker.of(ast.Call) if len(node.args) == 1 and _cached(node, maker, scope)}
+    for node in ast.walk(tree):
+        loads = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+        if loads and node not in called:
+            return f"`{snippet(node)}` is handed on"
+        if isinstance(node, ast.Constant) and node.value == name:
+            return f"the attribute is named by the text `{snippet(node)}`"
     return None
 
 
-def _owner(node: ast.AST) -> ast.expr | None:
-    """What a node writes into, if it writes into something."""
-    if isinstance(node, ast.AugAssign):
-        return node.target
-    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        return node.value
-    if isinstance(node, ast.keyword) and node.arg == "out":
-        return node.value
-    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    in_place = method is not None and method.attr.endswith("_") and not method.attr.startswith("_")
-    return method.value if method is not None and in_place else None
+def _changing(method: Function, scope: Scope) -> str | None:
+    """What the method reads of the object that training changes, or other code."""
+    stored = {
+        node.attr: function.qualname
+        for function in method.module.all_functions
+        if function.node.name not in _MAKERS
+        for node in function.of(ast.Attribute)
+        if not isinstance(node.ctx, ast.Load)
+    }
+    for function in (method, *scope.legality.called(method)):
+        instance = function.parameters[0].arg if function.cls is not None and function.parameters else None
+        facts = scope.legality.inference.facts(function)
+        for node in function.of(ast.Attribute):
+            if not isinstance(node.value, ast.Name) or node.value.id != instance:
+                continue
+            if node.attr in stored:
+                return f"`{stored[node.attr]}` changes `{snippet(node)}`"
+            value = facts.value(node)
+            layer = (value.ref or "").startswith("torch.nn.")
+            if layer or (value.may_be(Kind.TENSOR) and not value.is_unknown):
+                return f"what is kept has the gradient of `{snippet(node)}` as it was, also in a copy of the object"
+    return None
 
 
 def _without_cache(statement: ast.Assign, maker: Function, scope: Scope) -> Edit:
