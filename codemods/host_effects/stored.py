@@ -227,12 +227,24 @@ def _is_called_behind(function: Function, scope: Scope) -> bool:
             if around is scope.function or around is function or not _calls(name, around) or drives(around):
                 continue
             whole = around.node.name in ("forward", "__call__")
-            if not whole and any(around.of(loop) for loop in (ast.For, ast.While, ast.AsyncFor)):
+            if not whole and _stores_in_loops(around, scope):
                 continue
             calls = scope.legality.reached(around)
             if function in calls and scope.function in calls:
                 return True
     return False
+
+
+def _stores_in_loops(around: Function, scope: Scope) -> bool:
+    """Whether a function runs the store in a loop of its own, and nowhere else."""
+    loops = (loop for kind in (ast.For, ast.While, ast.AsyncFor) for loop in around.of(kind))
+    looped = {node for loop in loops for node in ast.walk(loop)}
+    if not looped:
+        return False
+    called = scope.legality.inference.facts(around).calls
+    reaching = (f for f in called.values() if scope.function is f or scope.function in scope.legality.reached(f))
+    storing = frozenset(reaching)
+    return all(node in looped for node, function in called.items() if function in storing)
 
 
 def _calls(name: str, function: Function) -> bool:
