@@ -110,7 +110,11 @@ class NumpyStatic(Rule):
                 continue
             places = sorted_places(node, scope)
             if places is not None:
-                yield self.fixed(scope, node, message, sorted_fix(places, scope), gb=(gb,))
+                fix = sorted_fix(places, scope)
+                if isinstance(fix, str):
+                    yield self.declined(scope, node, message, fix, gb=(gb,))
+                else:
+                    yield self.fixed(scope, node, message, fix, gb=(gb,))
                 continue
             reason = (
                 needed or "make it a Python number outside the compiled code, or compute it with Python's own functions"

@@ -73,9 +73,12 @@ def _argsort(node: ast.expr, scope: Scope) -> ast.Name | ast.Attribute | None:
     return ordered if plain else None
 
 
-def sorted_fix(found: SortedPlaces, scope: Scope) -> Fix:
-    """The places in order, with what is not proved of the numbers."""
+def sorted_fix(found: SortedPlaces, scope: Scope) -> Fix | str:
+    """The places in order, with what is not proved of the numbers; or why they cannot be written so."""
     template, shown = Template(), snippet(found.ordered)
+    template.refuse(scope.legality.computed_again(found.ordered, scope.facts))
+    if template.broken is not None:
+        return template.broken
     if not _is_written_out(found.ordered, scope):
         reason = f"`{shown}` is not proved to be a list of integers in which none stands twice"
         template.refuse([Obstacle(reason, _ASSUMED)])
