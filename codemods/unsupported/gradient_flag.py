@@ -50,7 +50,7 @@ Graph breaks: GB9186. torch: 2.11 and later, which have the flag.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from compilefix.analysis.compile_sites import CompileSite
 from compilefix.analysis.summaries import applies
@@ -62,6 +62,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.unknown_rows import holds_layer
 from compilefix.codemods.unsupported.gradient_in_graph import GradientInGraph
 from compilefix.codemods.unsupported.parameter_in_forward import ParameterInForward
+from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
 
 _ONCE = frozenset({"cdist", "pdist", "segment_reduce", "scaled_dot_product_attention", "multi_head_attention_forward"})
@@ -110,10 +111,11 @@ def _asked(scope: Scope) -> Iterator[ast.Call]:
 
 def _unfit(region: Sequence[Scope]) -> str | None:
     """Why the flag would not do, or would do more than it should."""
+    asking = {inner.function for inner in region if next(_asked(inner), None) is not None}
     kept = any(_keeps_graph(node) for inner in region for node in _asked(inner))
     for inner in region:
         name = inner.function.qualname
-        caught = next((node for node in _asked(inner) if is_tried(node, inner)), None)
+        caught = next((node for node in _asking(inner, asking) if is_tried(node, inner)), None)
         if caught is not None:
             return (
                 f"a handler round `{snippet(caught)}` in `{name}` catches its error, which in a graph is raised past it"
@@ -131,6 +133,16 @@ def _unfit(region: Sequence[Scope]) -> str | None:
         if made is not None:
             return f"the flag is not enough: line {made.span.line} in `{name}` makes a tensor require a gradient"
     return None
+
+
+def _asking(scope: Scope, functions: Collection[Function]) -> Iterator[ast.Call]:
+    """The calls that ask for a gradient, themselves or in a function that they lead to."""
+    yield from _asked(scope)
+    for node, called in scope.facts.calls.items():
+        if isinstance(node, ast.Call) and (
+            called in functions or not scope.legality.reached(called).isdisjoint(functions)
+        ):
+            yield node
 
 
 def _keeps_graph(node: ast.Call) -> bool:
