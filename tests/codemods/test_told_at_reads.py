@@ -50,6 +50,27 @@ BOTH = """    done = bool((x > 0).all())
         y = y + 1
     return y
 """
+OF_TWO = """    all_of = bool((x > 0).all())
+    some = bool((x > 1).any())
+    if all_of and some:
+        open("seen", "w").close()
+    return x
+"""
+OF_ELIF = """    all_of = bool((x > 0).all())
+    some = bool((x > 1).any())
+    if all_of:
+        open("seen", "w").close()
+    elif some:
+        open("some", "w").close()
+    return x
+"""
+BEHIND = """    done = bool((x > 0).all())
+    if done:
+        open("seen", "w").close()
+    elif (x > 1).any():
+        open("some", "w").close()
+    return x
+"""
 FLAG = "torch._dynamo.config.capture_scalar_outputs = True\n"
 
 
@@ -59,6 +80,9 @@ FLAG = "torch._dynamo.config.capture_scalar_outputs = True\n"
         (HEAD + ONE, [5]),
         (HEAD + SEVERAL, [5, 9]),  # the second has a fix, without which the read stays
         (HEAD + LOGGED, [5]),  # the second has none, and breaks nothing
+        (HEAD + OF_TWO, [5, 6]),  # each of them breaks the graph
+        (HEAD + OF_ELIF, [5, 6]),
+        (HEAD + BEHIND, [5, 6]),  # and so does what is asked behind it
         (HEAD + THERE, [6]),
         (HEAD + BOTH, [7]),
         (HEAD.replace("\n\n\n", "\n\n" + FLAG + "\n\n") + ONE, [9]),
