@@ -21,7 +21,7 @@ from compilefix.codemods.assumptions import ASSUMPTIONS
 from compilefix.codemods.finding import Edit, Effect, Finding, Fix, Span
 from compilefix.codemods.number_methods import number_promised
 from compilefix.codemods.promised_numbers import promise_broken
-from compilefix.codemods.seldom import hardly_runs
+from compilefix.codemods.seldom import hardly_runs, is_set_up_by_callers
 from compilefix.codemods.versions import covers
 from compilefix.source.config import LOGGING_STYLES, OLDEST_TORCH
 from compilefix.source.definitions import Class, Function
@@ -193,6 +193,11 @@ class Scope:
         """The places that load (or store) a local name, in source order."""
         kind = ast.Store if stores else ast.Load
         return [n for n in self._names.get(name, ()) if isinstance(n.ctx, kind)]
+
+    @cached_property
+    def is_set_up(self) -> bool:
+        """Whether the function is called where something is missing, each time, to make that."""
+        return is_set_up_by_callers(self)
 
     @cached_property
     def _names(self) -> Mapping[str, list[ast.Name]]:

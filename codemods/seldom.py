@@ -39,7 +39,7 @@ def hardly_runs(node: ast.AST, scope: Scope) -> bool:
         return True
     if _MAKES.search(scope.function.node.name) and not _LOADS.isdisjoint(scope.called):
         return True
-    return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or _is_set_up_by_callers(scope)
+    return _stands_aside(node, scope) or _holds_what_stands_aside(node, scope) or scope.is_set_up
 
 
 def _stands_aside(node: ast.AST, scope: Scope) -> bool:
@@ -60,12 +60,10 @@ def _stands_aside(node: ast.AST, scope: Scope) -> bool:
 def _ends_in_an_error(statement: ast.stmt, scope: Scope) -> bool:
     """Whether the block that a statement stands in raises behind it, whatever comes."""
     block = scope.block(statement)
-    for later in block[block.index(statement) :]:
-        if later is not statement and _ends(later, scope):
-            return True
-        if any(isinstance(part, _LEAVES) for part in walk(later)):
-            return False
-    return False
+    rest = block[block.index(statement) :]
+    # Asked for each finding: few blocks end so, and the statements in them are looked through only there.
+    end = next((place for place, later in enumerate(rest) if place and _ends(later, scope)), None)
+    return end is not None and not any(isinstance(part, _LEAVES) for later in rest[:end] for part in walk(later))
 
 
 def _ends(statement: ast.stmt, scope: Scope) -> bool:
@@ -267,7 +265,7 @@ def _holder(node: ast.expr) -> ast.expr:
 _SELDOM = (_exports, _sets_up, _is_for_other_callers)
 
 
-def _is_set_up_by_callers(scope: Scope) -> bool:
+def is_set_up_by_callers(scope: Scope) -> bool:
     """Whether what calls the function does so where something is missing, each time."""
     callers = scope.compiled.callers
     if not callers or not _MAKES.search(scope.function.node.name):

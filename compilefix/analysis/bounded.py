@@ -113,11 +113,13 @@ def _asked(part: ast.AST, weights: ast.expr, facts: FunctionFacts) -> Iterator[a
 
 def _sources(node: ast.expr, facts: FunctionFacts, depth: int = 3) -> frozenset[str]:
     """The names that an expression, and what these are assigned, reads."""
-    found = _names(node)
-    for name in found if depth else ():
-        for assign in facts.function.of(ast.Assign):
-            if any(isinstance(t, ast.Name) and t.id == name for t in assign.targets):
-                found |= _sources(assign.value, facts, depth - 1)
+    found = new = _names(node)
+    assigns = facts.function.of(ast.Assign)
+    while depth and new:
+        given = (a.value for a in assigns if any(isinstance(t, ast.Name) and t.id in new for t in a.targets))
+        new = frozenset().union(*map(_names, given)) - found
+        found |= new
+        depth -= 1
     return found
 
 
