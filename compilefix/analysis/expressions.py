@@ -410,7 +410,9 @@ class Expressions(Calls):
         if not kinds.isdisjoint((ast.Is, ast.IsNot)):
             return values.BOOL
         if not kinds.isdisjoint((ast.In, ast.NotIn)):
-            if _is_text(node.left, operands[0]) or any(are_texts(part) for part in node.comparators):
+            if len(node.ops) > 1 and any(v.may_be(Kind.TENSOR) for v in operands):
+                return values.UNKNOWN  # `x < y in z` may be the tensor that its first comparison gives
+            if _is_text(node.left, operands[0]) or are_texts(node.comparators[0]):
                 return values.BOOL  # a key: tensors are compared with numbers and tensors
             reads = (
                 operands[0].is_tensor

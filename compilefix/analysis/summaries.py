@@ -123,7 +123,9 @@ def passed(node: ast.Call, callee: Function, operands: Sequence[Value]) -> Mappi
 def filled(node: ast.Call, callee: Function) -> Sequence[ast.arg]:
     """The parameters that the arguments of a call are for: without the instance, or the context of an `apply`."""
     bound = callee.cls is not None and callee.parent is None and not callee.is_static
-    return callee.parameters[1 if bound or applies(node, callee) else 0 :]
+    # With a `setup_context` of its own the `forward` takes the arguments alone.
+    context = applies(node, callee) and callee.cls is not None and "setup_context" not in callee.cls.methods
+    return callee.parameters[1 if bound or context else 0 :]
 
 
 def applies(node: ast.Call, callee: Function) -> bool:

@@ -100,6 +100,7 @@ def test_no_claim_about_a_random_program_is_contradicted(seed: int) -> None:
 
 
 REGRESSIONS = {
+    "a comparison before a search among texts": "v = s < s in ('a', 'b')\nw = s in ('a', 'b')\nreturn v, w",
     "a declared name shares memory": "v: Tensor = x if u is None else u\nw = v\nw.mul_(2)\nreturn v",
     "a dict made by a call": "box = dict(a=y)\nother = box.get('a')\nreturn other",
     "items of a dict are its keys": "box = {'a': x}\nkeys = [v for v in box]\nreturn keys",
