@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from compilefix.source.definitions import Function
@@ -16,7 +16,9 @@ from compilefix.source.tree import parents, walk
 if TYPE_CHECKING:
     from compilefix.codemods.rule import Scope
 
-_EXPORTS = re.compile(r"(^|_)(onnx|export|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)", re.I)
+_EXPORTS = re.compile(
+    r"(^|_)(onnx|exporting|exported|torchscript|tensorrt|trt|coreml|openvino)(_|$)|(^|_)export(_mode|_model)?$", re.I
+)
 """How flags are called that are set where a model is brought to another framework."""
 _MAKES = re.compile(r"init|set_?up|build|prepare|register|make|create|load|compute|cache|reset")
 """How functions are called that the first call may run to set something up."""
@@ -63,7 +65,9 @@ def _ends_in_an_error(statement: ast.stmt, scope: Scope) -> bool:
     rest = block[block.index(statement) :]
     # Asked for each finding: few blocks end so, and the statements in them are looked through only there.
     end = next((place for place, later in enumerate(rest) if place and _ends(later, scope)), None)
-    return end is not None and not any(isinstance(part, _LEAVES) for later in rest[:end] for part in walk(later))
+    if end is None or any(isinstance(around, ast.Try) and around.handlers for around in scope.ancestors(statement)):
+        return False  # what is caught decides where it goes on
+    return not any(isinstance(part, _LEAVES) for later in rest[:end] for part in walk(later))
 
 
 def _ends(statement: ast.stmt, scope: Scope) -> bool:
@@ -105,7 +109,21 @@ def _last_name(node: ast.expr) -> str | None:
 
 def _sets_up(branch: ast.If, block: list[ast.stmt], scope: Scope) -> bool:
     """Whether a block runs where something of the object is missing, and makes it: `if self.table is None: ...`."""
-    return block is branch.body and _makes_once(branch.test, block, scope.function, _own_calls(scope))
+    if block is not branch.body or not _makes_once(branch.test, block, scope.function, _own_calls(scope)):
+        return False
+    texts = {ast.unparse(kept) for kept in _missing(branch.test)}
+    inside = {part for statement in block for part in walk(statement)}
+    # `self.state = None` in what calls it, or what it calls elsewhere: it is made anew in each call.
+    others = {*scope.compiled.callers, *(callee for node, callee in _own_calls(scope) if node not in inside)}
+    others = {other for other in others if other.cls is scope.function.cls} - {scope.function}
+    return not any(_empties(assign, texts) for other in others for assign in other.of(ast.Assign))
+
+
+def _empties(assign: ast.Assign, texts: Collection[str]) -> bool:
+    """Whether one of several things, by their texts, is given None or the like."""
+    given = assign.value
+    nothing = ast.unparse(given) in ("[]", "{}") or (isinstance(given, ast.Constant) and not given.value)
+    return nothing and any(ast.unparse(target) in texts for target in assign.targets)
 
 
 def _own_calls(scope: Scope) -> Iterator[tuple[ast.AST, Function]]:

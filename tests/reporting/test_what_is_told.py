@@ -65,6 +65,17 @@ def test_what_the_first_call_sets_up_is_told_behind_the_rest(body: str, first: b
     assert quiet(text, "'table'") == [first]
 
 
+@pytest.mark.parametrize(("emptied", "expected"), [("None", [False]), ("x", [True])])
+def test_what_each_call_empties_is_not_set_up_once(emptied: str, expected: list[bool]) -> None:
+    body = "if self.kept is None:\n    print('table')\n    self.kept = 1\nself.reset(x)"
+    assert quiet(module(body, more=f"\ndef reset(self, x):\n    self.kept = {emptied}\n"), "table") == expected
+
+
+def test_an_error_that_is_caught_is_no_end() -> None:
+    body = "try:\n    print('table')\n    raise KeyError\nexcept KeyError:\n    x = x + 1"
+    assert quiet(module(body), "table") == [False]
+
+
 @pytest.mark.parametrize("asked", ["hasattr()", "hasattr(self)", "hasattr(*names)", "hasattr(self, 'kept', 1)"])
 def test_a_question_that_python_refuses_is_none_for_something_missing(asked: str) -> None:
     assert quiet(module(f"if not {asked}:\n    print('table')\n    self.kept = 1"), "'table'") == [False]
@@ -97,7 +108,13 @@ def test_lines_that_cost_little_are_told_behind_the_rest(body: str, word: str, e
 
 @pytest.mark.parametrize(
     ("test", "expected"),
-    [("self.onnx", True), ("self.for_export and old", True), ("not self.onnx", False), ("self.exponent", False)],
+    [
+        ("self.onnx", True),
+        ("self.for_export and old", True),
+        ("not self.onnx", False),
+        ("self.exponent", False),
+        ("self.export_attention", False),
+    ],
 )
 def test_what_is_for_exporters_is_told_behind_the_rest(test: str, expected: bool) -> None:
     body = f"if {test}:\n    x = x[x > 0]"
