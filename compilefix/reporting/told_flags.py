@@ -48,13 +48,14 @@ def _told(findings: Sequence[Finding]) -> list[Finding | None]:
         fixed = {f.span for f in own if f.fix is not None}
         refused = {f.span: f.declined for f in own if (f.declined or "").startswith(_WOULD_NOT_DO)}
         others = [f for f in findings if f.code not in _ADVICE and f.fix is None and f.effect in ("break", "recompile")]
+        advised = {id(f) for f in others}  # a function may have thousands of findings
         there = {f.span for f in others}
         for index, finding in enumerate(told):
             if finding is None:
                 continue
             if code == finding.code and finding.span in there and finding.span in refused:
                 told[index] = None
-            elif findings[index] not in others:
+            elif id(findings[index]) not in advised:
                 continue
             elif finding.span in fixed and advice in (finding.declined or ""):
                 told[index] = None
