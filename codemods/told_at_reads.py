@@ -16,7 +16,7 @@ from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
 
-_OF_TESTS = frozenset({"CF101", "CF102", "CF103"})
+_OF_TESTS = frozenset({"CF101", "CF102", "CF103", "CF105"})
 _OF_READS = ("GB0033", "GB0124")  # of torch.equal, and of item() and what calls it
 _Test = ast.If | ast.IfExp | ast.Assert
 

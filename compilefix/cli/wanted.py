@@ -49,7 +49,9 @@ class Wanted:
             return True
         found = [c for c in self._of_function(file, finding.function) if c.silences(finding.code)]
         if _is_original(finding, file.source):
-            lines = statement_lines(file.source.tree, finding.span)
+            # What a comment keeps as it is, is not rewritten either, where the finding stands elsewhere.
+            places = (finding.span, *(edit.target for edit in (finding.fix.edits if finding.fix is not None else ())))
+            lines = dict.fromkeys(n for place in places for n in statement_lines(file.source.tree, place))
             found += file.comments.covering(finding.code, *lines)
             if found:
                 self._silenced.add(finding.fingerprint)

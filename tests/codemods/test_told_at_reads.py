@@ -71,6 +71,11 @@ BEHIND = """    done = bool((x > 0).all())
         open("some", "w").close()
     return x
 """
+CHECKED = """    done = (x > 0).all().item()
+    y = x * 2
+    assert done
+    return y
+"""
 FLAG = "torch._dynamo.config.capture_scalar_outputs = True\n"
 
 
@@ -84,13 +89,14 @@ FLAG = "torch._dynamo.config.capture_scalar_outputs = True\n"
         (HEAD + OF_ELIF, [5, 6]),
         (HEAD + BEHIND, [5, 6]),  # and so does what is asked behind it
         (HEAD + THERE, [6]),
+        (HEAD + CHECKED, [5]),
         (HEAD + BOTH, [7]),
         (HEAD.replace("\n\n\n", "\n\n" + FLAG + "\n\n") + ONE, [9]),
     ],
 )
 def test_where_it_is_told(text: str, lines: list[int], tmp_path: Path) -> None:
     found = rewritten(tmp_path / "told.py", text, None).findings
-    assert [f.span.line for f in found if f.code in ("CF101", "CF102", "CF103")] == lines
+    assert [f.span.line for f in found if f.code in ("CF101", "CF102", "CF103", "CF105")] == lines
     for finding in found:
         assert finding.source_line == text.splitlines()[finding.span.line - 1]
 
