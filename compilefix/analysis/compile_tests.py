@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from compilefix.source.definitions import Function
 from compilefix.source.module import Module
@@ -94,13 +94,27 @@ def _bound_once(name: str, function: Function) -> ast.expr | None:
     stores = function.stores.get(name, ())
     if len(stores) != 1 or name in {p.arg for p in function.parameters}:
         return None
-    shared = [*function.of(ast.Global), *function.of(ast.Nonlocal)]
-    if any(name in node.names for node in shared if isinstance(node, ast.Global | ast.Nonlocal)):
+    if any(name in _names_without_a_node(node) for kind in _BINDING for node in function.of(kind)):
         return None
     for node in function.of(ast.Assign):
         if node.targets == [stores[0]]:
             return node.value
     return None
+
+
+_BINDING: tuple[type[ast.AST], ...] = (
+    *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+    *(ast.MatchMapping, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+)
+
+
+def _names_without_a_node(node: ast.AST) -> Collection[str | None]:
+    """The names that a statement or a part of it binds, or shares with others, by their text alone."""
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return node.names
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
+    return [getattr(node, "rest", None) or getattr(node, "name", None)]
 
 
 def _only_added_to(name: str, function: Function) -> ast.expr | None:

@@ -224,6 +224,15 @@ def test_a_switch_in_the_code_is_off() -> None:
     assert not told(module("debug = False\nif debug and x.dim() > 2:\n    x = x[x > 0]"))
     assert told(module("debug = False\nif old:\n    debug = True\nif debug:\n    x = x[x > 0]"))
     assert told(module("global debug\ndebug = False\nself.use(x)\nif debug:\n    x = x[x > 0]"))
+    read = "\nif debug:\n    x = x[x > 0]"
+    for binding in (
+        "try:\n    x = x + 1\nexcept ValueError as debug:\n    pass",
+        "import os.path as debug",
+        "def debug():\n    pass",
+        "match x.dim():\n    case debug:\n        pass",
+        "def mark():\n    nonlocal debug\n    debug = True\nmark()",
+    ):
+        assert told(module(f"debug = False\n{binding}{read}"))
 
 
 def test_what_is_looked_for_among_texts_is_no_tensor() -> None:
