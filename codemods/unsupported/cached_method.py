@@ -46,7 +46,6 @@ Graph breaks: GB0156. torch: all supported versions.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
@@ -59,7 +58,6 @@ from compilefix.source.snippets import snippet
 from compilefix.source.tree import parents
 
 _CACHES = ("functools.lru_cache", "functools.cache")
-_PUT_INTO = re.compile(r"cache\b[^\n]*\(\s*self\.")
 _OF_THE_CACHE = r"\.(?:cache_clear|cache_info|cache_parameters|__wrapped__)\b"
 _MAKERS = ("__init__", "__post_init__")
 _ADVICE = "decorate a function with `lru_cache`, or compute it in `__init__`"
@@ -78,7 +76,8 @@ class CachedMethod(Rule):
     def find(self, scope: Scope) -> Iterator[Finding]:
         """Calls of methods that their object keeps in a cache, each method once."""
         seen: set[str] = set()
-        if not _PUT_INTO.search(scope.function.module.file.text):
+        texts = scope.legality.inference.project.modules.texts
+        if scope.function.module.name not in texts.matching("functools", r"\b(?:lru_)?cache\b"):
             return
         for call in scope.of(ast.Call):
             if not isinstance(call.func, ast.Attribute) or call.func.attr in seen:
@@ -148,15 +147,15 @@ def _refused(call: ast.Call, maker: Function, method: Function, scope: Scope) ->
     module = scope.function.module
     if maker.module is not module or method.module is not module:
         return "its class stands in another file"
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if any(node.attr in (name, method.node.name) for node in method.of(ast.Attribute)):
+        return "the method calls itself, for which the cache may be"
     project = scope.legality.inference.project
     for one in (method, *project.overriding_anywhere(method)):
         if one is None:
             return "too many classes may have another method in its place"
         if (effect := effect_of_repeating(one, scope)) is not None:
             return effect
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if any(node.attr in (name, method.node.name) for node in method.of(ast.Attribute)):
-        return "the method calls itself, for which the cache may be"
     texts = project.modules.texts
     if texts.matching(f".{name}.", rf"\.{name}{_OF_THE_CACHE}"):
         return "something asks the cache itself"
