@@ -96,12 +96,13 @@ def _need(message: str, words: str, region: Sequence[Scope]) -> Need:
     """What code needs, the first result that the flag would not do for, and names for masks that select twice."""
     edits: dict[Module, Sequence[Edit]] = {}
     elsewhere: str | None = None
+    results = [(inner, node) for inner in region for node in _results(inner)]
     for inner in region:
         masks: list[ast.expr] = []
-        for node in _results(inner):
+        for node in (node for one, node in results if one is inner):
             mask, named = computed_mask(node, inner), _is_named(node, inner)
             reason = not_captured(node, inner, named=named) or failing_layer(node, inner, region)
-            reason = reason or miscounted_rows(node, inner, region) or counted_anew(node, inner, region)
+            reason = reason or miscounted_rows(node, inner, region) or counted_anew(node, inner, region, results)
             place = f"{words}`{snippet(node)}` in `{inner.function.qualname}`: "
             if reason is not None:
                 return Need(message, f"{place}{reason}")

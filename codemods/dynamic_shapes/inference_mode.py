@@ -9,7 +9,7 @@ docs/measured.md).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from compilefix.codemods.dynamic_shapes.masks import mask_of
 from compilefix.codemods.rule import Scope
@@ -18,25 +18,31 @@ from compilefix.source.snippets import snippet
 _MODE = "torch.inference_mode"
 
 
-def counted_anew(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
+def counted_anew(
+    node: ast.expr, scope: Scope, region: Sequence[Scope], results: Iterable[tuple[Scope, ast.expr]]
+) -> str | None:
     """Why a selection does not compile in inference mode; None where it is the only one by its mask.
 
-    region: all that is compiled together with `scope`, and itself. What a mask in another function is, is not known.
+    region: all that is compiled together with `scope`, and itself. results: what has an unknown size in it. What a mask
+    in another function is, is not known.
     """
-    mask = mask_of(node, scope) if isinstance(node, ast.Subscript) else None
-    entered = next((inner for inner in region if _enters(inner)), None) if mask is not None else None
-    if mask is None or entered is None:
+    entered = next((inner for inner in region if _enters(inner)), None) if isinstance(node, ast.Subscript) else None
+    if entered is None or not isinstance(node, ast.Subscript):
         return None
-    text = ast.dump(mask)
-    for inner in region:
-        for other in _selections(inner):
-            own = inner.function is scope.function
-            if other is not node and (not own or ast.dump(mask_of(other, inner) or mask) == text):
-                return (
-                    f"`{entered.function.qualname}` enters `{_MODE}`, in which two selections by `{snippet(mask)}` do "
-                    "not compile: use `no_grad`, or enter it round the compiled call"
-                )
+    mask = _mask(node, scope)
+    for inner, other in results:
+        if other is node or not isinstance(other, ast.Subscript):
+            continue
+        if inner.function is not scope.function or ast.dump(_mask(other, inner)) == ast.dump(mask):
+            return (
+                f"`{entered.function.qualname}` enters `{_MODE}`, in which two selections by `{snippet(mask)}` do "
+                "not compile: use `no_grad`, or enter it round the compiled call"
+            )
     return None
+
+
+def _mask(node: ast.Subscript, scope: Scope) -> ast.expr:
+    return mask_of(node, scope) or node.slice
 
 
 def _enters(scope: Scope) -> bool:
@@ -46,9 +52,3 @@ def _enters(scope: Scope) -> bool:
         return True
     blocks = scope.function.of(ast.With)
     return any(scope.callee(item.context_expr) == _MODE for block in blocks for item in block.items)
-
-
-def _selections(scope: Scope) -> Iterator[ast.Subscript]:
-    for node in scope.among(ast.Subscript):
-        if isinstance(node.ctx, ast.Load) and mask_of(node, scope) is not None:
-            yield node

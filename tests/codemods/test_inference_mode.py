@@ -41,3 +41,25 @@ def test_the_flag_is_offered_where_the_mode_is_round_the_call(
     found = [f for f in rewritten(tmp_path / "pairs.py", text, None).findings if f.code == "CF506"]
     assert [f.fix is not None for f in found] == [offered]
     assert offered or "do not compile" in (found[0].declined or "")
+
+
+@pytest.mark.parametrize("called", ["hit", "mask", "rows"])
+def test_a_selection_in_another_function_counts_whatever_its_mask_is_called(called: str, tmp_path: Path) -> None:
+    text = f"""
+import torch
+
+
+def chosen(x: torch.Tensor, {called}: torch.Tensor):
+    return x[{called}]
+
+
+def pair(x: torch.Tensor, y: torch.Tensor):
+    with torch.inference_mode():
+        ok = y != 0
+        return chosen(x, ok) + 1, y[ok] * 2
+
+
+run = torch.compile(pair)
+"""
+    found = [f for f in rewritten(tmp_path / "pairs.py", text, None).findings if f.code == "CF506"]
+    assert [f.fix for f in found] == [None]
