@@ -40,8 +40,8 @@ def kept_in(branch: ast.AST, scope: Scope) -> ast.stmt | None:
 
 def _is_unknown(call: ast.Call, scope: Scope) -> bool:
     """Whether a method of the object is called for what it does, and nothing is known of it: `self.hook(x)`."""
-    func = call.func
-    own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    func, instance = call.func, next((p.arg for p in scope.function.parameters if scope.function.cls is not None), None)
+    own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == instance
     return own and scope.facts.calls.get(call) is None and not scope.callee(call) and not scope.value(func).is_tensor
 
 
