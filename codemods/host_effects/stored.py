@@ -230,9 +230,16 @@ def _is_called_behind(function: Function, scope: Scope) -> bool:
             if not whole and _stores_in_loops(around, scope):
                 continue
             calls = scope.legality.reached(around)
-            if function in calls and scope.function in calls:
+            if (function in calls and scope.function in calls) or (whole and _calls_unseen(name, around, scope)):
                 return True
     return False
+
+
+def _calls_unseen(name: str, function: Function, scope: Scope) -> bool:
+    """Whether code calls a method of this name on something of which nothing is known, which may be this object."""
+    facts = scope.legality.inference.facts(function)
+    called = (node for node in function.of(ast.Call) if isinstance(node.func, ast.Attribute) and node.func.attr == name)
+    return any(node not in facts.calls and facts.value(node.func.value).is_unknown for node in called)  # type: ignore[attr-defined]
 
 
 def _stores_in_loops(around: Function, scope: Scope) -> bool:
