@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,7 +76,11 @@ def run(
         current: Mapping[Path, SourceFile], asked: Sequence[type[Rule]], only: frozenset[Path] | None
     ) -> list[Finding]:
         search = Search(Project(list(current.values())), asked, config.roots, config.logging, only)
-        return [f for f in _find(search, jobs, only=only)[0] if wanted(f)]
+        found = [f for f in _find(search, jobs, only=only)[0] if wanted(f)]
+        del search
+        # Modules and what they define name each other, and the collector is off: each pass would keep a project more.
+        gc.collect()
+        return found
 
     @functools.cache  # where fixes are taken back, most files get the same ones again
     def rewritten_once(file: SourceFile, group: tuple[Finding, ...]) -> SourceFile | None:
