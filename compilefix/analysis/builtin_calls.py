@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from compilefix.analysis import values
 from compilefix.analysis.dtypes import is_real, promote
@@ -217,6 +217,11 @@ def math_result(name: str, args: Sequence[Value]) -> Value:
 _NUMPY_PYTHON = frozenset(
     f"numpy.{name}"
     for name in (
+        "array2string",
+        "array_repr",
+        "array_str",
+        "base_repr",
+        "binary_repr",
         "can_cast",
         "dtype",
         "errstate",
@@ -243,6 +248,28 @@ _NUMPY_PYTHON = frozenset(
 _NUMPY_ARRAYS = frozenset(
     f"numpy.{name}" for name in ("arange", "empty", "eye", "full", "identity", "linspace", "logspace", "ones", "zeros")
 )
+
+
+_NUMPY_SEVERAL = frozenset(
+    f"numpy.{name}"
+    for name in (
+        *("array_split", "broadcast_arrays", "divmod", "dsplit", "frexp", "histogram", "histogram2d", "hsplit"),
+        *("ix_", "linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd", "mask_indices", "meshgrid", "modf"),
+        *("nonzero", "split", "tril_indices", "triu_indices", "unravel_index", "vsplit"),
+    )
+)
+"""What gives several arrays, in a list or tuple."""
+
+
+_NUMPY_ONE_ARRAY = {"numpy.linalg.qr": {"mode"}, "numpy.linalg.svd": {"compute_uv"}}
+"""Arguments with which such a function may give one array alone."""
+
+
+_NUMPY_WRITERS = frozenset(
+    f"numpy.{name}"
+    for name in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "random.shuffle")
+)
+"""What writes into an array and gives None."""
 
 
 _ARRAY_METHODS = frozenset(
@@ -321,7 +348,7 @@ def generator_of(name: str) -> str | None:
     return _MADE_GENERATORS.get(name)
 
 
-def numpy_result(name: str, args: Sequence[Value], keywords: Iterable[str | None] = ()) -> Value:
+def numpy_result(name: str, args: Sequence[Value], keywords: Collection[str | None] = ()) -> Value:
     """The result of a function of `numpy`."""
     drawn = name.removeprefix("numpy.random.")
     if name.rpartition(".")[0] in NUMPY_GENERATORS:
@@ -330,6 +357,8 @@ def numpy_result(name: str, args: Sequence[Value], keywords: Iterable[str | None
         return perhaps_read(None)  # the graph ends at the draw, and goes on with a Python number
     if name in _NUMPY_ARRAYS:
         return values.NDARRAY
+    if name in _NUMPY_WRITERS:
+        return values.NONE
     if args and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args) and not name.startswith("numpy.random."):
         return replace(values.STATIC, dtype="float", ref="numpy")
     if name in _NUMPY_PYTHON or (name.startswith("numpy.random.") and name.rpartition(".")[2][:1].isupper()):
@@ -337,4 +366,21 @@ def numpy_result(name: str, args: Sequence[Value], keywords: Iterable[str | None
     # Of Python numbers alone some functions give a number that Dynamo computes itself.
     proved = name.startswith(("numpy.random.", "numpy.array", "numpy.asarray"))
     whole = any(v.kinds & _WHOLE and not v.is_unknown for v in args)
-    return values.NDARRAY if proved or whole else replace(values.NDARRAY, certain=False)
+    array = values.NDARRAY if proved or whole else replace(values.NDARRAY, certain=False)
+    if name == "numpy.random.choice" and len(args) == 1 and "size" not in keywords:
+        return replace(array, kinds=_READ | {Kind.STATIC}, certain=False)
+    several = _gives_several(name, args, keywords)
+    if several is None:
+        return replace(values.container(array), kinds=values.CONTAINER | {Kind.NDARRAY}, certain=False)
+    return values.container(array) if several else array
+
+
+def _gives_several(name: str, args: Sequence[Value], keywords: Collection[str | None]) -> bool | None:
+    """Whether a function of `numpy` gives several arrays; None where the values of its arguments decide that."""
+    if name in _NUMPY_ONE_ARRAY and (len(args) > 1 or {None, *_NUMPY_ONE_ARRAY[name]} & set(keywords)):
+        return None
+    if name == "numpy.gradient" or (name == "numpy.average" and "returned" in keywords):
+        return None
+    if name == "numpy.unique":
+        return len(args) > 1 or any(keyword is None or keyword.startswith("return_") for keyword in keywords)
+    return name in _NUMPY_SEVERAL or (name == "numpy.where" and len(args) == 1 and not keywords)

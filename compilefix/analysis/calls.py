@@ -489,9 +489,11 @@ class Calls(Binding):
         if (kind := generator_of(name)) is not None:
             return Value(frozenset({Kind.OBJECT}), ref=kind)
         if name.startswith("numpy."):
-            array = numpy_result(name, args, keywords)
+            found = numpy_result(name, args, keywords)
             shared = values.NOTHING.union(*[v.storage for v in operands])
-            return replace(array, storage=shared) if array.is_(Kind.NDARRAY) and shared else array
+            if found.element is not None and shared:
+                found = replace(found, element=replace(found.element, storage=shared))
+            return replace(found, storage=shared) if found.is_(Kind.NDARRAY, Kind.CONTAINER) and shared else found
         if name in FLOAT_ONLY_FUNCTIONS and args and args[0].is_tensor:
             # These take no tensor without dimensions either.
             self.facts.float_only.append((node, args[0]))

@@ -168,6 +168,21 @@ class TorchCall(NamedTuple):
 
 def torch_result(call: TorchCall) -> Value:
     """The result of a torch function or method."""
+    result = _result(call)
+    out = call.keywords.get("out", values.NONE)
+    return result if out.is_(Kind.NONE) else _written_into(result, out)
+
+
+def _written_into(result: Value, out: Value) -> Value:
+    """A result in the tensor given as `out`, which keeps its dtype and takes the shape of the result."""
+    into = {"dtype": out.dtype, "dtype_id": out.dtype_id} if out.is_tensor else {"dtype": None, "dtype_id": None}
+    if result.elements is not None:
+        parts = tuple(_written_into(part, values.UNKNOWN) for part in result.elements)
+        return replace(result, elements=parts, element=values.join_all(parts) if parts else result.element)
+    return replace(result, **into) if result.may_be(Kind.TENSOR) else result
+
+
+def _result(call: TorchCall) -> Value:
     api, args, first, bare = call.api, call.args, call.first, call.bare
     if call.name in _OF_NUMBERS and len(args) > 1 and all(v.is_(Kind.STATIC, Kind.SIZE) for v in args[:2]):
         return opaque(call.place, args)
@@ -208,7 +223,7 @@ def torch_result(call: TorchCall) -> Value:
     if call.name.startswith("torch."):
         certain = True
     if _broadcasts(call):
-        operands = [*args, *call.keywords.values()]
+        operands = [*args, *(v for k, v in call.keywords.items() if k != "out")]
         rule = {"promote_float": "float", "bool": "bool"}.get(api.dtype, "promote")
         if bare == "where" and [v.dtype for v in args[1:]] == ["bool", "bool"]:
             rule = "bool"  # True and False are selected, which beside a mask in arithmetic would be integers

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
 from compilefix.analysis.infer import Inference  # noqa: E402
@@ -62,6 +63,16 @@ torch.arange(3) | torch.arange(1, len(x.shape) + 3) | torch.arange(2.5) | torch.
 torch.Tensor([1.0]) | torch.Tensor([[1]]) | torch.Tensor(2, 3) | torch.Tensor([False]) | torch.Tensor() | torch.Tensor([]) | torch.Tensor(x) | torch.Tensor(n) | torch.Tensor((1, -2)) | torch.LongTensor([1, 2])
 torch.ByteTensor(2) | torch.BoolTensor([True]) | torch.HalfTensor([0.5]) | torch.DoubleTensor([[0.5], [1]]) | torch.IntTensor(len(x.shape)) | torch.ShortTensor([1]) | torch.FloatTensor([x.dim()])
 {"a": x, "b": {"c": x.dim()}}["b"].values() | sum({"a": x, "b": {"c": x.dim()}}["b"].values()) | sum({"a": x, "b": {"c": x.dim()}}["b"].values()) != 0
+torch.zeros(2, out=torch.empty(2, dtype=torch.int64)) | torch.ones(2, out=torch.empty(2)) | torch.add(x, y, out=torch.empty(0, dtype=torch.float64)) | torch.sum(x, 0, out=torch.empty(0, dtype=torch.float64))
+torch.where(m, x, float("inf")) | torch.where(m, x, float("inf")).min() | torch.where(m, x.long(), float("inf")) | torch.where(m, x, math.inf).amin() | torch.cumsum(x, 0, out=None) | torch.cat([x, x], out=torch.empty(0, dtype=x.dtype))
+np.split(x.numpy(), [1]) | np.split(x.numpy(), [1])[0] | np.array_split(x.numpy(), 2) | np.broadcast_arrays(x.numpy(), 1) | np.meshgrid(x.numpy(), x.numpy()) | np.copyto(x.numpy().copy(), 0) | np.nonzero(x.numpy())
+np.nonzero(x.numpy())[0] | np.where(m.numpy(), x.numpy(), 0) | np.where(m.numpy()) | np.where(x.numpy() > 0)[0] | np.nan_to_num(x.numpy()) | np.nan_to_num(x.numpy().sum()) | np.sqrt(x.numpy()) | np.sum(x.numpy(), 0)
+np.sum(x.numpy()) | np.mean(x.numpy()) | np.max(x.numpy()) | np.unique(x.numpy()) | np.unique(x.numpy(), return_counts=True) | np.fill_diagonal(np.zeros((2, 2)), 1) | np.concatenate([x.numpy()] * 2) | np.stack([x.numpy()] * 2)
+np.argsort(x.numpy()) | np.argmax(x.numpy()) | np.dot(x.numpy(), x.numpy()) | np.clip(x.numpy(), 0, 1) | np.round(x.numpy()) | np.abs(x.numpy()) | np.random.rand() | np.random.rand(2) | np.random.permutation(3) | np.random.choice(3)
+np.random.choice(3, 2) | np.arange(3) | np.arange(3).sum() | np.zeros(3)[0] | np.prod(x.shape) | np.array(x.shape) | np.array([1, 2]).tolist() | x.numpy().tolist() | x.numpy().item() | x.numpy().shape | x.numpy()[0] | x.numpy().dtype
+np.modf(x.numpy()) | np.divmod(x.numpy(), 2) | np.frexp(x.numpy()) | np.histogram(x.numpy()) | np.triu_indices(3) | np.unravel_index(1, (2, 2)) | np.indices((2, 2)) | np.ix_([0], [1]) | np.gradient(np.ones((3, 3)))
+np.all(x.numpy() > 0) | np.any(x.numpy() > 0) | np.isnan(x.numpy()) | np.linalg.norm(x.numpy()) | np.shape(x.numpy()) | np.ndim(x.numpy()) | np.float32(1) | np.int64(x.shape[0]) | np.float32(x.numpy().sum())
+np.array2string(x.numpy()) | np.average(x.numpy()) | np.percentile(x.numpy(), 50) | np.cumsum(x.numpy()) | np.vectorize(abs)(x.numpy()) | np.apply_along_axis(sum, 0, np.ones((2, 2))) | np.linalg.svd(np.ones((2, 2))) | np.linalg.qr(np.ones((2, 2)))
 x == x.shape | x != (1, 2) | [1] == x | x == "none" | x != None
 x.requires_grad_() if flag else x | x.real | torch.complex(x.float(), x.float()) | x.float() * 1j | x.unsqueeze(-1).squeeze(-1) | x.sum() + x | x.sum(0) + y | x.mean() * y | x.softmax(0) * y
 """.replace("\n", " | ")
@@ -84,6 +95,7 @@ IN_PLACE = (
 )
 
 HEAD = """import math
+import numpy as np
 import torch
 import torch.nn.functional as F
 """
@@ -192,6 +204,9 @@ def kind_holds(claim: Value, value: Any) -> bool:
         return Kind.TENSOR in claim.kinds
     if value is None:
         return Kind.NONE in claim.kinds
+    if isinstance(value, np.ndarray | np.generic):  # a number of NumPy is an array without dimensions to Dynamo
+        numbers = {Kind.NUMBER, Kind.STATIC} if isinstance(value, np.generic) else {Kind.STATIC}
+        return bool(claim.kinds & {Kind.NDARRAY, *numbers})
     if isinstance(value, bool | int | float | complex | str | torch.dtype | torch.device):
         return bool(claim.kinds & {Kind.NUMBER, Kind.STATIC, Kind.SIZE})
     if isinstance(value, list | tuple | dict):
