@@ -53,6 +53,10 @@ class FlagRule(Rule):
     def need_of(self, site: CompileSite, region: Sequence[Scope]) -> Need | None:
         """What a compile call needs the flag for, by what it reaches."""
 
+    def fails_elsewhere(self, region: Sequence[Scope]) -> str | None:  # noqa: ARG002 (most flags break nothing)
+        """What else is compiled in the project and would fail with the flag, which counts for the whole process."""
+        return None
+
     def find(self, scope: Scope) -> Iterator[Finding]:
         """The compile call of this function, where what it compiles needs the flag.
 
@@ -82,9 +86,12 @@ class FlagRule(Rule):
             yield self.fixed(scope, node, need.message, self._switch(edit, need, module))
 
     def _where_compiled(self, module: Module, site: CompileSite, scope: Scope) -> Iterator[Finding]:
-        need = self.need_of(site, list(scopes_reached([scope.function], scope)))
+        region = list(scopes_reached([scope.function], scope))
+        need = self.need_of(site, region)
         if need is None:
             return
+        if need.refused is None and (reason := self.fails_elsewhere(_compiled_besides(region, scope))) is not None:
+            need = replace(need, refused=f"the flag counts for what else is compiled, and would not do for {reason}")
         edit = _before(self.flag, module, site.node)
         if (refused := need.refused_in(module)) is not None:
             finding = self.declined(scope, scope.function.node, need.message, refused)
@@ -125,6 +132,13 @@ def scopes_reached(roots: Iterable[Function], scope: Scope) -> Iterator[Scope]:
     for function in sorted(reached_from(roots, inference), key=lambda f: f.qualname):
         compiled = replace(scope.compiled, function=function, facts=inference.facts(function))
         yield Scope(compiled, scope.legality, function.module.file.path.as_posix())
+
+
+def _compiled_besides(region: Iterable[Scope], scope: Scope) -> list[Scope]:
+    """What all compile calls of the project reach, without a region."""
+    own = {inner.function for inner in region}
+    targets = (target for _, site in scope.legality.compile_sites for target in site.targets)
+    return [inner for inner in scopes_reached(targets, scope) if inner.function not in own]
 
 
 def _behind_imports(name: str, module: Module) -> Edit | None:

@@ -29,20 +29,21 @@ The flag counts for the whole process, and what is compiled with it is compiled 
 number that bounds a slice makes the compilation fail with the flag on, unless `torch._check` says where the slice lies
 (CF201 and CF202 write these checks); one that picks an item of a list does, and so does one that is a size of what a
 convolution, `grid_sample`, `einsum`, a product of batches or multi-head attention is given: nothing is offered where
-the compiled code has one of these, or asks a number for its truth; the finding names it. Of a number that is an
-argument's own (`n.item()`, not `lengths.max().item()`), torch 2.13 fails on more: normalising, pooling, attention,
-`roll`, `diff`, and a result with a gradient that is joined of tensors of such sizes. A list must hold integers, by the
-dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag as without; where the
-code asks for the size of such a part, or takes its running sum or standard deviation, nothing is offered. `view` and
-`reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice up to the sum of
-such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). What is padded by such a number is taken
-to fail where a slice up to it does (`F.pad`, measured with 2.13 on a CPU: products and softmax fail, and what is
-computed element by element, reduced or averaged compiles, with a gradient too). A view that may cut the last dimension
-in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone: inductor of
-torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). Where two slices have a bound that is
-read from one place twice (`v[o[i].item() : o[i + 1].item()]` in each turn), training fails with 2.13. In a file where
-nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is offered in a
-package where nothing is compiled: the flag would count for all the code of whoever imports it.
+the compiled code has one of these, or asks a number for its truth, also where it is compiled by another call in the
+project, or goes through a tensor and reads another one by its items (`[x[:, i] for i in order]`); the finding names it.
+Of a number that is an argument's own (`n.item()`, not `lengths.max().item()`), torch 2.13 fails on more: normalising,
+pooling, attention, `roll`, `diff`, and a result with a gradient that is joined of tensors of such sizes. A list must
+hold integers, by the dtype of its tensor or as the sizes of parts, since one of floats breaks the graph with the flag
+as without; where the code asks for the size of such a part, or takes its running sum or standard deviation, nothing is
+offered. `view` and `reshape` take such a number, `repeat` where no gradient goes back through it (torch 2.13). A slice
+up to the sum of such a list compiles with torch 2.13, and not with 2.11 (inductor, on an H200). What is padded by such
+a number is taken to fail where a slice up to it does (`F.pad`, measured with 2.13 on a CPU: products and softmax fail,
+and what is computed element by element, reduced or averaged compiles, with a gradient too). A view that may cut the
+last dimension in pieces and count these with others (`rows.view(-1, 4)`), of a tensor with such a size, is left alone:
+inductor of torch 2.13 gives the pieces of one row alone, without an error (2.11 does not). Where two slices have a
+bound that is read from one place twice (`v[o[i].item() : o[i + 1].item()]` in each turn), training fails with 2.13. In
+a file where nothing is compiled that is all its code, with what it calls and where it returns the number to. Nothing is
+offered in a package where nothing is compiled: the flag would count for all the code of whoever imports it.
 
 What it brings is little on a CPU: a pooling like the one above, called with eight numbers of rows in turn, took 17, 19
 and 106 us of processor time per call with the flag for 3, 1,000 and 100,000 values, 31, 34 and 105 us without it, and
@@ -63,6 +64,7 @@ from compilefix.codemods.capture_flags import SCALARS
 from compilefix.codemods.flag_rule import FlagRule, Need, library_roots, scopes_reached
 from compilefix.codemods.host_reads.captured import bounds_slices, holds_integers, is_list, not_captured
 from compilefix.codemods.host_reads.implicit_read import ImplicitRead
+from compilefix.codemods.host_reads.item_indices import item_indices
 from compilefix.codemods.host_reads.number_arithmetic import NumberArithmetic, reads
 from compilefix.codemods.host_reads.number_helpers import only_reads
 from compilefix.codemods.host_reads.read_twice import read_twice
@@ -89,8 +91,7 @@ class CaptureFlag(FlagRule):
         if wanted is None:
             return None
         region = list(scopes_reached(library_roots(scope), scope))
-        numbers = ((node, inner) for inner in region for node in _numbers(inner, every=True))
-        refused = next((words for node, inner in numbers if (words := _refused(node, inner, region))), None)
+        refused = _refused_in(region)
         message = f"`{snippet(wanted)}` is read on the host: the graph breaks without `{SCALARS}`"
         return wanted, Need(message, None if refused is None else f"the flag would not do for {refused}")
 
@@ -100,11 +101,28 @@ class CaptureFlag(FlagRule):
         wanted = [snippet(node) for node, inner in numbers if _is_wanted(node, inner)]
         if not wanted:
             return None
-        # Not only of those that are left: which other fixes are made is not known before the last pass.
-        every = ((node, inner) for inner in region for node in _numbers(inner, every=True))
-        refused = next((words for node, inner in every if (words := _refused(node, inner, region))), None)
+        refused = _refused_in(region)
         message = f"`{site.label}` reads {_count(wanted)}, which only `{SCALARS}` keeps in the graph"
         return Need(message, None if refused is None else f"the flag is not enough: {refused}")
+
+    def fails_elsewhere(self, region: Sequence[Scope]) -> str | None:
+        """A number that the flag would not do for."""
+        return _refused_in(region)
+
+
+def _refused_in(region: Sequence[Scope]) -> str | None:
+    """The first number that the flag would not do for, and why."""
+    # Not only of those that are left: which other fixes are made is not known before the last pass.
+    numbers = ((node, inner) for inner in region for node in _numbers(inner, every=True))
+    reasons = (words for node, inner in numbers if (words := _refused(node, inner, region)))
+    return next(reasons, None) or next(
+        (_of_item(read, inner) for inner in region for read in item_indices(inner)), None
+    )
+
+
+def _of_item(read: ast.Subscript, scope: Scope) -> str:
+    where = f"`{snippet(read)}` in `{scope.function.qualname}`"
+    return f"{where}: an index by an item of a tensor may be a number there, and inductor fails on some of these"
 
 
 def _refused(node: ast.expr, scope: Scope, region: Sequence[Scope]) -> str | None:
