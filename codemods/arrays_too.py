@@ -11,6 +11,7 @@ import ast
 import re
 from dataclasses import replace
 
+from compilefix.analysis.asked_classes import computing_classes
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.finding import Finding, Fix
 from compilefix.codemods.rule import Scope
@@ -39,10 +40,13 @@ def _calls_torch(fix: Fix, scope: Scope) -> bool:
 
 
 def _declared_as_both(kinds: frozenset[Kind], scope: Scope) -> frozenset[str]:
-    """The parameters whose annotation names things of all these kinds."""
+    """The parameters whose annotation names things of all these kinds, or that the function asks for such a class."""
     inference, module = scope.legality.inference, scope.function.module
+    asked = computing_classes(scope.function, inference.project) if Kind.OBJECT in kinds else {}
     return frozenset(
-        p.arg for p in scope.function.parameters if inference.annotated(p.annotation, module).kinds >= kinds
+        p.arg
+        for p in scope.function.parameters
+        if asked.get(p.arg) or inference.annotated(p.annotation, module).kinds >= kinds
     )
 
 

@@ -26,12 +26,29 @@ SHOWS = re.compile(r"print|log|warn|stdout|stderr|echo", re.IGNORECASE)
 """Words of code that prints or logs."""
 _MAY_CATCH = r"^\s*try:|suppress\(|raises\("
 _OF_OPERATIONS = frozenset({"Exception", "BaseException", "RuntimeError"})
+_NO_LONGER_RAISED = {
+    "condition-one-element": ("ValueError",),
+    "dimension-not-empty": ("IndexError", "ValueError"),
+    "enough-dimensions": ("IndexError", "ValueError", "TypeError"),
+    "index-in-range": ("IndexError", "ValueError"),
+    "mask-not-empty": ("IndexError", "ValueError"),
+    "math-errors": ("ValueError", "OverflowError", "ZeroDivisionError"),
+    "number-to-tensor": ("IndexError",),
+    "one-dimension": ("IndexError", "ValueError", "TypeError"),
+    "one-hot-rows": ("IndexError", "ValueError"),
+    "rows-match": ("IndexError", "ValueError"),
+}
+"""By assumption the errors that the old code raises where it does not hold, and code may be written for."""
 _CALLED_BY_MODULES = frozenset({"forward", "__call__", "backward"})
 
 
 def handled(finding: Finding, scope: Scope) -> Finding:
     """The finding, declined where its fix would take the break from a `try` that needs it."""
-    if finding.fix is None or finding.effect != "break":
+    if finding.fix is None:
+        return finding
+    if (expected := _expected(finding, scope)) is not None:
+        return replace(finding, fix=None, declined=expected)
+    if finding.effect != "break":
         return finding
     failing = _handled_operation(finding, scope)
     if failing is None:
@@ -40,9 +57,60 @@ def handled(finding: Finding, scope: Scope) -> Finding:
     return replace(finding, fix=None, declined=reason)
 
 
+def _expected(finding: Finding, scope: Scope) -> str | None:
+    """What catches an error that the new code does not raise: the function or its caller goes on in another way."""
+    assumed = finding.fix.assumptions if finding.fix is not None else ()
+    raised = [error for a in assumed for error in _NO_LONGER_RAISED.get(a, ())]
+    if not raised:
+        return None
+    names = tuple(dict.fromkeys(name for error in raised for name in _written_for(error)))
+    inside = ((scope.function, o) for o in scope.among(ast.Try, ast.With) if _holds(o, finding, scope))
+    calls = (*scope.calls_here, *_calls_caught(names, scope))
+    outside = ((f, o) for f, node in calls for kind in (ast.Try, ast.With) for o in around(node, f, kind))
+    for function, outer in (*inside, *outside):
+        caught = next((text for text in map(ast.unparse, _caught(outer)) if text in names), None)
+        if caught is not None:
+            where = "the function" if function is scope.function else f"`{function.qualname}`"
+            return f"a handler in {where} goes on where `{caught}` is raised, which the fix takes away"
+    return None
+
+
+def _calls_caught(names: Sequence[str], scope: Scope) -> Iterator[tuple[Function, ast.AST]]:
+    """The calls of the function where errors of these names are caught, in files that name them there."""
+    if scope.function.cls is None or scope.function.node.name not in _CALLED_BY_MODULES:
+        for name in names:
+            yield from scope.named_calls(_caught_within, (name, rf"\b(?:except|suppress)\b[^:\n]*\b{name}\b"))
+
+
+def _caught_within(function: Function) -> Iterator[ast.AST]:
+    outers: Sequence[ast.Try | ast.With] = (*function.of(ast.Try), *function.of(ast.With))
+    bodies = (outer.body for outer in outers if any(_caught(outer)))
+    return (part for body in bodies for each in body for part in ast.walk(each))
+
+
+def _caught(outer: ast.AST) -> Iterator[ast.expr]:
+    """The errors that a `try`, or `with suppress(...)`, catches by name."""
+    if isinstance(outer, ast.Try):
+        yield from (kind for kind in _kinds(outer) if kind is not None)
+    for item in outer.items if isinstance(outer, ast.With) else ():
+        called = item.context_expr
+        if isinstance(called, ast.Call) and ast.unparse(called.func).rpartition(".")[2] == "suppress":
+            yield from called.args
+
+
+def _holds(outer: ast.AST, finding: Finding, scope: Scope) -> bool:
+    body: Sequence[ast.stmt] = outer.body if isinstance(outer, ast.Try | ast.With) else ()
+    return any(scope.span(statement).holds(finding.span) for statement in body)
+
+
+def _written_for(error: str) -> tuple[str, ...]:
+    """The names under which a handler catches an error, but for those that catch all."""
+    return tuple(c.__name__ for c in getattr(builtins, error).__mro__ if c not in (Exception, BaseException, object))
+
+
 def _handled_operation(finding: Finding, scope: Scope) -> str | None:
     for node in scope.of(ast.Try):
-        if _catches(node) and any(scope.span(statement).holds(finding.span) for statement in node.body):
+        if _catches(node) and _holds(node, finding, scope):
             found = _failing(node.body, scope)
             if found is not None:
                 return found

@@ -138,6 +138,9 @@ def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
     """`if len(rows) > 0:`: the block runs, which is there for more than to complain."""
     if not any(isinstance(statement, ast.Assign | ast.AugAssign | ast.Return) for statement in node.body):
         return None
+    if not _goes_on(node, scope):
+        seldom = "nothing is selected as a rule where a block only complains or leaves"
+        template.refuse([Obstacle(f"{seldom}, and compiled code would raise then")])
     _name(node, "true", scope, template)
     checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
     edits = (
@@ -145,6 +148,24 @@ def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
         scope.before(node.body[0], checks, **_used(checks, asked.template)),
     )
     return TakenPlaces(edits, f"from {_MODULE} import guard_or_true")
+
+
+def _goes_on(node: ast.If, scope: Scope) -> bool:
+    """Whether a block computes what is used behind it: one that complains, and leaves, is for runs that are seldom."""
+    last = node.body[-1]
+    if isinstance(last, ast.Raise):
+        return False
+    if isinstance(last, ast.Return):
+        return last.value is not None and not isinstance(last.value, ast.Constant)
+    inside = {id(part) for statement in node.body for part in ast.walk(statement)}
+    for statement in node.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        for target in targets if isinstance(statement, ast.Assign | ast.AugAssign) else ():
+            if not isinstance(target, ast.Name):
+                return True
+            if any(id(read) not in inside for read in scope.names(target.id, stores=False)):
+                return True
+    return False
 
 
 def _name(node: ast.If, answer: str, scope: Scope, template: Template) -> None:

@@ -31,8 +31,8 @@ The fix helps only with the flags (`capture-scalars`), and the answer is taken f
 `guard_or_false` of torch is false of a symbol, and is what it was of any other number, so that nothing changes outside
 of graphs. `torch._check` behind it always holds there; compiled, it raises RuntimeError where nothing was selected
 after all. In a loop nothing is taken for granted, since a turn may well select nothing, nor where the values that are
-NaN or infinite are counted, and neither is a block that only raises or says something. Where CF507 does without the
-question, this rule is silent.
+NaN or infinite are counted, and neither is a block that only raises, says something or leaves. Where CF507 does
+without the question, this rule is silent.
 
 Graph breaks: none without the flags. torch: 2.8 and newer.
 """

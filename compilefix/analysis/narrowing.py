@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.annotations import annotated, is_tensor_type
+from compilefix.analysis.asked_classes import asked_types, computing_class, computing_classes
 from compilefix.analysis.compile_tests import compile_time
 from compilefix.analysis.dtypes import dtype_class
 from compilefix.analysis.function_facts import Env
@@ -20,6 +21,8 @@ _LISTS = frozenset({"list", "tuple"})
 
 class Narrowing(Walk):
     """Narrows the environment by what must hold where the code goes on."""
+
+    _asked_for: dict[str, frozenset[str]] | None = None
 
     def narrow(self, test: ast.expr, env: Env, truth: bool) -> Env:
         """The environment in which a test had this outcome."""
@@ -124,7 +127,7 @@ class Narrowing(Walk):
         if key is None:
             return
         if len(test.args) > 1:
-            types = self._types(test.args[1])
+            types = asked_types(test.args[1], self.function)
             names = [self.module.qualified(t) or "" for t in types]
             if any(isinstance(t, ast.Call) for t in types) or any(name.endswith("NoneType") for name in names):
                 return  # `type(y)` is that of None where `y` is None
@@ -165,24 +168,20 @@ class Narrowing(Walk):
             left = _no_tensor(old) if old.is_tensor else old.without(Kind.TENSOR)
             none = left.kinds == values.UNKNOWN.kinds and left.ref is None and _TENSOR_ITSELF & set(names)
             env[key] = replace(left, ref=values.NO_TENSOR) if none else left
+        elif old.kinds >= _TENSOR_OR_OBJECT and (asked := self.objects_too(key)):
+            if asked <= {computing_class(t, self.function, self.project) for t in types}:
+                env[key] = old.without(Kind.OBJECT)
         elif old.kinds == values.ARRAYS and set(names) <= _ARRAYS:
             env[key] = replace(old.without(Kind.NDARRAY), certain=True)
         elif Kind.TENSOR in old.kinds and set(names) >= _LISTS and Kind.CONTAINER in old.kinds:
             # What is declared as a tensor or a list, and is no list.
             env[key] = replace(old.without(Kind.CONTAINER), element=None, elements=None, certain=False)
 
-    def _types(self, node: ast.expr) -> Sequence[ast.expr]:
-        """The types of an `isinstance`: of a tuple, a union, or a name that stands for one."""
-        if isinstance(node, ast.Name):
-            stores = self.function.stores.get(node.id, [])
-            made = [a.value for a in self.function.of(ast.Assign) if a.targets == stores]
-            if node.id not in self.function.bound and node.id in self.module.assigns:
-                made = [self.module.assigns[node.id]]
-            if len(made) == 1 and isinstance(made[0], ast.Tuple | ast.BinOp):
-                node = made[0]
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            return [*self._types(node.left), *self._types(node.right)]
-        return node.elts if isinstance(node, ast.Tuple) else [node]
+    def objects_too(self, name: str) -> frozenset[str]:
+        """The classes that compute like tensors, but are none, which the function asks a parameter for."""
+        if self._asked_for is None:
+            self._asked_for = computing_classes(self.function, self.project)
+        return self._asked_for.get(name, frozenset())
 
     def narrow_rank(self, node: ast.Assign, env: Env) -> None:
         """`b, c, h, w = x.shape` fails unless `x` has four dimensions."""
@@ -253,9 +252,14 @@ class Narrowing(Walk):
         value = self.facts.value(test.args[0])
         if not value.is_(Kind.SIZE) or not value.certain:
             return False
-        return all(is_tensor_type(self.module.qualified(t) or "") for of in test.args[1:] for t in self._types(of))
+        return all(
+            is_tensor_type(self.module.qualified(t) or "")
+            for of in test.args[1:]
+            for t in asked_types(of, self.function)
+        )
 
 
+_TENSOR_OR_OBJECT = frozenset({Kind.TENSOR, Kind.OBJECT})
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _TENSOR_ITSELF = frozenset({"torch.Tensor", "torch._C.TensorBase"})
 _ASK_FOR_TENSOR = frozenset({"isinstance", "torch.is_tensor", "torch.overrides.is_tensor_like"})
