@@ -445,6 +445,17 @@ def _makes_new(call: ast.Call, scope: Scope) -> bool:
     return name in (f"torch.{bare}", f"Tensor.{bare}") and bare in _NEW_TENSORS
 
 
+def _counts_between_tensors(call: ast.Call, scope: Scope) -> bool:
+    """Whether a range has two bounds that are tensors, or a tensor as its step: Dynamo of torch 2.13 fails there."""
+    if scope.callee(call) != "torch.arange":
+        return False
+    named = {k.arg: k.value for k in call.keywords}
+    bounds = [*call.args, *(named[name] for name in ("start", "end", "step") if name in named)]
+    read = [bound for bound in bounds if not scope.value(bound).is_(Kind.STATIC, Kind.SIZE, Kind.NUMBER)]
+    step = named.get("step", call.args[2] if len(call.args) > 2 else None)
+    return len(read) > 1 or step in read
+
+
 def _is_result(node: ast.AST, scope: Scope) -> bool:
     while isinstance(node, ast.Tuple | ast.Dict | ast.List):
         node = scope.parents[node]
@@ -492,6 +503,8 @@ def _size(node: ast.expr, scope: Scope, way: Way) -> str | None:
                 return _part_not_captured(parent, scope, way)
             if scope.callee(parent) == "torch.nn.functional.pad":
                 return _part_not_captured(parent, scope, way)  # it fails where what is cut off does
+            if _counts_between_tensors(parent, scope):
+                return f"`{snippet(parent)}` reads several tensors, and does not compile with the flag"
             known = _makes_new(parent, scope) or scope.callee(parent) == "Tensor.expand"
             known = known or _takes_symbol(parent, node, scope, way)
             if not known:
