@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from compilefix.analysis.function_facts import FunctionFacts
+from compilefix.analysis.presence import only_source
 from compilefix.analysis.values import Kind
 from compilefix.source.snippets import snippet
 from compilefix.source.tree import walk
@@ -23,6 +24,7 @@ _TAKING = frozenset(
 )
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _READ = frozenset({Kind.TENSOR, Kind.NUMBER})
+_KNOWN = frozenset({Kind.STATIC, Kind.SIZE})
 
 
 def indices_kept_in_range(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
@@ -53,17 +55,28 @@ def _indices(part: ast.AST, facts: FunctionFacts) -> Sequence[ast.expr]:
     else:
         return ()
     values = ((index, facts.value(index)) for index in found)
-    return [i for i, v in values if v.kinds & _READ and not v.is_unknown and v.dtype in ("int", None)]
+    integers = [(i, v) for i, v in values if not v.is_unknown and v.dtype in ("int", None)]
+    return [i for i, v in integers if v.kinds & _READ or (v.kinds & _KNOWN and not _counts_turns(i, facts))]
+
+
+def _counts_turns(index: ast.expr, facts: FunctionFacts) -> bool:
+    """Whether an index is known, or numbers the turns of a loop, whose end keeps it in range."""
+    if not isinstance(index, ast.Name):
+        return not _names(index)
+    return any(
+        index.id in {n.id for n in walk(loop.target) if isinstance(n, ast.Name)} for loop in facts.function.of(ast.For)
+    )
 
 
 def _bounds(part: ast.AST, index: ast.expr, facts: FunctionFacts) -> Iterator[ast.expr]:
     """The comparisons that keep an index below something that is no constant."""
     names = _names(index)
     for test, holds in _tests(part, facts):
-        for compared, below, above in _ordered(test, holds):
+        for compared, below, above in _ordered(test, holds, facts):
             # `if i.max() < 10: F.one_hot(i, 10)`: another constant says nothing of how many there are
             limits = not isinstance(above, ast.Constant) or _takes(part, above)
-            if limits and names & _names(below) and facts.value(below).kinds & _READ:
+            read = facts.value(below).kinds & _READ or Kind.TENSOR in facts.value(above).kinds
+            if limits and names & _names(below) and read:
                 yield compared
 
 
@@ -75,23 +88,52 @@ def _takes(part: ast.AST, constant: ast.Constant) -> bool:
     )
 
 
-def _ordered(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+def _ordered(
+    test: ast.expr, holds: bool, facts: FunctionFacts, depth: int = 4
+) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """The comparisons that hold where a test came out so: each with what lies below, and what above."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _ordered(test.operand, not holds)
+    asked = _asked_of(test, facts)
+    if asked is not None and depth:
+        yield from _ordered(asked, holds, facts, depth - 1)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _ordered(test.operand, not holds, facts, depth)
     elif isinstance(test, ast.BoolOp):
         if isinstance(test.op, ast.And) is holds:
             for part in test.values:
-                yield from _ordered(part, holds)
-    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and not test.args:
-        # `if (index >= n).any(): return` and `if (index < n).all():`
-        if test.func.attr == ("all" if holds else "any"):
-            yield from _ordered(test.func.value, holds)
+                yield from _ordered(part, holds, facts, depth)
+    elif (every := _every(test, facts)) is not None and depth:
+        # `if (index >= n).any(): return` and `if (index < n).all():`, and `(step < n).any()` of one number
+        quantor, tensor = every
+        found = _ordered(tensor, holds, facts, depth - 1)
+        strict = quantor == ("all" if holds else "any")
+        yield from (one for one in found if strict or not facts.value(one[1]).kinds & _READ)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         less = isinstance(test.ops[0], ast.Lt | ast.LtE)
         if less or isinstance(test.ops[0], ast.Gt | ast.GtE):
             sides = test.left, test.comparators[0]
             yield (test, *(sides if less is holds else reversed(sides)))
+
+
+def _asked_of(test: ast.expr, facts: FunctionFacts) -> ast.expr | None:
+    """What a test was computed of under another name, or is read of: `done = x.all()`, `x.all().item()`, `bool(x)`."""
+    if isinstance(test, ast.Name):
+        return only_source(test.id, facts)
+    if not isinstance(test, ast.Call) or test.keywords:
+        return None
+    if isinstance(test.func, ast.Attribute) and test.func.attr == "item" and not test.args:
+        return test.func.value
+    return test.args[0] if isinstance(test.func, ast.Name) and test.func.id == "bool" and test.args else None
+
+
+def _every(test: ast.expr, facts: FunctionFacts) -> tuple[str, ast.expr] | None:
+    """The word and the tensor of `x.all()`, `x.any()` and the functions of these names."""
+    if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Attribute) or test.keywords:
+        return None
+    if test.func.attr not in ("all", "any"):
+        return None
+    if facts.callee(test) == f"torch.{test.func.attr}":
+        return (test.func.attr, test.args[0]) if len(test.args) == 1 else None
+    return None if test.args else (test.func.attr, test.func.value)
 
 
 def _weights(part: ast.AST, facts: FunctionFacts) -> ast.expr | None:

@@ -181,6 +181,9 @@ class Legality:
         if len(ranks) == 2 and None not in ranks and ranks[0] != ranks[1]:
             yield Obstacle(f"the sides differ in shape: {ranks[0]} and {ranks[1]} dimensions")
             return
+        if any(side.rank == 0 and other.dimensioned for side, other in ((then, orelse), (orelse, then))):
+            yield Obstacle("the sides differ in shape: only one has dimensions")
+            return
         if not (then.is_tensor and orelse.is_tensor):
             yield Obstacle("one side is not proved to be a tensor", "same-shape-dtype")
             return

@@ -53,7 +53,7 @@ def _is_position(index: ast.expr) -> bool:
 def _is_selection(node: ast.expr, facts: FunctionFacts, seen: frozenset[str] = frozenset()) -> bool:
     """Whether an expression gives a tensor, or list, with as many items as a mask has true elements."""
     if isinstance(node, ast.Name):
-        source = None if node.id in seen else _only_source(node.id, facts)
+        source = None if node.id in seen else only_source(node.id, facts)
         return source is not None and _is_selection(source, facts, seen | {node.id})
     if isinstance(node, ast.Subscript):
         mask = facts.value(node.slice)
@@ -74,7 +74,7 @@ def _is_selection(node: ast.expr, facts: FunctionFacts, seen: frozenset[str] = f
 def _are_indices(node: ast.expr, facts: FunctionFacts) -> bool:
     """Whether an expression gives a tuple with the indices of what is true: `torch.where(mask)`."""
     if isinstance(node, ast.Name):
-        source = _only_source(node.id, facts)
+        source = only_source(node.id, facts)
         return source is not None and not isinstance(source, ast.Name) and _are_indices(source, facts)
     if not isinstance(node, ast.Call) or not facts.value(node).is_(Kind.CONTAINER):
         return False
@@ -82,7 +82,7 @@ def _are_indices(node: ast.expr, facts: FunctionFacts) -> bool:
     return name.startswith(("torch.", "Tensor.")) and name.rpartition(".")[2] in _SELECTS
 
 
-def _only_source(name: str, facts: FunctionFacts) -> ast.expr | None:
+def only_source(name: str, facts: FunctionFacts) -> ast.expr | None:
     """What a local name is assigned, where that is one expression."""
     if len(facts.function.stores.get(name, ())) != 1:
         return None
