@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from compilefix.analysis.live_code import live_nodes
 from compilefix.codemods.callers import drives
@@ -210,7 +210,17 @@ def _runs_with(function: Function, scope: Scope) -> bool:
     for cls in (scope.function.cls, function.cls):
         methods = [inference.project.method(cls, entry) for entry in ("forward", "__call__")] if cls is not None else []
         entries |= {method for method in methods if method is not None}
-    return function in entries or any(function in scope.legality.reached(entry) for entry in entries)
+    run = entries.union(*(scope.legality.reached(entry) for entry in entries))
+    return function in run or _may_stand_in(function, run, scope)
+
+
+def _may_stand_in(function: Function, run: Collection[Function], scope: Scope) -> bool:
+    """Whether a function runs in the place of one of these, in a subclass, or by what they do: `len(self)`."""
+    project, name = scope.legality.inference.project, function.node.name
+    if any(function in project.overriding(other) for other in run if other.node.name == name):
+        return True
+    called_by_python = name.startswith("__") or name == "extra_repr"
+    return called_by_python and any(function in scope.legality.run_by_python(other) for other in run)
 
 
 def _is_called_behind(function: Function, scope: Scope) -> bool:

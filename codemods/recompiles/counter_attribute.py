@@ -33,10 +33,10 @@ emit(lambda self: setattr(self, "step", self.step + 1), self)
 
 ## Fix safety
 The fix rests on `state-late`: nobody reads the number before the call has returned. It is declined where code of the
-same call reads the attribute or may store another value there, as far as calls by name show that: hooks, and methods
-that operators run (`len(self)`), are not looked at. Where the compiled call has no boundary the line ends
-the graph. No buffer is made: it is a tensor to everybody who reads
-the attribute, and moves with the module.
+same call reads the attribute or may store another value there, as far as calls by name and by operators (`len(self)`)
+show that, methods of subclasses in the same file among them: hooks are not looked at. Where the compiled call has no
+boundary the line ends the graph. No buffer is made: it is a tensor to everybody who reads the attribute, and moves with
+the module.
 
 Graph breaks: none (the recompile limit). torch: all supported versions.
 """
