@@ -31,7 +31,7 @@ it is not proved to be a tensor, a use as one shows it, or that operators made i
 is made so (`branches-total`). Else under `no-gradient`: nobody reads the
 tensor's `.grad`, and the result need not require a gradient because of it.
 
-Declined where the function asks for gradients itself (`torch.autograd.grad`, `.backward()`, `.grad`): use
+Declined where the function, or what it calls, asks for gradients (`torch.autograd.grad`, `.backward()`, `.grad`): use
 `torch.func.grad`. Declined for a tensor or module that comes from outside: the caller may rely on the change, and makes
 it before the compiled call. Declined where the parameter is stored, returned, or given to unknown code; a tensor that
 is made with `requires_grad=True` may be returned too where the function computes with it. A tensor of the function's
@@ -73,6 +73,7 @@ _LAYERS = frozenset(
 _NORMS = frozenset({"LayerNorm", "GroupNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d"})
 """Layers of torch.nn that have parameters; those that normalize, if they are not told to have none."""
 _HANDED_OUT = "the tensor is made for the caller, who may ask for its gradient"
+_REQUESTS = frozenset({"torch.autograd.grad", "torch.autograd.backward"})
 _ASKS = frozenset({"backward", "grad", "retain_grad", "register_hook"})
 _OF_TENSORS = frozenset(
     {"view", "reshape", "unsqueeze", "permute", "transpose", "expand", "size", "detach", "masked_fill"}
@@ -115,7 +116,7 @@ class ParameterInForward(Rule):
 
     def _judge_parameter(self, node: ast.Call, data: ast.expr, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` makes a parameter in compiled code, and the graph breaks"
-        reason = _asks(scope) or _other_use(node, scope)
+        reason = _asks(scope) or _other_use(node, scope) or _asked_by_called(scope)
         value = scope.value(data)
         if reason is None and not (value.is_tensor and value.certain):
             reason = f"`{snippet(data)}` is not proved to be a tensor: of None an empty parameter is made"
@@ -131,7 +132,7 @@ class ParameterInForward(Rule):
 
     def _judge_leaf(self, node: ast.Call, scope: Scope) -> Finding:
         message = f"`{snippet(node)}` makes a tensor that requires a gradient, and the graph breaks"
-        reason = _asks(scope) or _kept(node, scope)
+        reason = _asks(scope) or _kept(node, scope) or _asked_by_called(scope)
         if reason is not None:
             return self.declined(scope, node, message, f"{reason}; else leave out `requires_grad=True`", gb=("GB0225",))
         template = Template()
@@ -159,7 +160,7 @@ class ParameterInForward(Rule):
         reason = _asks(scope) if on else "set it before the code is compiled"
         if reason is None and not (isinstance(owner, ast.Name) and made_here(owner, scope)):
             reason = _from_outside(owner, scope)
-        reason = reason or kept_by(owner, scope)
+        reason = reason or kept_by(owner, scope) or _asked_by_called(scope)
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=("GB0206",))
         fix = Fix((scope.edit(without_guard(node, scope), ""),), (), ("no-gradient",), (_lost(owner),))
@@ -187,6 +188,7 @@ class ParameterInForward(Rule):
             reason = (
                 _other_use(node, scope) if not isinstance(statement, ast.Expr) else kept_by(owner, scope, behind=buffer)
             )
+        reason = reason or _asked_by_called(scope)
         if reason is not None:
             return self.declined(scope, node, message, reason, gb=ids)
         template = Template()
@@ -441,6 +443,15 @@ def _asks(scope: Scope, request: ast.expr | None = None) -> str | None:
             continue
         if node.attr in _ASKS and not isinstance(node.ctx, ast.Store):
             return f"`{snippet(node)}` asks for a gradient in the same function: use `torch.func.grad`"
+    return None
+
+
+def _asked_by_called(scope: Scope) -> str | None:
+    """Where a function that is called, or this one by a name of its own, asks for the gradient of what it is given."""
+    for function in sorted(scope.legality.reached(scope.function), key=lambda f: f.full_name):
+        asked = next((n for n in function.of(ast.Call) if function.module.qualified(n.func) in _REQUESTS), None)
+        if asked is not None:
+            return f"`{snippet(asked)}` in `{function.qualname}` may ask for a gradient of what is computed of it"
     return None
 
 
