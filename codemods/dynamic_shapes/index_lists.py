@@ -118,7 +118,7 @@ def mask_edits(found: IndexList, template: Template, scope: Scope) -> list[Edit]
         template.refuse(unchanged(found.mask, scope))
     if (found.flat or any(place_of(use, scope) for use in uses)) and scope.value(found.mask).rank is None:
         reason = f"`{snippet(found.mask)}` is not proved to have one dimension"
-        template.refuse([Obstacle(reason, "same-shape-dtype")])
+        template.refuse([Obstacle(reason, "one-dimension")])
     counts: dict[ast.expr, str] = {}
     writes = {write.statement: write for use in uses if (write := one_hot_write(use, scope)) is not None}
     for write in writes.values():

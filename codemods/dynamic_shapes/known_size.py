@@ -81,8 +81,8 @@ The number of different values is that of the places where a new value begins in
 The numbering of `return_inverse` is the same, but for several NaN (`nan-order`). Its counts stand in front of zeros,
 one for each element: that is safe where what is made of them, number by number, is in the end only indexed with the
 numbering; a factor that may require a gradient declines it, since the zeros may be divided by. A mask as an index
-means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has a dimension
-(`enough-dimensions`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
+means the same as the list of its places, where it is as long as the tensor (`same-shape-dtype`) and has one dimension
+(`one-dimension`). For complex numbers `unique` raises (`same-shape-dtype`). Rows of a one-hot mask: `one_hot` and
 the mask raise where an index or the number of classes does not fit, and the rewritten code may not (`index-in-range`,
 `same-shape-dtype`). That the rows of a matrix which is compared with one are one-hot is not in the code
 (`one-hot-rows`), nor that a mask is true once in each row which a function for diagonals or one-hot tensors makes, and
