@@ -126,9 +126,9 @@ ASSUMPTIONS: Mapping[str, str] = {
         "compiled code raises RuntimeError."
     ),
     "one-dimension": (
-        "A mask of which the first or last true place is read, whose listed places it takes the place of, that puts rows "
-        "in order, or that is asked whether it selects all, has one dimension, and where its only place is read it is "
-        "true in no more than one: with several an error was raised, or other elements were selected."
+        "A mask of which the first or last true place is read, whose listed places it takes the place of, that puts "
+        "rows in order, or that is asked whether it selects all, has one dimension, and where its only place is read "
+        "it is true in no more than one: with several an error was raised, or other elements were selected."
     ),
     "dimension-not-empty": "A dimension that a loop runs over exists and has at least one element.",
     "not-negative": (

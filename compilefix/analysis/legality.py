@@ -177,6 +177,9 @@ class Legality:
             if Kind.NONE in side.kinds:
                 yield Obstacle("one side may be None, which cannot be selected")
                 return
+            if Kind.OBJECT in side.kinds and not side.declared:
+                yield Obstacle("one side may be an object of another class, which functions of torch do not take")
+                return
         ranks = [side.rank for side in (then, orelse) if not side.is_unknown]
         if len(ranks) == 2 and None not in ranks and ranks[0] != ranks[1]:
             yield Obstacle(f"the sides differ in shape: {ranks[0]} and {ranks[1]} dimensions")
