@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from compilefix.analysis import values
 from compilefix.analysis.annotations import annotated
 from compilefix.analysis.leaves import ANY_LEAF
-from compilefix.analysis.module_calls import switched_in_place, switching_in_place
+from compilefix.analysis.module_calls import gives_itself, switched_in_place, switching_in_place
 from compilefix.analysis.registered import registered
 from compilefix.analysis.values import Kind, Value, join, replace, static
 from compilefix.source.definitions import Class, Function
@@ -213,14 +213,7 @@ class Attributes:
         if found.is_tensor:
             tensors = _GIVES_TENSOR.issuperset(methods)
             return replace(found, dtype=None, rank=None, has_dims=False, shape_id=None) if tensors else None
-        if not found.is_(Kind.OBJECT) or found.ref is None or not _GIVES_ITSELF.issuperset(methods):
-            return None
-        project = self._walker.project
-        cls = project.resolve(found.ref)
-        if isinstance(cls, Class):
-            own = any(project.method(cls, method) is not None for method in methods)
-            return found if project.is_module_class(cls) and not own else None
-        return found if isinstance(cls, str) and cls.startswith("torch.nn.") else None
+        return found if gives_itself(found, methods, self._walker.project) else None
 
     def _declarations(self, cls: Class) -> Mapping[str, Value]:
         if cls not in self._declared:
@@ -283,8 +276,6 @@ _GIVES_TENSOR = frozenset(
     | {"__getitem__"}
 )
 """Methods of tensors that give a tensor, whatever they are called with."""
-_GIVES_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "to_empty"})
-"""Methods of modules that give the module itself."""
 
 
 def _made_of_itself(method: Function, name: str) -> frozenset[str]:

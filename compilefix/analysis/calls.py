@@ -25,7 +25,7 @@ from compilefix.analysis.in_place_functions import translated
 from compilefix.analysis.known_calls import method_only_keeps, method_only_reads, only_reads
 from compilefix.analysis.leaves import leaf_of
 from compilefix.analysis.legacy_calls import LEGACY_CONSTRUCTORS, legacy_tensor
-from compilefix.analysis.module_calls import made_module, makes_module, module_result, takes_only_floats
+from compilefix.analysis.module_calls import gives_itself, made_module, makes_module, module_result, takes_only_floats
 from compilefix.analysis.narrowing import asked_for_tensors
 from compilefix.analysis.operators import element_of, opaque, stored_callable, tensor_attribute
 from compilefix.analysis.summaries import filled, from_summary, given_to, gives_all, memory_of, passed
@@ -396,6 +396,8 @@ class Calls(Binding):
             self._handed_over(operands, env)
             if not method_only_reads(attr) and not method_only_keeps(attr):
                 self.perhaps_written(memory_of(receiver).union(*map(memory_of, operands)), env, self.place(node))
+        if gives_itself(receiver, (attr,), self.project):
+            return receiver
         return opaque(self.place(node), [receiver, *operands])
 
     def _written_by(self, found: Function, node: ast.Call, operands: Sequence[Value], env: Env) -> None:

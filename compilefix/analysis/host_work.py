@@ -45,9 +45,12 @@ def does_host_work(function: Function) -> bool:
     arrays = [node for node in function.of(ast.Call) if _makes_array(node)]
     if not arrays:
         return False
-    # An array by which a tensor is indexed is one only in passing.
-    returned = {part for node in function.of(ast.Return) if node.value is not None for part in _whole(node.value)}
-    return any(name.startswith("numpy.") for name in called) or not returned.isdisjoint(arrays)
+    if any(name.startswith("numpy.") for name in called):
+        return True
+    # An array by which a tensor is indexed is one only in passing; what makes tensors, too, gives arrays when asked.
+    given = [node.value for node in function.of(ast.Return) if node.value is not None]
+    returned = {part for value in given for part in _whole(value)}
+    return not returned.isdisjoint(arrays) and not any(_makes_tensor(value, function) for value in given)
 
 
 def shows_progress(function: Function) -> bool:
@@ -85,6 +88,12 @@ def asked_for(function: Function) -> Iterator[ast.AST]:
         if isinstance(node.test, ast.Name) and node.test.id in flags:
             for statement in node.body:
                 yield from ast.walk(statement)
+
+
+def _makes_tensor(node: ast.expr, function: Function) -> bool:
+    """Whether an expression is a call of a function of torch: `torch.from_numpy(data)`."""
+    name = function.module.qualified(node.func) if isinstance(node, ast.Call) else None
+    return name is not None and name.startswith("torch.")
 
 
 def _whole(node: ast.expr) -> Iterator[ast.expr]:

@@ -465,7 +465,9 @@ def _on_tensors(function: Function, inference: Inference, look: Callable[[Functi
         return True
     if names and _hands_on_tensors(function, names, look(function), inference):
         return True
-    return _gives_parts(function, {p.arg for p in function.parameters[start:]}) or _gives_own(function, inference)
+    return _gives_parts(function, {p.arg for p in function.parameters[start:]}, in_part=True) or _gives_own(
+        function, inference
+    )
 
 
 def _gives_own(function: Function, inference: Inference) -> bool:
@@ -502,22 +504,35 @@ def _hands_on_tensors(function: Function, names: set[str], facts: FunctionFacts,
     return False
 
 
-def _gives_parts(function: Function, given: set[str]) -> bool:
-    """Whether torch gets what an argument holds, for a tensor: `torch.nonzero(found.indices > 0)`."""
+def _gives_parts(function: Function, given: set[str], in_part: bool = False) -> bool:
+    """Whether torch gets what an argument holds, for a tensor: `torch.nonzero(found.indices > 0)`.
+
+    in_part: an item of that says so, too, and so does a list in which it is.
+    """
     for node in function.of(ast.Call):
-        if not node.args or not _has_part(node.args[0], given):
+        if not node.args:
             continue
+        first = node.args[0]
         called = function.module.qualified(node.func)
+        if in_part and called in OF_LISTS and isinstance(first, ast.Tuple | ast.List):
+            if any(_has_part(item, given, in_part) for item in first.elts):
+                return True
+            continue
+        if not _has_part(first, given, in_part):
+            continue
         api = torch_api.function(called) if called is not None and called not in torch_api.NO_TENSOR_FIRST else None
         if api is not None and api.dtype not in ("arg", "unknown") and api.returns == "Tensor":
             return True
     return False
 
 
-def _has_part(node: ast.expr, given: set[str]) -> bool:
-    """Whether an attribute of an argument is what an expression compares or computes with."""
-    while isinstance(node, ast.Compare | ast.BinOp | ast.UnaryOp):
-        node = node.operand if isinstance(node, ast.UnaryOp) else node.left
+def _has_part(node: ast.expr, given: set[str], in_part: bool = False) -> bool:
+    """Whether an attribute of an argument, or an item of one, is what an expression compares or computes with."""
+    while isinstance(node, ast.Compare | ast.BinOp | ast.UnaryOp) or (in_part and isinstance(node, ast.Subscript)):
+        if isinstance(node, ast.Compare | ast.BinOp):
+            node = node.left
+        else:
+            node = node.operand if isinstance(node, ast.UnaryOp) else node.value
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in given
 
 

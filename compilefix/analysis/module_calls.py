@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from compilefix.analysis import torch_api, values
 from compilefix.analysis.leaves import ANY_LEAF
 from compilefix.analysis.torch_calls import shaped
 from compilefix.analysis.values import ANY_MEMORY, Kind, Value, join_all, replace, tensor
+from compilefix.source.definitions import Class
 from compilefix.source.project import Project
 
 _SWITCHES = r"(?<!\bself)\.inplace\s*=(?!=|\s*False\b)|[\"']inplace[\"']"
@@ -66,6 +67,9 @@ _INPLACE_MODULES = frozenset(
         "FeatureAlphaDropout",
     }
 )
+_GIVES_ITSELF = frozenset(
+    {"to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "to_empty", "requires_grad_"}
+)
 # The modules that others are made of, by their attributes.
 _PARTS = {
     ("torch.nn.Transformer", "encoder"): "torch.nn.TransformerEncoder",
@@ -81,6 +85,20 @@ def part_of_module(ref: str, attribute: str, project: Project) -> str | None:
     part = _PARTS.get((ref, attribute))
     replaced = rf"custom_{attribute}|(?<!self)\.{attribute}\s*=(?!=)"
     return part if part is not None and not project.modules.texts.matching(attribute, replaced) else None
+
+
+def gives_itself(found: Value, methods: Collection[str], project: Project) -> bool:
+    """Whether an object is a module that all these methods of it give back: `nn.LSTM(3, 4).to(device)`."""
+    if not _GIVES_ITSELF.issuperset(methods):
+        return False
+    if found.ref is None and found.elements and found.kinds in (values.OBJECT, values.OBJECTS):  # one of several
+        return all(gives_itself(one, methods, project) for one in found.elements)
+    if not found.is_(Kind.OBJECT) or found.ref is None:
+        return False
+    cls = project.resolve(found.ref)
+    if isinstance(cls, Class):
+        return project.is_module_class(cls) and all(project.method(cls, method) is None for method in methods)
+    return isinstance(cls, str) and cls.startswith("torch.nn.")
 
 
 def may_be_switched(ref: str) -> bool:

@@ -1348,6 +1348,67 @@ CASES: Mapping[str, Mapping[str, str]] = {
                 return torch.stack([*parts, x]), (x, *parts)
         """,
     },
+    "modules that a method of them gives back": {
+        "pkg/moved_layers.py": """
+            class Own(nn.Module):
+                def to(self, name):
+                    return None
+            class Encoder(nn.Module):
+                def __init__(self, dim, kind, device=None):
+                    super().__init__()
+                    self.lstm = nn.LSTM(dim, dim).to(device=device)
+                    self.score = nn.Linear(dim, 1).cuda().eval()
+                    self.own = Own().to("cpu")
+                    self.moved = nn.Linear(dim, 1).apply(print)
+                    self.one = {"LSTM": nn.LSTM, "GRU": nn.GRU}[kind](dim, dim).to(device)
+                def forward(self, x):
+                    y, _ = self.lstm(x)  # BREAK
+                    y, _ = self.one(y)  # BREAK
+                    if self.score(y).sum() > 0:  # BREAK
+                        return y
+                    if self.own:
+                        return x
+                    return self.moved(x)
+        """,
+    },
+    "functions that give an array only when one is asked for": {
+        "pkg/__init__.py": "",
+        "pkg/checks.py": """
+            def as_kind(data, kind: str):
+                if kind == "numpy":
+                    return data.detach().cpu().numpy()
+                if isinstance(data, Tensor):
+                    return data
+                return torch.as_tensor(data)
+            def as_array(data):
+                return data.detach().cpu().numpy()
+            def _is_symmetric(matrix: Tensor) -> Tensor:
+                return (matrix - matrix.mT).norm(dim=(-2, -1)) < 1e-6
+            def is_symmetric(matrix):
+                matrix = as_kind(matrix, "tensor")
+                return _is_symmetric(matrix).tolist()  # BREAK
+            def shown(matrix):
+                values = as_array(matrix)
+                return values, _is_symmetric(matrix).tolist()
+        """,
+    },
+    "what a record holds, given to torch in part or in a list": {
+        "pkg/__init__.py": "",
+        "pkg/views.py": """
+            class Sample:
+                def one(self, data):
+                    number, _ = data.x.size()
+                    kept = torch.randperm(number)[:4]
+                    mask = torch.zeros_like(data.x[:, 0]).scatter_(0, kept, 1.0).bool()
+                    return data.x[mask]  # BREAK
+            class Perturb:
+                def one(self, data):
+                    added = torch.randint(4, (2, 4))
+                    return torch.unique(torch.cat((data.edges, added), dim=1), dim=1)  # BREAK
+            def named(data, places):
+                return {data.names[0]: torch.unique(places(data))}
+        """,
+    },
     "places under the name of a mask": {
         "pkg/places.py": """
             def padded(x: Tensor, size: Tensor, extend):
