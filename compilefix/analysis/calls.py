@@ -45,6 +45,8 @@ _SHAPE_METHODS = {
 
 
 _RECURRENT = re.compile(r"rnn|lstm|gru", re.IGNORECASE)
+_COMPLEX = re.compile(r"\.to\([^()]*(complex|cfloat|cdouble|chalf)")
+"""A module that is made one of complex numbers gives such numbers, too."""
 _OF_ARRAYS = ("scipy.", "sklearn.", "skimage.", "cv2.", "networkx.", "pandas.")
 _PERHAPS_ARRAY = replace(values.NDARRAY, certain=False)
 _TENSOR = frozenset({Kind.TENSOR})
@@ -396,7 +398,7 @@ class Calls(Binding):
             self._handed_over(operands, env)
             if not method_only_reads(attr) and not method_only_keeps(attr):
                 self.perhaps_written(memory_of(receiver).union(*map(memory_of, operands)), env, self.place(node))
-        if gives_itself(receiver, (attr,), self.project):
+        if gives_itself(receiver, (attr,), self.project) and not _COMPLEX.search(ast.unparse(node)):
             return receiver
         return opaque(self.place(node), [receiver, *operands])
 

@@ -1360,6 +1360,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
                     self.score = nn.Linear(dim, 1).cuda().eval()
                     self.own = Own().to("cpu")
                     self.moved = nn.Linear(dim, 1).apply(print)
+                    self.complex = nn.Linear(dim, 1).to(torch.complex64)
                     self.one = {"LSTM": nn.LSTM, "GRU": nn.GRU}[kind](dim, dim).to(device)
                 def forward(self, x):
                     y, _ = self.lstm(x)  # BREAK
@@ -1368,6 +1369,8 @@ CASES: Mapping[str, Mapping[str, str]] = {
                         return y
                     if self.own:
                         return x
+                    if self.complex:
+                        return self.complex(x)
                     return self.moved(x)
         """,
     },
