@@ -405,6 +405,8 @@ _TITLES = {
     "after-twenty-third": "Models of packages that were run after the work on the twenty-third group",
     "twenty-fourth": "Models of nine packages that were chosen after all of the twenty-third group",
     "after-twenty-fourth": "Models of packages that were run after the work on the twenty-fourth group",
+    "twenty-fifth": "Models of ten packages that were chosen after all of the twenty-fourth group",
+    "after-twenty-fifth": "Models of packages that were run after the work on the twenty-fifth group",
 }
 
 

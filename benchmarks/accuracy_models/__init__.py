@@ -52,6 +52,8 @@ _LATER_MODULES = {
     "after-twenty-third": ("twentythird_after",),
     "twenty-fourth": ("twentyfourth_models", "twentyfourth_networks"),
     "after-twenty-fourth": ("twentyfourth_after",),
+    "twenty-fifth": ("twentyfifth_models", "twentyfifth_networks"),
+    "after-twenty-fifth": ("twentyfifth_after",),
 }
 
 # Packages that were looked at only when the work on the analysis was done; of the large ones a quarter of the models.
