@@ -72,9 +72,8 @@ def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:
     value = scope.value(test)
     if not isinstance(test, ast.Name) or not value.is_(Kind.NUMBER) or value.dtype != "bool":
         return None
-    stores = scope.names(test.id, stores=True)
-    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
+    definition = scope.only_assignment(test.id)
+    if definition is None:
         return None
     given = definition.value
     if any(isinstance(around, ast.For | ast.While) for around in scope.ancestors(definition)):
@@ -384,11 +383,7 @@ def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
     """`flag or t.any()` that a name was given once, where tests are all that the name is used in."""
     if not isinstance(test, ast.Name) or scope.value(test).kinds != _TENSOR_OR_FIXED:
         return None
-    stores = scope.names(test.id, stores=True)
-    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
-        return None
-    whole = definition.value
+    whole = scope.only_value(test.id)
     if not isinstance(whole, ast.BoolOp) or not is_tensor_test(whole.values[-1], scope):
         return None
     for part in whole.values:

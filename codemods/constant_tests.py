@@ -67,9 +67,8 @@ def _number(node: ast.expr, scope: Scope, depth: int) -> float:
 
 def _given(name: ast.Name, scope: Scope) -> ast.expr:
     """What a name of the function is given: once, in a statement of its own before the place."""
-    stores = scope.names(name.id, stores=True)
-    given = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(given, ast.Assign) or given.targets != [stores[0]] or given not in scope.function.node.body:
+    given = scope.only_assignment(name.id)
+    if given is None or given not in scope.function.node.body:
         raise _Unknown
     if given.lineno >= name.lineno:
         raise _Unknown

@@ -28,11 +28,9 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
     """
     if not isinstance(node, ast.Name) or not scope.value(node).is_(Kind.NUMBER):
         return None
-    stores, loads = scope.names(node.id, stores=True), scope.names(node.id)
-    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]]:
+    read, loads = scope.only_value(node.id), scope.names(node.id)
+    if read is None:
         return None
-    read = definition.value
     source = read_of(read, scope)
     if source is None or not isinstance(read, ast.Call) or isinstance(source, ast.Attribute | ast.Subscript):
         return None

@@ -194,6 +194,17 @@ class Scope:
         kind = ast.Store if stores else ast.Load
         return [n for n in self._names.get(name, ()) if isinstance(n.ctx, kind)]
 
+    def only_assignment(self, name: str) -> ast.Assign | None:
+        """The statement `name = value` where no other stores the name. A parameter has a value before it, too."""
+        stores = self.names(name, stores=True)
+        statement = self.parents.get(stores[0]) if len(stores) == 1 else None
+        return statement if isinstance(statement, ast.Assign) and statement.targets == stores else None
+
+    def only_value(self, name: str) -> ast.expr | None:
+        """What the only assignment of a name gives it."""
+        statement = self.only_assignment(name)
+        return None if statement is None else statement.value
+
     @cached_property
     def is_set_up(self) -> bool:
         """Whether the function is called where something is missing, each time, to make that."""

@@ -149,11 +149,8 @@ def is_infinite(node: ast.AST, scope: Scope) -> bool:
 
 def _given(name: str, scope: Scope) -> ast.expr | None:
     """What a name is given, in the function or, where that gives it nothing, at the top of the file."""
-    stores = scope.names(name, stores=True)
-    if not stores:
-        return scope.function.module.assigns.get(name)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    return statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    is_local = bool(scope.names(name, stores=True))
+    return scope.only_value(name) if is_local else scope.function.module.assigns.get(name)
 
 
 def _operand(call: ast.Call, scope: Scope) -> tuple[ast.expr | None, str]:

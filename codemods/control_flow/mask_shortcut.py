@@ -244,9 +244,8 @@ def _definition(test: ast.expr, scope: Scope) -> ast.expr:
     """What a name stands for that is given a value once."""
     if not isinstance(test, ast.Name):
         return test
-    stores = scope.names(test.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    return statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else test
+    given = scope.only_value(test.id)
+    return test if given is None else given
 
 
 def _given_again(mask: ast.expr, test: ast.expr, scope: Scope) -> bool:

@@ -117,13 +117,8 @@ class Sizes:
         self._followed += 1
         if self._followed > _MOST_FOLLOWED:
             return None
-        if any(a.arg == name for a in self.scope.function.parameters):
-            return None
-        stores = self.scope.names(name, stores=True)
-        statement = self.scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is stores[0]:
-            return statement.value
-        return None
+        given = any(a.arg == name for a in self.scope.function.parameters)
+        return None if given else self.scope.only_value(name)
 
     def _unpacked(self, name: str) -> ast.expr | None:
         """The tensor `x`, where the name is the first of `b, c = x.shape`."""

@@ -29,10 +29,9 @@ def count_behind(skip: ast.If, loop: ast.For, routing: Routing, scope: Scope) ->
     if count is None or ast.unparse(count.slice) != loop.target.id or not isinstance(count.value, ast.Name):
         return None
     name = count.value.id
-    stores = scope.names(name, stores=True)
     everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if len(everywhere) != 2 or not isinstance(statement, ast.Assign) or statement.targets != stores:
+    statement = scope.only_assignment(name)
+    if len(everywhere) != 2 or statement is None:
         return None
     chosen = _counted(statement.value, scope)
     mask = routing.mask

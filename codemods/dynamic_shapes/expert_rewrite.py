@@ -114,9 +114,8 @@ class Rewrite:
         definition: ast.Assign | None = None
         source: ast.expr = loop.iter
         if isinstance(source, ast.Name):
-            stores = scope.names(source.id, stores=True)
-            statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-            if not isinstance(statement, ast.Assign) or statement.targets != stores or len(scope.names(source.id)) != 1:
+            statement = scope.only_assignment(source.id)
+            if statement is None or len(scope.names(source.id)) != 1:
                 self.routing.refuse(f"`{source.id}` is assigned or used elsewhere too")
                 return
             definition, source = statement, statement.value

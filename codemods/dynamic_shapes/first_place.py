@@ -135,9 +135,7 @@ def _is_there(place: Asked, places: Sequence[Asked], scope: Scope) -> Iterator[O
         if not any(_is_some(test, counts, scope, holds=holds, least=fewest) for test, holds in tests):
             yield Obstacle(missing)
         return
-    stores = scope.names(node.id, stores=True) if isinstance(node, ast.Name) else []
-    given = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    chosen = given.value if isinstance(given, ast.Assign) and given.targets == stores else None
+    chosen = scope.only_value(node.id) if isinstance(node, ast.Name) else None
     if not isinstance(chosen, ast.IfExp):
         yield Obstacle(missing)
         return

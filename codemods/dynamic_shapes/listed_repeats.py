@@ -78,9 +78,7 @@ def _is_tensor(node: ast.expr, scope: Scope) -> bool:
         return True
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
-    stores = scope.names(node.func.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    made = statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    made = scope.only_value(node.func.id)
     if not isinstance(made, ast.Call) or scope.callee(made) != "functools.partial" or not made.args:
         return False
     return scope.function.module.qualified(made.args[0]) in _NEW
@@ -115,9 +113,8 @@ def _is_count(item: Value) -> bool:
 
 def _made_before(name: ast.Name, scope: Scope) -> ast.expr | None:
     """What the only assignment gives a name, where nothing uses that before."""
-    stores = scope.names(name.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(statement, ast.Assign) or statement.targets != stores:
+    statement = scope.only_assignment(name.id)
+    if statement is None:
         return None
     same = scope.statement(name) in scope.block(statement)
     return statement.value if same and not _mentioned_between(name.id, statement.value, name, scope) else None

@@ -93,11 +93,8 @@ def _loops_round(statement: ast.stmt, scope: Scope) -> list[ast.AST]:
 
 def _made_once(mask: ast.Name, tensor: ast.expr, at: ast.stmt, scope: Scope) -> ast.expr | None:
     """What the one statement that makes a mask gives it, where nothing in it gets another value before `at`."""
-    stores = scope.names(mask.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(statement, ast.Assign) or statement.targets != stores:
-        return None
-    if _loops_round(statement, scope) != _loops_round(at, scope):
+    statement = scope.only_assignment(mask.id)
+    if statement is None or _loops_round(statement, scope) != _loops_round(at, scope):
         return None
     value = scope.value(statement.value)
     if scope.legality.writer(value.storage, (), scope.facts) is not None:

@@ -353,11 +353,8 @@ def reduced_from(node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
     if depth > 6:
         return None
     if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if isinstance(statement, ast.Assign) and statement.targets == stores:
-            return reduced_from(statement.value, scope, depth + 1)
-        return None
+        given = scope.only_value(node.id)
+        return None if given is None else reduced_from(given, scope, depth + 1)
     if isinstance(node, ast.UnaryOp):
         return reduced_from(node.operand, scope, depth + 1)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:

@@ -84,12 +84,11 @@ def _off(node: ast.expr, scope: Scope, depth: int = 0) -> bool | None:
     if depth > _DEPTH:
         return None
     if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        made = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if not isinstance(made, ast.Assign) or made.targets != stores:
+        made = scope.only_value(node.id)
+        if made is None:
             return None
-        written = scope.legality.writer(scope.value(made.value).storage, (), scope.facts)
-        return _off(made.value, scope, depth + 1) if written is None else None
+        written = scope.legality.writer(scope.value(made).storage, (), scope.facts)
+        return _off(made, scope, depth + 1) if written is None else None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert) and scope.value(node.operand).dtype == "bool":
         return _turned(_off(node.operand, scope, depth + 1))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _ones(node.left, scope):

@@ -27,7 +27,7 @@ def ragged_size(node: ast.expr, scope: Scope) -> ast.expr | None:
 def size_of(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | None:
     """What an expression, or the name that it was given, asks for its length."""
     if isinstance(node, ast.Name):
-        given = _given(node, scope) if depth <= _MAX_NAMES else None
+        given = scope.only_value(node.id) if depth <= _MAX_NAMES else None
         return None if given is None else size_of(given, scope, depth + 1)
     if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "0":
         held = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value
@@ -78,13 +78,6 @@ def _lists_places(node: ast.expr, scope: Scope) -> bool:
 def _is_tuple(node: ast.expr, scope: Scope) -> bool:
     listed = isinstance(node, ast.Call) and any(k.arg == "as_tuple" for k in node.keywords) and is_ragged(node, scope)
     return listed or _lists_places(node, scope)
-
-
-def _given(node: ast.Name, scope: Scope) -> ast.expr | None:
-    """What the only assignment gives a name."""
-    stores = scope.names(node.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    return statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
 
 
 def _value_of(store: ast.Name, scope: Scope) -> ast.expr | None:

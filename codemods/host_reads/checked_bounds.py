@@ -100,11 +100,10 @@ def _as_number(read: ast.expr, scope: Scope) -> Edit:
 
 def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
     """What a name is given, in the one place that gives it a value, where all that reads it reads an integer."""
-    stores = scope.names(name.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    statement = scope.only_assignment(name.id)
     everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name.id]
     loads = scope.names(name.id)
-    if not isinstance(statement, ast.Assign) or statement.targets != stores or len(everywhere) != len(loads) + 1:
+    if statement is None or len(everywhere) != len(loads) + 1:
         return None
     return statement.value if all(_is_integer(load, scope) for load in loads) else None
 

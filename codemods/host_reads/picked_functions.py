@@ -13,13 +13,12 @@ def picked_functions(call: ast.Call, scope: Scope) -> list[Function]:
     func = call.func
     if not isinstance(func, ast.Subscript) or not isinstance(func.value, ast.Name):
         return []
-    stores = scope.names(func.value.id, stores=True)
-    made = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(made, ast.Assign) or made.targets != stores or not isinstance(made.value, ast.Dict):
+    made = scope.only_value(func.value.id)
+    if not isinstance(made, ast.Dict):
         return []
-    if None in made.value.keys or not all(_only_reads(load, scope) for load in scope.names(func.value.id)):
+    if None in made.keys or not all(_only_reads(load, scope) for load in scope.names(func.value.id)):
         return []
-    found = [_named_by(value, scope) for value in made.value.values]
+    found = [_named_by(value, scope) for value in made.values]
     functions = [function for function in found if function is not None]
     return functions if len(functions) == len(found) else []
 

@@ -139,9 +139,7 @@ def _is_counter(index: ast.expr, scope: Scope) -> bool:
 
 def _is_sorted(name: ast.Name, scope: Scope) -> bool:
     """Whether a name is given one value only: the order of a tensor, without a word on its dimensions."""
-    stores = scope.names(name.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    call = statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    call = scope.only_value(name.id)
     if not isinstance(call, ast.Call) or scope.callee(call) not in _SORTS:
         return False
     tensors = 0 if (scope.callee(call) or "").startswith("Tensor.") else 1

@@ -169,10 +169,9 @@ def _is_given(length: ast.expr, scope: Scope) -> bool:
 
 def _named(last: ast.Name, first: ast.expr | None, item: ast.Subscript, scope: Scope) -> ast.expr | None:
     """What a name for the second bound was given, where that and what it is made of are still the same at the slice."""
-    stores = scope.names(last.id, stores=True)
-    definition = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    definition = scope.only_assignment(last.id)
     statement = scope.statement(item)
-    if not isinstance(definition, ast.Assign) or definition.targets != [stores[0]] or not isinstance(first, ast.Name):
+    if definition is None or not isinstance(first, ast.Name):
         return None
     if any(len(scope.names(n.id, stores=True)) > 1 for n in ast.walk(definition.value) if isinstance(n, ast.Name)):
         return None

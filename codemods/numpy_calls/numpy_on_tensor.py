@@ -274,7 +274,7 @@ def _is_truths(node: ast.expr, scope: Scope) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return _is_truths(node.operand, scope)
     if isinstance(node, ast.Name):
-        made = _given_once(node, scope)
+        made = scope.only_value(node.id)
         return made is not None and not isinstance(made, ast.Name) and _is_truths(made, scope)
     return isinstance(node, ast.Call) and scope.callee(node) in _TRUTHS
 
@@ -295,15 +295,9 @@ def _counts_values(node: ast.Call, name: str) -> bool:
 def _holds_values(node: ast.expr, scope: Scope) -> bool:
     """Whether an argument is a tensor to Dynamo: one made of a tensor, an array, or a list that is written there."""
     listed = isinstance(node, ast.List | ast.ListComp) or (
-        isinstance(node, ast.Name) and isinstance(_given_once(node, scope), ast.List | ast.ListComp)
+        isinstance(node, ast.Name) and isinstance(scope.only_value(node.id), ast.List | ast.ListComp)
     )
     return listed or numpy_operand(node, scope) or (scope.value(node).is_(Kind.NDARRAY) and scope.value(node).certain)
-
-
-def _given_once(node: ast.Name, scope: Scope) -> ast.expr | None:
-    stores = scope.names(node.id, stores=True)
-    made = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    return made.value if isinstance(made, ast.Assign) and made.targets == stores else None
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:

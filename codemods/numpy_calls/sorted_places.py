@@ -39,11 +39,8 @@ def sorted_places(node: ast.expr, scope: Scope) -> SortedPlaces | None:
         return None
     if not isinstance(node, ast.Name):
         return _listed(node, scope)
-    stores = scope.names(node.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(statement, ast.Assign) or statement.targets != stores:
-        return None
-    return _listed(statement.value, scope)
+    given = scope.only_value(node.id)
+    return None if given is None else _listed(given, scope)
 
 
 def _listed(node: ast.expr, scope: Scope) -> SortedPlaces | None:
@@ -92,9 +89,7 @@ def sorted_fix(found: SortedPlaces, scope: Scope) -> Fix | str:
 
 def _is_written_out(ordered: ast.expr, scope: Scope) -> bool:
     """Whether it is a tuple of different integers, as it stands in the code."""
-    stores = scope.names(ordered.id, stores=True) if isinstance(ordered, ast.Name) else []
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    made = statement.value if isinstance(statement, ast.Assign) and statement.targets == stores else None
+    made = scope.only_value(ordered.id) if isinstance(ordered, ast.Name) else None
     given = (parameter.arg for parameter in scope.function.parameters)
     if not isinstance(made, ast.Tuple) or (isinstance(ordered, ast.Name) and ordered.id in given):
         return False

@@ -169,10 +169,8 @@ def _appended(node: ast.For, scope: Scope) -> tuple[ast.Call, ast.expr, tuple[as
     call = after[0].value if after and isinstance(after[0], ast.Assign | ast.Return) else None
     if not isinstance(items, ast.Name) or not isinstance(call, ast.Call) or scope.callee(call) != "torch.stack":
         return None
-    stores, loads = scope.names(items.id, stores=True), scope.names(items.id)
-    made = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    is_empty = isinstance(made, ast.Assign) and isinstance(made.value, ast.List) and not made.value.elts
-    if not isinstance(made, ast.Assign) or not is_empty or made.targets != stores or made not in block:
+    made, loads = scope.only_assignment(items.id), scope.names(items.id)
+    if made is None or not isinstance(made.value, ast.List) or made.value.elts or made not in block:
         return None
     used = len(loads) == 2 and items in loads and call.args[:1] == [n for n in loads if n is not items]
     return (call, added.args[0], (made, node)) if used else None

@@ -422,9 +422,8 @@ def _given_for_this(cache: SizeCache, block: Sequence[ast.stmt], scope: Scope) -
     """The statement that makes the key, where nothing else asks for it."""
     if not isinstance(cache.key, ast.Name):
         return None
-    stores = scope.names(cache.key.id, stores=True)
-    statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
-    if not isinstance(statement, ast.Assign) or statement.targets != stores or statement not in block:
+    statement = scope.only_assignment(cache.key.id)
+    if statement is None or statement not in block:
         return None
     if not all(isinstance(n, _PLAIN_KEY) for n in ast.walk(statement.value)):
         return None

@@ -10,12 +10,8 @@ from compilefix.codemods.rule import Scope
 
 def definition_of(node: ast.expr, scope: Scope) -> ast.expr:
     """The expression that a local name stands for, where it is given once; anything else stands for itself."""
-    if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        parent = scope.parents.get(stores[0]) if len(stores) == 1 else None
-        if isinstance(parent, ast.Assign) and parent.targets == [stores[0]]:
-            return parent.value
-    return node
+    given = scope.only_value(node.id) if isinstance(node, ast.Name) else None
+    return node if given is None else given
 
 
 def is_size(node: ast.expr, scope: Scope, depth: int = 0) -> bool:

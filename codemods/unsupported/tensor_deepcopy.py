@@ -139,11 +139,9 @@ def _has_own_elements(node: ast.expr, scope: Scope) -> bool:
     if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp):
         return True
     if isinstance(node, ast.Name):
-        stores = scope.names(node.id, stores=True)
-        statement = scope.parents.get(stores[0]) if len(stores) == 1 else None
+        made = scope.only_value(node.id)
         given = any(parameter.arg == node.id for parameter in scope.function.parameters)
-        alone = not given and isinstance(statement, ast.Assign) and statement.targets == stores
-        return alone and isinstance(statement, ast.Assign) and _has_own_elements(statement.value, scope)
+        return not given and made is not None and _has_own_elements(made, scope)
     name = (scope.callee(node) or "") if isinstance(node, ast.Call) else ""
     method = name.startswith("Tensor.")
     api = torch_api.method(name.removeprefix("Tensor.")) if method else torch_api.function(name)
