@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from compilefix.analysis.legality import Obstacle
@@ -78,11 +77,10 @@ def _askers(scope: Scope) -> Iterator[tuple[Scope, list[ast.AST]]]:
     """Who calls the function from the same file, on the way to it or by its name elsewhere, and the calls."""
     near = (*scope.function.module.all_functions, *scope.compiled.callers)
     for caller in dict.fromkeys(chain(near, callers_elsewhere(scope))):
-        facts = scope.legality.inference.facts(caller)
-        asking: list[ast.AST] = [node for node, callee in facts.calls.items() if callee in scope.stands_for]
+        inner = scope.in_function(caller)
+        asking: list[ast.AST] = [node for node, callee in inner.facts.calls.items() if callee in scope.stands_for]
         if scope.function.is_property:
             asking += [node for node in caller.of(ast.Attribute) if is_read_of(node, scope.function)]
-        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
         if live := [node for node in asking if node in inner.parents]:
             yield inner, live
 

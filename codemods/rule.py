@@ -50,6 +50,11 @@ class Scope:
         self._found: dict[type[Rule], tuple[Finding, ...]] = {}
         self._among: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
 
+    def in_function(self, function: Function) -> Scope:
+        """Another function of the project, a caller or what is called here, seen as reached in the same way."""
+        compiled = replace(self.compiled, function=function, facts=self.legality.inference.facts(function))
+        return Scope(compiled, self.legality, self.path)
+
     def found(self, rule: Rule) -> tuple[Finding, ...]:
         """What a rule finds here, save for what runs outside of graphs. Several rules ask it, so it is found once."""
         kind = type(rule)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.summaries import filled
@@ -108,8 +107,7 @@ def takes_tensor(test: ast.expr, call: ast.Call, scope: Scope) -> bool:
     if callee is None:
         return False
     name = _parameter(test, call, callee)
-    facts = scope.legality.inference.facts(callee)
-    inner = Scope(replace(scope.compiled, function=callee, facts=facts), scope.legality, scope.path)
+    inner = scope.in_function(callee)
     asked = (c for c in inner.of(ast.Call) if inner.callee(c) == "isinstance")
     if not any([ast.unparse(a) for a in c.args] == [name, "torch.Tensor"] for c in asked):
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from compilefix.analysis.summaries import filled
 from compilefix.analysis.values import Kind
@@ -383,9 +383,8 @@ def _returned(scope: Scope, depth: int, way: Way) -> str | None:
         return None if (function, "return") in way.names else f"`{function.qualname}` returns it"
     way.names.add((function, "return"))
     for caller in function.module.all_functions:
-        facts = scope.legality.inference.facts(caller)
-        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
-        asking: list[ast.expr] = [c for c in inner.of(ast.Call) if facts.calls.get(c) is function]
+        inner = scope.in_function(caller)
+        asking: list[ast.expr] = [c for c in inner.of(ast.Call) if inner.facts.calls.get(c) is function]
         if function.is_property:
             asking += [node for node in inner.of(ast.Attribute) if is_read_of(node, function)]
         for node in asking:
@@ -402,8 +401,7 @@ def _kept(name: str, scope: Scope, depth: int, way: Way) -> str | None:
         return None if (function, f".{name}") in way.names else f"`{name}` keeps it"
     way.names.add((function, f".{name}"))
     for reader in function.module.all_functions:
-        facts = scope.legality.inference.facts(reader)
-        inner = Scope(replace(scope.compiled, function=reader, facts=facts), scope.legality, scope.path)
+        inner = scope.in_function(reader)
         for node in inner.of(ast.Attribute):
             if node.attr == name and isinstance(node.ctx, ast.Load):
                 reason = _not_captured(node, inner, depth + 1, way)
@@ -566,6 +564,5 @@ def _call(node: ast.expr, call: ast.Call, scope: Scope, depth: int, way: Way) ->
     name = keyword or (parameters[position].arg if position < len(parameters) else None)
     if name is None:
         return _used(node, call)
-    facts = scope.legality.inference.facts(callee)
-    inner = Scope(replace(scope.compiled, function=callee, facts=facts), scope.legality, scope.path)
+    inner = scope.in_function(callee)
     return _name(name, inner, depth + 1, way)

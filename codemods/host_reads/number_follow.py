@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from compilefix.analysis.decorated import unknown_decorator
@@ -649,9 +648,8 @@ def _handed_back(node: ast.expr, scope: Scope, flow: Flow) -> bool:
     flow.refuse(f"`{function.qualname}` returns a tensor where it returned a number", "number-to-tensor")
     before = len(flow.rewrites)
     for user in users:
-        facts = inference.facts(user)
-        inner = Scope(replace(scope.compiled, function=user, facts=facts), scope.legality, scope.path)
-        for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) in scope.stands_for):
+        inner = scope.in_function(user)
+        for call in (c for c in inner.of(ast.Call) if inner.facts.calls.get(c) in scope.stands_for):
             follow(call, inner, flow)
     several = len(scope.stands_for) > 1 or sum(each.value is not None for each in function.of(ast.Return)) > 1
     if several and any(node not in flow.plain for node, _ in flow.rewrites[before:]):

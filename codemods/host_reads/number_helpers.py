@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
@@ -24,9 +23,8 @@ def fix_in_callers(cast: str, scope: Scope, *, others: bool = False) -> Fix | No
     """
     fixes: list[Fix] = []
     for caller in callers(scope):
-        facts = scope.legality.inference.facts(caller)
-        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
-        for call in (c for c in inner.of(ast.Call) if facts.calls.get(c) is scope.function):
+        inner = scope.in_function(caller)
+        for call in (c for c in inner.of(ast.Call) if inner.facts.calls.get(c) is scope.function):
             given = call.args[0] if len(call.args) == 1 and not call.keywords else None
             if given is None or isinstance(given, ast.Starred):
                 return None

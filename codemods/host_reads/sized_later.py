@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from compilefix.analysis.summaries import filled
 from compilefix.codemods.dynamic_shapes.captured_sizes import made_of
@@ -45,7 +44,7 @@ def _fails(
         given = _given(site, callee, is_made)
         if given and (callee, ", ".join(sorted(given))) not in seen:
             seen.add((callee, ", ".join(sorted(given))))
-            reason = _fails(None, given, _inside(callee, scope), depth + 1, seen)
+            reason = _fails(None, given, scope.in_function(callee), depth + 1, seen)
             if reason is not None:
                 return reason
     returned = any(n.value is not None and is_made(n.value) for n in scope.function.of(ast.Return))
@@ -53,7 +52,7 @@ def _fails(
         return None
     seen.add((scope.function, "return"))
     for caller in scope.function.module.all_functions:
-        inner = _inside(caller, scope)
+        inner = scope.in_function(caller)
         for call in inner.of(ast.Call):
             if inner.facts.calls.get(call) is scope.function:
                 reason = _fails(call, frozenset(), inner, depth + 1, seen)
@@ -73,11 +72,6 @@ def _asks_for_sizes(call: ast.Call, scope: Scope) -> bool:
         k.arg == "dim" for k in call.keywords
     )
     return short in _RUNNING or (short in _DEVIATIONS and whole)
-
-
-def _inside(function: Function, scope: Scope) -> Scope:
-    facts = scope.legality.inference.facts(function)
-    return Scope(replace(scope.compiled, function=function, facts=facts), scope.legality, scope.path)
 
 
 def _given(call: ast.AST, callee: Function, is_made: Callable[[ast.AST], bool]) -> frozenset[str]:

@@ -54,7 +54,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.callers import callers
@@ -205,12 +204,10 @@ def _is_given(node: ast.expr, scope: Scope) -> bool:
 
 def _arguments(position: int, scope: Scope) -> Iterator[tuple[ast.expr, Scope]]:
     """What calls in this file give a method at a position, `self` not counted."""
-    inference = scope.legality.inference
     for caller in callers(scope):
-        facts = inference.facts(caller)
-        inner = Scope(replace(scope.compiled, function=caller, facts=facts), scope.legality, scope.path)
+        inner = scope.in_function(caller)
         for call in caller.of(ast.Call):
-            if facts.calls.get(call) in scope.stands_for and len(call.args) > position >= 0:
+            if inner.facts.calls.get(call) in scope.stands_for and len(call.args) > position >= 0:
                 yield call.args[position], inner
 
 

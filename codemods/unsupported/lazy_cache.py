@@ -51,7 +51,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from compilefix.analysis import torch_api
 from compilefix.codemods.finding import Edit, Finding, Fix
@@ -194,13 +193,8 @@ def _in_init(node: ast.If, name: str, cls: Class, scope: Scope) -> Edit | str:
         return "the value hangs on what is trained"
     text = scope.file.segment(assignment.value).replace("{", "{{").replace("}", "}}")
     owner = _self(init)
-    inner = _scope_of(init, scope)
+    inner = scope.in_function(init)
     return inner.edit(empty[0], f'{owner}.register_buffer("{name}", {text}, persistent=False)')
-
-
-def _scope_of(function: Function, scope: Scope) -> Scope:
-    facts = scope.legality.inference.facts(function)
-    return Scope(replace(scope.compiled, function=function, facts=facts), scope.legality, scope.path)
 
 
 def _sets_none(statement: ast.stmt, name: str, init: Function) -> bool:
