@@ -89,12 +89,12 @@ def collected_turn(node: ast.If, scope: Scope) -> CollectedTurn | None:
 
 
 def _is_new_list(name: str, loop: ast.For, scope: Scope) -> bool:
-    """Whether a name is given an empty list before a loop, and nothing else."""
-    stores = scope.names(name, stores=True)
-    made = scope.parents.get(stores[0]) if len(stores) == 1 else None
+    """Whether a name is given an empty list before a loop, and nothing else; no other name has the list."""
+    made = scope.only_assignment(name)
     block = scope.block(loop)
-    empty = isinstance(made, ast.Assign) and isinstance(made.value, ast.List) and not made.value.elts
-    return empty and made in block and block.index(made) < block.index(loop)
+    if made is None or not isinstance(made.value, ast.List) or made.value.elts:
+        return False
+    return made in block and block.index(made) < block.index(loop)
 
 
 def _use_of(load: ast.Name, scope: Scope) -> Use | None:
