@@ -83,9 +83,7 @@ def named_truth(test: ast.expr, scope: Scope) -> ast.expr | None:
         return None
     if not (_is_new_truth(given, scope) if isinstance(given, ast.Call) else _is_compared(given, scope)):
         return None
-    loads = [
-        n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == test.id and isinstance(n.ctx, ast.Load)
-    ]
+    loads = scope.function.loads(test.id)
     return given if all(n in scope.parents and is_truth(n, scope) for n in loads) else None
 
 
@@ -391,7 +389,7 @@ def _mixed_name(test: ast.expr, scope: Scope) -> ast.BoolOp | None:
         fixed = found.is_(Kind.STATIC) and found.dtype == "bool" and found.certain
         if not fixed and not (found.is_tensor and found.dtype == "bool"):
             return None
-    loads = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == test.id]
+    loads = scope.function.places(test.id)
     asked = (n for n in loads if isinstance(n.ctx, ast.Load))
     return whole if all(n in scope.parents and is_truth(n, scope) for n in asked) else None
 

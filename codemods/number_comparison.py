@@ -40,7 +40,7 @@ def checked_read(node: ast.expr, scope: Scope) -> ast.Call | None:
         return None
     if scope.legality.writer(found.storage, (), scope.facts) is not None:
         return None
-    names = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == node.id]
+    names = scope.function.places(node.id)
     if len(names) != len(loads) + 1:
         return None
     if _one_check(loads, scope):

@@ -285,11 +285,7 @@ class _Turn:
         inside = [n for n in ast.walk(self._loop) if isinstance(n, ast.Name) and n.id == name]
         if len(inside) > 1:
             return False
-        loads = [
-            use
-            for use in self._scope.function.nodes
-            if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)
-        ]
+        loads = self._scope.function.loads(name)
         return all(use in self._scope.parents and is_truth(use, self._scope) for use in loads)
 
     def _fixed_way(self, statement: ast.If) -> str | None:
@@ -389,7 +385,7 @@ class _Turn:
         scope, template = self._scope, self._template
         before = self._before(name, statement)
         first = scope.facts.env_before[self._loop].get(name)
-        is_argument = any(parameter.arg == name for parameter in scope.function.parameters)
+        is_argument = scope.function.takes(name)
         starts = ends is None and first is None and before is not None and before.is_tensor
         if starts and before is not None and self._starts_here(name):
             return self._begin(name, given, code, before, statement)

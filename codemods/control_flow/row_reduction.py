@@ -244,7 +244,7 @@ def _first_dimension(call: ast.Call) -> bool:
 def _appending(listed: ast.Name, call: ast.Call, scope: Scope) -> ast.For | None:
     """The loop right before the call that fills its list, which is empty before and used nowhere else."""
     stores = scope.names(listed.id, stores=True)
-    uses = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == listed.id]
+    uses = scope.function.places(listed.id)
     if len(stores) != 1 or len(uses) != 3:
         return None
     made = scope.parents.get(stores[0])

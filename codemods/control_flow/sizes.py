@@ -117,7 +117,7 @@ class Sizes:
         self._followed += 1
         if self._followed > _MOST_FOLLOWED:
             return None
-        given = any(a.arg == name for a in self.scope.function.parameters)
+        given = self.scope.function.takes(name)
         return None if given else self.scope.only_value(name)
 
     def _unpacked(self, name: str) -> ast.expr | None:
@@ -136,7 +136,7 @@ class Sizes:
 
     def _is_parameter(self, name: str, methods: frozenset[str] = frozenset()) -> bool:
         """Whether a name is a parameter that is given no other value but what these methods make of itself."""
-        if not any(a.arg == name for a in self.scope.function.parameters):
+        if not self.scope.function.takes(name):
             return False
         return all(self._made_of_itself(store, methods) for store in self.scope.names(name, stores=True))
 

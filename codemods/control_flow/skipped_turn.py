@@ -315,7 +315,7 @@ def _uses(
         return None
     if (always and start) or (start and not (isinstance(start[0], ast.Assign) and _is(start[0].value, False))):
         return None
-    everywhere = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name]
+    everywhere = scope.function.places(name)
     loads = scope.names(name)
     if len(loads) != 1 or len(everywhere) != len(loads) + len(stores):
         return None

@@ -76,6 +76,6 @@ def _covers(classes: ast.expr, places: ast.expr, scope: Scope) -> bool:
 def _stays(places: ast.expr, scope: Scope) -> bool:
     """Whether the number is the same wherever it stands in the function: a constant, or a name with one value."""
     if isinstance(places, ast.Name):
-        given = any(p.arg == places.id for p in scope.function.parameters)
+        given = scope.function.takes(places.id)
         return len(scope.names(places.id, stores=True)) == (0 if given else 1)
     return isinstance(places, ast.Constant)

@@ -163,7 +163,7 @@ def reads_of(definition: ast.Assign, scope: Scope, *, joined: bool = False) -> l
     """
     assert isinstance(definition.targets[0], ast.Name)
     name = definition.targets[0].id
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+    everywhere = scope.function.places(name)
     loads = [n for n in everywhere if not isinstance(n.ctx, ast.Store)]
     if any(n not in scope.parents for n in loads):
         return None  # a function in the function, or code that does not run
@@ -432,10 +432,10 @@ def uses_of(statement: ast.Assign, target: ast.Name, scope: Scope) -> list[ast.N
     A later statement of the same form may give the name another value: what it stands before, in its own block, reads
     that one.
     """
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
+    everywhere = scope.function.places(target.id)
     stores = sorted((n for n in everywhere if isinstance(n.ctx, ast.Store)), key=lambda n: n.lineno)
     loads = scope.names(target.id)
-    if len(stores) + len(loads) != len(everywhere) or any(p.arg == target.id for p in scope.function.parameters):
+    if len(stores) + len(loads) != len(everywhere) or scope.function.takes(target.id):
         return None
     statements = [scope.parents.get(store) for store in stores]
     if not all(isinstance(s, ast.Assign) and s.targets == [n] for s, n in zip(statements, stores, strict=True)):

@@ -249,7 +249,7 @@ def _open_ended(found: Groups, scope: Scope) -> Iterator[Obstacle]:
     """
     given = [name for name in (found.values, found.inverse, found.counts) if name is not None]
     for name in given:
-        if len(scope.names(name.id, stores=True)) != 1 or any(p.arg == name.id for p in scope.function.parameters):
+        if len(scope.names(name.id, stores=True)) != 1 or scope.function.takes(name.id):
             yield Obstacle(f"`{name.id}` gets another value elsewhere")
         if any(n.id == name.id and isinstance(n.ctx, ast.Del) for n in scope.of(ast.Name)):
             yield Obstacle(f"`{name.id}` is deleted, and may have no value then")

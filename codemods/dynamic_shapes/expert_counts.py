@@ -29,7 +29,7 @@ def count_behind(skip: ast.If, loop: ast.For, routing: Routing, scope: Scope) ->
     if count is None or ast.unparse(count.slice) != loop.target.id or not isinstance(count.value, ast.Name):
         return None
     name = count.value.id
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+    everywhere = scope.function.places(name)
     statement = scope.only_assignment(name)
     if len(everywhere) != 2 or statement is None:
         return None

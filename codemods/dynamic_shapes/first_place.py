@@ -104,10 +104,10 @@ def _longer(listed: Listed, scope: Scope) -> Listed | None:
 
 def _reads(name: ast.Name, scope: Scope) -> Sequence[ast.expr]:
     """The reads of a name that one statement gives a value, or the name itself where that is not certain."""
-    every = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name.id]
+    every = scope.function.places(name.id)
     loads = scope.names(name.id)
     certain = len(every) == len(loads) + 1 and len(scope.names(name.id, stores=True)) == 1
-    return loads if certain and not any(p.arg == name.id for p in scope.function.parameters) else [name]
+    return loads if certain and not scope.function.takes(name.id) else [name]
 
 
 def _refuse(listed: Listed, places: Sequence[Asked], template: Template, scope: Scope) -> None:
@@ -257,7 +257,7 @@ def _named(
 def _stays(source: ast.expr, scope: Scope) -> Iterator[Obstacle]:
     """Whether a mask that has a name already keeps its value until a place is read."""
     if isinstance(source, ast.Name):
-        stores = len(scope.names(source.id, stores=True)) + any(p.arg == source.id for p in scope.function.parameters)
+        stores = len(scope.names(source.id, stores=True)) + scope.function.takes(source.id)
         if stores != 1 or scope.legality.writer(scope.value(source).storage, (), scope.facts) is not None:
             yield Obstacle(f"`{source.id}` may be another before a place is read")
 

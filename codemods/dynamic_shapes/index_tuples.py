@@ -76,7 +76,7 @@ def _named(statement: ast.Assign, node: ast.Call, mask: ast.expr, scope: Scope) 
         return None
     uses: list[ast.expr] = []
     for position, name in enumerate(names):
-        everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+        everywhere = scope.function.places(name)
         loads = scope.names(name)
         if len(everywhere) != len(loads) + 1 or any(n.lineno <= statement.lineno for n in loads):
             return None

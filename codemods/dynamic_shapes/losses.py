@@ -89,7 +89,7 @@ def _maker(func: ast.expr, name: str, scope: Scope) -> ast.Call | None:
     if isinstance(func, ast.Name):
         stores = scope.names(func.id, stores=True)
         statements = [scope.parents.get(s) for s in stores]
-        if len(statements) != 1 or any(p.arg == func.id for p in scope.function.parameters):
+        if len(statements) != 1 or scope.function.takes(func.id):
             return None
         made = statements[0].value if isinstance(statements[0], ast.Assign) else None
     elif isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self" and scope.function.cls is not None:

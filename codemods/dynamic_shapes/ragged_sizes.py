@@ -57,7 +57,7 @@ def selection_of(node: ast.expr, scope: Scope, depth: int = 0) -> ast.expr | Non
         stores = scope.names(node.id, stores=True)
         given = [_value_of(store, scope) for store in stores]
         here = [value for value in given if value is not None]
-        own = not any(p.arg == node.id for p in scope.function.parameters)
+        own = not scope.function.takes(node.id)
         return selection_of(here[0], scope, depth + 1) if own and len(here) == len(stores) == 1 else None
     if is_ragged(node, scope) or _lists_places(node, scope):
         return node

@@ -46,7 +46,7 @@ def may_be_selected(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     given = [value for store in _stores(node.id, scope) if (value := _source(store, scope)) is not None]
     if any(may_be_selected(value, scope, depth + 1) for value in given):
         return True
-    if not any(parameter.arg == node.id for parameter in scope.function.parameters):
+    if not scope.function.takes(node.id):
         return False
     return _picks(node.id, scope) or any(
         may_be_selected(argument, caller, depth + 1) for caller, argument in _given_by(node.id, scope)

@@ -87,8 +87,8 @@ def _dead(scope: Scope) -> list[ast.Assign]:
         kept = [
             s
             for s in timers
-            if all(id(use) in inside for use in _uses(_name(s), scope))
-            and all(any(store is t.targets[0] for t in timers) for store in _all_stores(_name(s), scope))
+            if all(id(use) in inside for use in scope.function.loads(_name(s)))
+            and all(any(store is t.targets[0] for t in timers) for store in scope.function.stores.get(_name(s), ()))
         ]
         if len(kept) == len(timers):
             return kept
@@ -127,15 +127,6 @@ def _name(statement: ast.Assign) -> str:
     target = statement.targets[0]
     assert isinstance(target, ast.Name)
     return target.id
-
-
-def _uses(name: str, scope: Scope) -> list[ast.Name]:
-    """The places that read a name, those in nested functions and in code that does not run compiled included."""
-    return [n for n in scope.function.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
-
-
-def _all_stores(name: str, scope: Scope) -> list[ast.Name]:
-    return [n for n in scope.function.of(ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
 
 
 def _with_uses(statement: ast.Assign, dead: list[ast.Assign]) -> list[ast.Assign]:

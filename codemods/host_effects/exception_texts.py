@@ -43,10 +43,10 @@ def is_text(body: Sequence[ast.stmt], scope: Scope) -> bool:
         return False
     inside = {part for statement in body for part in ast.walk(statement)}
     for name in {n for n in names if n is not None}:
-        uses = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+        uses = scope.function.places(name)
         block = {*_around(body, scope)}
         stores = [n for n in uses if not isinstance(n.ctx, ast.Load) and n in block]
-        if not all(n in inside for n in stores) or any(a.arg == name for a in scope.function.parameters):
+        if not all(n in inside for n in stores) or scope.function.takes(name):
             return False
         # The block ends in an exception: what the name means elsewhere is another value, unless the block reads it.
         if not _given_first(name, body) or (not block.issuperset(uses) and _declared(name, scope)):

@@ -115,11 +115,7 @@ def bound_read(node: ast.Name, scope: Scope) -> ast.expr | None:
     read = _assigned(stores[0], scope)
     if read is None or read_of(read, scope) is None:
         return None
-    everywhere = [
-        n
-        for n in ast.walk(scope.function.node)
-        if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Load)
-    ]
+    everywhere = scope.function.loads(node.id)
     loads = scope.names(node.id)
     if len(everywhere) != len(loads) or any(effect_around(load, scope) is None for load in loads):
         return None

@@ -259,11 +259,11 @@ def _uses_of_list(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
     if len(targets) != 1 or not isinstance(targets[0], ast.Name):
         return None
     name = targets[0].id
-    loads = [n for n in scope.function.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    loads = scope.function.loads(name)
     end = (parent.end_lineno or 0, parent.end_col_offset or 0)
     again = any(isinstance(around, ast.For | ast.While | ast.If) for around in scope.ancestors(parent))
     # An argument may give way to its own list: `counts = counts.tolist()`.
-    given = any(parameter.arg == name for parameter in scope.function.parameters)
+    given = scope.function.takes(name)
     if len(scope.names(name)) != len(loads) or (given and again):
         return None
     if len(scope.names(name, stores=True)) != 1:

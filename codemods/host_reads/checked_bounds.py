@@ -101,7 +101,7 @@ def _as_number(read: ast.expr, scope: Scope) -> Edit:
 def _given(name: ast.Name, scope: Scope) -> ast.expr | None:
     """What a name is given, in the one place that gives it a value, where all that reads it reads an integer."""
     statement = scope.only_assignment(name.id)
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name.id]
+    everywhere = scope.function.places(name.id)
     loads = scope.names(name.id)
     if statement is None or len(everywhere) != len(loads) + 1:
         return None

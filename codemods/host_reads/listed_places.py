@@ -68,8 +68,8 @@ def _target(node: ast.Call, statement: ast.stmt) -> ast.Name | None:
 
 def _is_alone(name: str, loads: list[ast.Name], scope: Scope) -> bool:
     """Whether a name has one value, and no nested function reads it."""
-    given = any(parameter.arg == name for parameter in scope.function.parameters)
-    every = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name]
+    given = scope.function.takes(name)
+    every = scope.function.places(name)
     return not given and len(scope.names(name, stores=True)) == 1 and len(every) == len(loads) + 1
 
 

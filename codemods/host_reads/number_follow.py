@@ -224,13 +224,11 @@ def follow_name(
 ) -> None:
     """Follow a number from its name to every place where that is used."""
     loads = scope.names(name)
-    everywhere = [
-        n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-    ]
+    everywhere = scope.function.loads(name)
     if (not loads and not parameter) or len(everywhere) != len(loads):
         flow.refuse(f"`{name}` is not used, or is used in a nested function")
         return
-    given = not parameter and any(p.arg == name for p in scope.function.parameters)
+    given = not parameter and scope.function.takes(name)
     either = False
     if given or len(scope.names(name, stores=True)) != (0 if parameter else 1):
         block = block_that_stores(name, stored, scope) if stored is not None else None

@@ -73,8 +73,8 @@ def _items(node: ast.expr, scope: Scope, flow: Flow) -> None:
 def _named(name: str, scope: Scope, flow: Flow) -> None:
     """Follow a list under its one name."""
     loads = scope.names(name)
-    given = any(parameter.arg == name for parameter in scope.function.parameters)
-    if given or len(_reads(name, scope)) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
+    given = scope.function.takes(name)
+    if given or len(scope.function.loads(name)) != len(loads) or len(scope.names(name, stores=True)) != 1 or not loads:
         flow.refuse(LIST_ADVICE)
     for load in loads:
         _items(load, scope, flow)
@@ -86,13 +86,8 @@ def _unpacked(target: ast.expr, scope: Scope, flow: Flow, stored: ast.Assign | N
     for name in names:
         if not isinstance(name, ast.Name):
             flow.refuse(LIST_ADVICE)
-        elif len(names) == 1 or _reads(name.id, scope):
+        elif len(names) == 1 or scope.function.loads(name.id):
             follow_name(name.id, scope, flow, stored=stored)
-
-
-def _reads(name: str, scope: Scope) -> list[ast.Name]:
-    """All uses of a name, those in nested functions too."""
-    return [n for n in scope.function.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
 
 
 def _names(target: ast.expr) -> Iterator[ast.expr]:

@@ -100,8 +100,8 @@ def added_up(statement: ast.AugAssign, scope: Scope) -> list[ast.Name] | None:
         else:
             return None
     first = scope.value(begun[0]).const if len(begun) == 1 else None
-    everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == target.id]
-    given = any(parameter.arg == target.id for parameter in scope.function.parameters)
+    everywhere = scope.function.places(target.id)
+    given = scope.function.takes(target.id)
     if first is None or type(first.value) not in (int, float) or given or len(everywhere) != len(loads) + len(stores):
         return None
     end = max(scope.span(each).end_line for each in adding)

@@ -53,7 +53,7 @@ def _argument_apart(name: str, stored: ast.stmt, scope: Scope) -> bool:
     On the other way nothing changes, whatever the argument is there.
     """
     tests = [around.test for around in scope.ancestors(stored) if isinstance(around, ast.If)]
-    given = any(p.arg == name for p in scope.function.parameters)
+    given = scope.function.takes(name)
     return given and bool(tests) and not any(is_tensor_test(test, scope) for test in tests)
 
 

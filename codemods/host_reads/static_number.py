@@ -363,7 +363,7 @@ def _places(node: ast.expr, scope: Scope) -> list[_Place | None]:
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
         loads = scope.names(name)
-        everywhere = [n for n in scope.function.nodes if isinstance(n, ast.Name) and n.id == name]
+        everywhere = scope.function.places(name)
         if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(loads) + 1:
             return [None]
         return [_place(load, scope) for load in loads]

@@ -105,7 +105,7 @@ def _kept(node: ast.Call, scope: Scope) -> bool:
     name = parent.targets[0].id
     uses = scope.names(name)
     everywhere = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(scope.function.node))
-    alone = everywhere == len(uses) + 1 and not any(p.arg == name for p in scope.function.parameters)
+    alone = everywhere == len(uses) + 1 and not scope.function.takes(name)
     return alone and all(_tested(use, scope) for use in uses)
 
 

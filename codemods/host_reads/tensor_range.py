@@ -207,7 +207,7 @@ def _shown(tensor: ast.Name, least: int, node: ast.Call, scope: Scope) -> bool:
 
 
 def _one_value(tensor: ast.Name, scope: Scope) -> bool:
-    given = any(p.arg == tensor.id for p in scope.function.parameters)
+    given = scope.function.takes(tensor.id)
     return not given and len(scope.names(tensor.id, stores=True)) == 1
 
 

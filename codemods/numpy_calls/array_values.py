@@ -138,7 +138,7 @@ def from_tensor(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         if len(stores) != 1:
             return False
         parent = scope.parents.get(stores[0])
-        if any(a.arg == node.id for a in scope.function.parameters) and not _behind(node, parent, scope):
+        if scope.function.takes(node.id) and not _behind(node, parent, scope):
             return False
         return (
             isinstance(parent, ast.Assign)

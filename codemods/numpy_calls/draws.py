@@ -81,7 +81,7 @@ def arithmetic_only(node: ast.expr, scope: Scope, followed: frozenset[str] = fro
     parent = scope.parents.get(node)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
-        everywhere = [n for n in ast.walk(scope.function.node) if isinstance(n, ast.Name) and n.id == name]
+        everywhere = scope.function.places(name)
         if len(scope.names(name, stores=True)) != 1 or len(everywhere) != len(scope.names(name)) + 1:
             yield Obstacle(f"`{name}` gets another value elsewhere, or is used in a nested function")
         for use in scope.names(name) if name not in followed else ():

@@ -212,7 +212,7 @@ def _is_plain(node: ast.expr, scope: Scope) -> bool:
     value = scope.value(node)
     if value.is_(Kind.STATIC, Kind.SIZE, Kind.NONE):
         return True
-    parameter = isinstance(node, ast.Name) and any(p.arg == node.id for p in scope.function.parameters)
+    parameter = isinstance(node, ast.Name) and scope.function.takes(node.id)
     own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     return value.is_unknown and (parameter or own)
 

@@ -133,11 +133,7 @@ def _follow_name(name: str, scope: Scope, use: Use, integral: bool) -> None:
         return
     use.followed.add(name)
     loads = scope.names(name)
-    everywhere = [
-        n
-        for n in ast.walk(scope.function.node)
-        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
-    ]
+    everywhere = scope.function.loads(name)
     if len(everywhere) != len(loads) or len(scope.names(name, stores=True)) != 1:
         use.refuse(f"`{name}` is assigned in several places or used in a nested function", "static-shape-values")
     for load in loads:

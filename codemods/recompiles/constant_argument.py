@@ -144,7 +144,7 @@ def _arguments(call: ast.Call, function: Function) -> Iterator[tuple[str, ast.ex
 
 def _use(parameter: str, given: ast.expr, function: Function, view: ModuleView) -> str | None:
     """What makes a constant of a parameter that gets a changing argument."""
-    loads = [n for n in function.of(ast.Name) if n.id == parameter]
+    loads = function.places(parameter)
     if any(not isinstance(n.ctx, ast.Load) for n in loads):
         return None
     text = isinstance(given, ast.JoinedStr) or (isinstance(given, ast.Call) and ast.unparse(given.func) == "str")

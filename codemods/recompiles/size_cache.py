@@ -353,7 +353,7 @@ def _is_asked(node: ast.Name, scope: Scope) -> bool:
 def _is_own_number(node: ast.Name, scope: Scope) -> bool:
     """Whether a name is a number that each call is given."""
     value = scope.value(node)
-    return value.is_static and value.dtype is not None and any(a.arg == node.id for a in scope.function.parameters)
+    return value.is_static and value.dtype is not None and scope.function.takes(node.id)
 
 
 def _may_hold_values(node: ast.Name, scope: Scope) -> bool:
@@ -367,7 +367,7 @@ def _may_hold_values(node: ast.Name, scope: Scope) -> bool:
         return False  # its device and dtype
     if scope.value(node).ref is not None and not scope.value(node).is_tensor:
         return False
-    return bool(scope.names(node.id, stores=True)) or any(a.arg == node.id for a in scope.function.parameters)
+    return bool(scope.names(node.id, stores=True)) or scope.function.takes(node.id)
 
 
 def _parts(cache: SizeCache, scope: Scope) -> list[ast.AST]:

@@ -140,7 +140,7 @@ def _has_own_elements(node: ast.expr, scope: Scope) -> bool:
         return True
     if isinstance(node, ast.Name):
         made = scope.only_value(node.id)
-        given = any(parameter.arg == node.id for parameter in scope.function.parameters)
+        given = scope.function.takes(node.id)
         return not given and made is not None and _has_own_elements(made, scope)
     name = (scope.callee(node) or "") if isinstance(node, ast.Call) else ""
     method = name.startswith("Tensor.")

@@ -122,7 +122,7 @@ def _only_added_to(name: str, function: Function) -> ast.expr | None:
     stores = set(function.stores.get(name, ()))
     bound = [n.value for n in function.of(ast.Assign) if len(n.targets) == 1 and n.targets[0] in stores]
     added = [n for n in function.of(ast.AugAssign) if n.target in stores and isinstance(n.op, ast.BitOr)]
-    given = any(parameter.arg == name for parameter in function.parameters)
+    given = function.takes(name)
     return bound[0] if len(bound) == 1 and len(added) == len(stores) - 1 and not given else None
 
 

@@ -79,6 +79,14 @@ class Function:
                 found.setdefault(node.id, []).append(node)
         return found
 
+    def places(self, name: str) -> Sequence[ast.Name]:
+        """The places where a variable stands, those in nested functions and in dead code too, in source order."""
+        return [node for node in self.of(ast.Name) if node.id == name]
+
+    def loads(self, name: str) -> Sequence[ast.Name]:
+        """Those of `places` that read the variable."""
+        return [node for node in self.places(name) if isinstance(node.ctx, ast.Load)]
+
     def names(self, name: str, lines: Sequence[int]) -> bool:
         """Whether a variable or an attribute of a name stands in the function; its text does in `lines` of the file."""
         first = min(node.lineno for node in (self.node, *self.node.decorator_list))
@@ -165,6 +173,10 @@ class Function:
         """All parameters in order, `*args` and `**kwargs` left out."""
         args = self.node.args
         return (*args.posonlyargs, *args.args, *args.kwonlyargs)
+
+    def takes(self, name: str) -> bool:
+        """Whether one of `parameters` has this name."""
+        return any(parameter.arg == name for parameter in self.parameters)
 
 
 @dataclass(frozen=True, eq=False)
