@@ -130,6 +130,10 @@ class Template:
                 setattr(copied, field_name, self._assembled(given, child, operand=inside and loose))
         return copied
 
+    def used_in(self, code: str) -> dict[str, ast.AST]:
+        """The parts that a text names, where the code is several texts."""
+        return {name: part for name, part in self.parts.items() if f"{{{name}}}" in code}
+
     def keep(self) -> None:
         """What was written so far stays when another way to write the rest is tried."""
         self._stays = (len(self.parts), len(self.obstacles), len(self.edits))

@@ -257,9 +257,7 @@ def _only_names(statement: ast.stmt, scope: Scope) -> bool:
     """Whether a statement does nothing but give names values, so that nobody misses it before an exception."""
     if not isinstance(statement, ast.Assign):
         return isinstance(statement, ast.Pass)
-    does = scope.legality.effects.of(statement.value, scope.facts)
-    nothing = does.random is None and does.mutates is None and does.unknown is None
-    return nothing and does.host is None and _binds_names_only(statement)
+    return scope.legality.effects.of(statement.value, scope.facts).repeatable and _binds_names_only(statement)
 
 
 def _acts(statement: ast.stmt, scope: Scope) -> bool:

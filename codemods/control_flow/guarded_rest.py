@@ -48,12 +48,8 @@ def guarded_rest(node: ast.If, rest: Sequence[ast.stmt], scope: Scope, template:
     line, changed = found
     if not changed:
         template.refuse([Obstacle("the function returns before what changes nothing")])
-    return (_edit(node, line, scope, template), *(_edit(s, code, scope, template) for s, code in changed.items()))
-
-
-def _edit(statement: ast.stmt, code: str, scope: Scope, template: Template) -> Edit:
-    used = {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
-    return scope.edit(statement, code, **used)
+    codes = {node: line, **changed}
+    return tuple(scope.edit(statement, code, **template.used_in(code)) for statement, code in codes.items())
 
 
 def _parts(test: ast.expr) -> Sequence[ast.expr]:

@@ -58,7 +58,7 @@ def guard_stays(guard: Guard, part: Part, loop: ast.For, scope: Scope) -> Iterat
     does = scope.legality.effects.of(guard.limit, scope.facts)
     if not limit.is_(Kind.STATIC, Kind.SIZE) or limit.dtype != "int":
         yield Obstacle(f"`{snippet(guard.limit)}` is not proved to be an integer")
-    elif stored & named or does.mutates or does.random or does.host or does.unknown or does.raises:
+    elif stored & named or not does.repeatable or does.raises:
         yield Obstacle(f"`{snippet(guard.limit)}` may be another one in each turn, or fail where there are no rows")
     if not isinstance(guard.lengths, ast.Name | ast.Attribute):
         yield Obstacle(f"`{snippet(guard.lengths)}` is asked for again behind what is written: give it a name")

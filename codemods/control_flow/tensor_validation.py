@@ -132,8 +132,7 @@ class TensorValidation(Rule):
             return self.declined(scope, call, message, str(refusal))
         if code is None or template.broken is not None:
             return self.declined(scope, call, message, template.broken or "the check is no condition on tensors")
-        used = {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
-        edit = scope.edit(scope.statement(call), code, **used)
+        edit = scope.edit(scope.statement(call), code, **template.used_in(code))
         fix = Fix((edit, *template.edits), (), template.assumptions, template.reasons, boundary=True)
         return self.fixed(scope, call, message + where_to_wrap(scope), fix)
 

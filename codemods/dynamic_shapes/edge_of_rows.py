@@ -96,7 +96,7 @@ def edge_edits(found: EdgeOfRows, template: Template, scope: Scope) -> Iterator[
         yield scope.before(scope.statement(found.node), f"{name} = {places}", **template.parts)
         places = name
     code = f"{x}[{torch}.arange({x}.size(0), device={x}.device), {places}]"
-    yield scope.edit(found.node, code, **{key: part for key, part in template.parts.items() if f"{{{key}}}" in code})
+    yield scope.edit(found.node, code, **template.used_in(code))
     reads = None if found.definition is None else reads_of(found.definition, scope)
     if found.definition is not None and reads is not None and all(n in set(ast.walk(found.node)) for n in reads):
         yield scope.edit(found.definition, "")

@@ -327,12 +327,12 @@ class KnownSize(Rule):
         if takes_lines(found.node, scope) and not _changed_on_the_way(found.node, found.node, scope):
             name, lines = free_name("order", scope), [order, *([f"{{name}}[: {length}]"] if length else [])]
             code = "\n".join(f"{name} = {line}" for line in lines).replace("{name}", name)
-            edits.append(scope.before(scope.statement(found.node), code, **_used(code, template)))
+            edits.append(scope.before(scope.statement(found.node), code, **template.used_in(code)))
             order = name
         elif length:
             order = f"{order}[: {length}]"
         code = f"{rows}[{order}]"
-        edits.append(scope.edit(found.node, code, **_used(code, template)))
+        edits.append(scope.edit(found.node, code, **template.used_in(code)))
         fix = Fix(tuple(edits), imports(scope), template.assumptions, template.reasons)
         return self.fixed(scope, found.node, message, fix)
 
@@ -391,11 +391,6 @@ class KnownSize(Rule):
         yield self.fixed(scope, node, message, fix)
 
 
-def _used(code: str, template: Template) -> dict[str, ast.AST]:
-    """The parts of the original that stand in one of several texts."""
-    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}
-
-
 def _gone_with(node: ast.Call, scope: Scope) -> Finding | None:
     """The loop over experts whose fix takes away the counts that it skips experts by."""
     line = node.lineno
@@ -411,8 +406,7 @@ def _named_before(index: ast.expr, node: ast.Call, scope: Scope) -> Iterator[Obs
     for part in ast.walk(index):
         if isinstance(part, ast.Subscript) and mask_of(part, scope) is not None:
             yield Obstacle(f"the size of `{snippet(part)}` depends on values: the graph breaks there all the same")
-    does = scope.legality.effects.of(index, scope.facts)
-    moves = takes_lines(node, scope) and not (does.random or does.mutates or does.host or does.unknown)
+    moves = takes_lines(node, scope) and scope.legality.effects.of(index, scope.facts).repeatable
     if not moves or _changed_on_the_way(index, node, scope):
         yield Obstacle(f"give `{snippet(index)}` a name: it is needed three times")
 

@@ -68,8 +68,7 @@ def listed_edits(found: ListedRepeats, scope: Scope) -> Sequence[Edit]:
     listed = template.use(found.listed)
     size = f"sum({listed}) if len({listed}) != 1 else {listed}[0] * {rows}"
     code = f"{function}({', '.join([*given, f'output_size={size}'])})"
-    used = {key: part for key, part in template.parts.items() if f"{{{key}}}" in code}
-    return [*edits, scope.edit(node, code, **used)]
+    return [*edits, scope.edit(node, code, **template.used_in(code))]
 
 
 def _is_tensor(node: ast.expr, scope: Scope) -> bool:

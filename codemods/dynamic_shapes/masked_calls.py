@@ -245,8 +245,7 @@ def _refuse_rows(rows: NamedRows, found: MaskedCall, template: Template, scope: 
 def _refuse_shape(base: ast.expr, found: MaskedCall, template: Template, scope: Scope) -> None:
     """Note where it is not known that the mask has the shape of a tensor that it selects from, or of its rows."""
     mask = found.mask
-    does = scope.legality.effects.of(base, scope.facts)
-    if does.random or does.mutates or does.host or does.unknown or not isinstance(base, ast.Name | ast.Attribute):
+    if not scope.legality.effects.of(base, scope.facts).repeatable or not isinstance(base, ast.Name | ast.Attribute):
         template.refuse([Obstacle(f"give `{snippet(base)}` a name")])
     if scope.value(mask.node).shape_id is None or scope.value(mask.node).shape_id != scope.value(base).shape_id:
         reason = f"`{snippet(mask.node)}` is not proved to have the shape of `{snippet(base)}`, or of its rows"

@@ -104,8 +104,7 @@ def _fits(found: ScatteredBack, value: Value, elements: Elements) -> Iterator[Ob
     tensor = scope.value(found.tensor)
     shown = snippet(found.tensor)
     for part in (found.tensor, found.given):
-        does = scope.legality.effects.of(part, scope.facts)
-        if does.random or does.mutates or does.host or does.unknown or not has_place(found.tensor, scope):
+        if not scope.legality.effects.of(part, scope.facts).repeatable or not has_place(found.tensor, scope):
             yield Obstacle(f"give `{snippet(part)}` a name")
     if value.dtype is not None and tensor.dtype is not None and value.dtype != tensor.dtype:
         yield Obstacle(f"the new values are {value.dtype} and `{shown}` is {tensor.dtype}")

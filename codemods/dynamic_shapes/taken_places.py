@@ -129,7 +129,7 @@ def _way_on(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
     checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
     edits = (
         scope.edit(node.test, code, **asked.template.parts),
-        scope.before(behind[0], checks, **_used(checks, asked.template)),
+        scope.before(behind[0], checks, **asked.template.used_in(checks)),
     )
     return TakenPlaces(edits, f"from {_MODULE} import guard_or_false")
 
@@ -145,7 +145,7 @@ def _way_in(node: ast.If, code: str, asked: _Test, scope: Scope, template: Templ
     checks = "\n".join(f"{torch_name(scope)}._check({one})" for one in asked.held)
     edits = (
         scope.edit(node.test, code, **asked.template.parts),
-        scope.before(node.body[0], checks, **_used(checks, asked.template)),
+        scope.before(node.body[0], checks, **asked.template.used_in(checks)),
     )
     return TakenPlaces(edits, f"from {_MODULE} import guard_or_true")
 
@@ -274,7 +274,3 @@ def _comparison(test: ast.expr, scope: Scope) -> tuple[type[ast.cmpop], int] | N
 
 def _is_count(node: ast.expr, scope: Scope) -> bool:
     return unknown_size(node, scope) is not None
-
-
-def _used(code: str, template: Template) -> dict[str, ast.AST]:
-    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}

@@ -50,8 +50,7 @@ def may_be_named(mask: ast.expr, scope: Scope) -> bool:
     behind = set(block[block.index(first) :])
     if not all({scope.statement(other), *scope.ancestors(other)} & behind for other in like):
         return False
-    does = scope.legality.effects.of(mask, scope.facts)
-    if does.random or does.mutates or does.host or does.unknown:
+    if not scope.legality.effects.of(mask, scope.facts).repeatable:
         return False
     within = takewhile(lambda around: around is not first, scope.ancestors(like[0]))
     if any(isinstance(around, _SOMETIMES) for around in within):

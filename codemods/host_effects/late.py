@@ -107,8 +107,7 @@ def passed(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> s
     doubts = _doubts(node, plan) if plan.conditional else []
     if not doubts and not _has_unknown_size(node, scope):
         return capture(node, plan, checked=checked, raw=raw)
-    does = scope.legality.effects.of(node, scope.facts)
-    if does.random or does.mutates or does.host or does.unknown or _is_path(node):
+    if not scope.legality.effects.of(node, scope.facts).repeatable or _is_path(node):
         plan.failing += doubts
         return capture(node, plan, checked=checked, raw=raw)
     if checked:
@@ -157,7 +156,7 @@ def _doubts(node: ast.expr, plan: Plan) -> list[Obstacle]:
 def _is_plain(node: ast.expr, scope: Scope) -> bool:
     """Whether reading an attribute does nothing else, as a property may that prints, counts or fails."""
     does = scope.legality.effects.of(node, scope.facts)
-    return not (does.random or does.mutates or does.host or does.raises or does.unknown)
+    return does.repeatable and not does.raises
 
 
 def _asked(node: ast.expr, scope: Scope) -> set[str]:

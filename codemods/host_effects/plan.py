@@ -85,14 +85,12 @@ def capture(node: ast.expr, plan: Plan, *, checked: bool, raw: bool = False) -> 
     plan.nodes.append(node)
     if text not in plan.captured:
         plan.captured[text] = _parameter(node, plan)
-    elif any(isinstance(part, ast.Call) for part in ast.walk(node)) and not _is_pure(node, scope):
+    elif (
+        any(isinstance(part, ast.Call) for part in ast.walk(node))
+        and not scope.legality.effects.of(node, scope.facts).repeatable
+    ):
         raise Refused(f"`{snippet(node)}` stands there several times, and may do something each time")
     return plan.captured[text]
-
-
-def _is_pure(node: ast.expr, scope: Scope) -> bool:
-    does = scope.legality.effects.of(node, scope.facts)
-    return not (does.random or does.mutates or does.host or does.unknown)
 
 
 def bind(node: ast.expr, plan: Plan) -> str:

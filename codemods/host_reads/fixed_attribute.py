@@ -146,8 +146,7 @@ def made_in_init(node: ast.Call, scope: Scope) -> ast.stmt | None:
         return None
     if len(owners) != sum(isinstance(n, ast.Name) and n.id == "self" for n in ast.walk(node)):
         return None
-    does = scope.legality.effects.of(source, scope.facts)
-    if does.random or does.mutates or does.unknown or does.host:
+    if not scope.legality.effects.of(source, scope.facts).repeatable:
         return None
     cast = node.func.id if isinstance(node.func, ast.Name) else "item"
     if decides(node, scope) or reads_static(source, scope):

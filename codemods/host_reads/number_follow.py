@@ -531,12 +531,6 @@ _ASKS = frozenset({"isnan", "isinf", "isfinite"})
 _METHODS = {"abs": "abs", "round": "round", "int": "trunc"}
 
 
-def _repeatable(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression may be evaluated once more: the same value, and nothing else happens."""
-    does = scope.legality.effects.of(node, scope.facts)
-    return not (does.random or does.mutates or does.host or does.unknown)
-
-
 def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow) -> bool:
     """`max(number, constant)` and `min(number, constant)`.
 
@@ -554,7 +548,7 @@ def _extreme(node: ast.expr, call: ast.Call, name: str, scope: Scope, flow: Flow
     bound = "min" if name == "max" else "max"
     constant = value.const
     number = constant.value if constant is not None and isinstance(constant.value, int | float) else None
-    if constant_for_nan and not _repeatable(other, scope):
+    if constant_for_nan and not scope.legality.effects.of(other, scope.facts).repeatable:
         flow.refuse(
             f"`{snippet(call)}` gives `{snippet(other)}` for NaN, which would be computed twice: give it a name"
         )

@@ -115,7 +115,7 @@ class StaticNumber(Rule):
         code = made.text
         if code.startswith("(") and not isinstance(scope.parents.get(whole), _BINDS_TIGHTER):
             code = code[1:-1]
-        edits: list[Edit] = [*template.edits, scope.edit(whole, code, **_used(code, template))]
+        edits: list[Edit] = [*template.edits, scope.edit(whole, code, **template.used_in(code))]
         for place in places:
             if place is not None and place[0] is not None and place[0] is not whole:
                 edits.append(scope.edit(place[0], "{name}", name=_name_in(place[0])))
@@ -392,7 +392,3 @@ def _contains(outer: ast.AST, node: ast.AST) -> bool:
 
 def _name_in(node: ast.expr) -> ast.expr:
     return next(part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in ("int",))
-
-
-def _used(code: str, template: Template) -> dict[str, ast.AST]:
-    return {name: part for name, part in template.parts.items() if f"{{{name}}}" in code}

@@ -101,7 +101,7 @@ def is_plain_device(node: ast.expr, scope: Scope) -> bool:
     does = scope.legality.effects.of(node, scope.facts)
     owner = scope.value(node.value) if isinstance(node, ast.Attribute) else None
     numbers = owner is not None and owner.is_(Kind.STATIC, Kind.SIZE, Kind.NONE)
-    return not (numbers or does.random or does.mutates or does.host or does.unknown)
+    return does.repeatable and not numbers
 
 
 def _obstacle(node: ast.Call, made: ast.Call, scope: Scope) -> str | None:

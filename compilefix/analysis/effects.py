@@ -98,6 +98,11 @@ class Effects:
             self.checks or other.checks,
         )
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the code may run once more: it gives the same value, and nothing else happens."""
+        return not (self.random or self.mutates or self.host or self.unknown)
+
 
 PURE = Effects()
 
