@@ -17,6 +17,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, torch_name
+from compilefix.source.tree import elements_of
 
 _AT = {
     1.0: "sqrt rsqrt log log2 log10 log1p reciprocal exp exp2 expm1 square sin cos tan sinh cosh tanh asinh arcsinh "
@@ -123,7 +124,7 @@ def _indices(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
         if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Load):
             continue
         asked = asked or _asked(node, scope)
-        for index in part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]:
+        for index in elements_of(part.slice):
             value = scope.value(index)
             if not value.is_tensor or not value.certain or value.dtype != "int":
                 continue

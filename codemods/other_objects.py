@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.evidence import is_no_tensors
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import elements_of
 
 _MODES = frozenset(
     {
@@ -79,7 +80,7 @@ def _attributes(name: str, scope: Scope) -> Iterator[ast.Attribute]:
 
 
 def _parts(index: ast.expr) -> list[ast.expr]:
-    return index.elts if isinstance(index, ast.Tuple) else [index]
+    return elements_of(index)
 
 
 def _goes_back(part: ast.expr) -> bool:

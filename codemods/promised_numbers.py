@@ -19,7 +19,7 @@ from compilefix.codemods.callers import is_called
 from compilefix.codemods.finding import Fix, Span
 from compilefix.source.definitions import Class, Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import parents
+from compilefix.source.tree import elements_of, parents
 
 if TYPE_CHECKING:
     from compilefix.codemods.rule import Scope
@@ -203,7 +203,7 @@ def _told(node: ast.expr | None, *, is_item: bool) -> Iterator[bool]:
         yield from _told(node.right, is_item=is_item)
     elif isinstance(node, ast.Subscript):
         base = _last_name(node.value)
-        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        inner = elements_of(node.slice)
         if base not in _NO_VALUES:
             for part in inner[1:] if base in _MAPPINGS else inner:
                 yield from _told(part, is_item=is_item or base not in _SAME)

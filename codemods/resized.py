@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import elements_of
 
 _JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"})
 _SCALING = frozenset({"interpolate", "upsample", "upsample_nearest", "upsample_bilinear"})
@@ -19,7 +20,7 @@ def is_resized(node: ast.expr, other: str, scope: Scope) -> bool:
     What gives the same shape at times, such as `x[:n]`, does not count.
     """
     if isinstance(node, ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         return ast.unparse(node.value) == other and any(map(_cuts, parts))
     if not isinstance(node, ast.Call):
         return False
@@ -125,7 +126,7 @@ def is_placed_otherwise(one: ast.expr, other: ast.expr) -> bool:
 def _added(node: ast.expr) -> tuple[str, int] | None:
     """The tensor that an expression gives one more dimension, and where that stands."""
     if isinstance(node, ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         plain = [isinstance(p, ast.Slice) and p.lower is p.upper is p.step is None for p in parts]
         new = [isinstance(p, ast.Constant) and p.value is None for p in parts]
         if new.count(True) != 1 or not all(a or b for a, b in zip(plain, new, strict=True)):

@@ -23,6 +23,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _MOST = 3
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"}
@@ -72,7 +73,7 @@ class _Turn:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return False
         target, value = statement.targets[0], statement.value
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        targets = elements_of(target)
         if not all(isinstance(one, ast.Name) for one in targets):
             return False
         names = [one.id for one in targets if isinstance(one, ast.Name)]
@@ -143,7 +144,7 @@ class _Turn:
         """`boxes[i, 0]`, `boxes[i][0]`, `starts[i]`, and `box[0]` of the row that the loop gives."""
         index: list[ast.expr] = []
         while isinstance(node, ast.Subscript):
-            index = [*(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]), *index]
+            index = [*elements_of(node.slice), *index]
             node = node.value
             if self.rows.tensor is None and isinstance(index[0], ast.Name) and index[0].id == self.rows.counter:
                 break

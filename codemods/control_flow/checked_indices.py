@@ -12,7 +12,7 @@ from compilefix.codemods.control_flow.liveness import live_after
 from compilefix.codemods.finding import Edit
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import ATOMS
-from compilefix.source.tree import children
+from compilefix.source.tree import children, elements_of
 
 _INDEXING = frozenset(
     {
@@ -119,7 +119,7 @@ def _first_of(uses: Sequence[ast.Name], scope: Scope) -> ast.stmt | None:
 
 def _indices(use: ast.Call | ast.Subscript, scope: Scope) -> Sequence[ast.expr]:
     if isinstance(use, ast.Subscript):
-        return use.slice.elts if isinstance(use.slice, ast.Tuple) else [use.slice]
+        return elements_of(use.slice)
     if (scope.callee(use) or "").rpartition(".")[2] not in _INDEXING:
         return []
     return [*use.args, *(k.value for k in use.keywords)]

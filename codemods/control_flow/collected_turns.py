@@ -34,6 +34,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, decides, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def _of_step(step: ast.stmt, fresh: dict[str, bool], scope: Scope) -> Iterator[O
         yield from of_expression(step.value, scope)
         return
     targets = step.targets if isinstance(step, ast.Assign) else []
-    names = [n for target in targets for n in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    names = [n for target in targets for n in elements_of(target)]
     if not isinstance(step, ast.Assign) or not all(isinstance(n, ast.Name) for n in names):
         yield Obstacle(f"the turn does more than collect a value: `{snippet(step)}`")
         return

@@ -20,6 +20,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, torch_name
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _TRACED = (
     ast.Name,
@@ -196,7 +197,7 @@ def _untraced_body(function: Function, scope: Scope, depth: int) -> Iterator[str
 
 def _is_fixed_index(node: ast.Subscript) -> bool:
     """Whether the places that a subscript takes are written out as numbers."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     return all(
         isinstance(n, ast.Constant | ast.UnaryOp | ast.USub | ast.Slice | ast.Load) for p in parts for n in ast.walk(p)
     )

@@ -32,6 +32,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, judge_selection, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass
@@ -192,7 +193,7 @@ def _is_temporary(statement: ast.stmt, block: _Block) -> bool:
         target, value = statement.target, statement.value
     else:
         return False
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    parts = elements_of(target)
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     if len(names) != len(parts) or any(live_after(name, block.node, block.scope) for name in names):
         return False

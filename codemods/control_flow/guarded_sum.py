@@ -13,6 +13,7 @@ from compilefix.codemods.gradient_mode import records_none
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _ZEROS = frozenset({"torch.zeros", "Tensor.new_zeros"})
 _PLACES = frozenset({"device", "dtype"})
@@ -70,7 +71,7 @@ def _adds_dimensions(index: ast.expr) -> bool:
         return _adds_dimensions(index.left) and _adds_dimensions(index.right)
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
         return _adds_dimensions(index.left)
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = elements_of(index)
     return all(
         (isinstance(part, ast.Constant) and part.value in (None, Ellipsis))
         or (isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None)

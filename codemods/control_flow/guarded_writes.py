@@ -22,6 +22,7 @@ from compilefix.codemods.dynamic_shapes.ragged import is_ragged
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _OF_SOME_ELEMENTS = frozenset(
     {"max", "min", "amax", "amin", "aminmax", "argmax", "argmin", "median", "nanmedian", "quantile", "kthvalue", "mode"}
@@ -204,7 +205,7 @@ def _reduces_along(call: ast.Call, operand: ast.expr, selected: _Selected) -> bo
         return along == "0" and named in _OF_SOME_ELEMENTS and isinstance(operand, ast.Name) and selected.makes(operand)
     if not _selects(operand, selected.masks, selected.scope):
         return False
-    parts = operand.slice.elts if isinstance(operand.slice, ast.Tuple) else [operand.slice]
+    parts = elements_of(operand.slice)
     if along == "0":
         return ast.unparse(parts[0]) not in ("...", ":", "None")
     last = (
@@ -268,7 +269,7 @@ def _selects(node: ast.AST, masks: Sequence[Mask], scope: Scope) -> bool:
 
 def _selected_by(index: ast.expr, masks: Sequence[Mask], scope: Scope) -> ast.expr | None:
     """The mask in an index that selects nothing, alone or beside slices and numbers."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = elements_of(index)
     others = [p for p in parts if not (isinstance(p, ast.Slice) or ast.unparse(p) in ("...", "None"))]
     found = [p for p in others if selects_nothing(p, masks)]
     rest = [p for p in others if p not in found]

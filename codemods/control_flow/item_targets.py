@@ -20,6 +20,7 @@ from compilefix.analysis.values import UNKNOWN, Kind, Value, replace
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template, exact, judge_selection
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _RANKS = {"bool": 0, "int": 1, "float": 2}
 _INDEXES = ("int32", "int64")
@@ -154,7 +155,7 @@ def _has_name(node: ast.expr) -> bool:
 
 def _where(target: ast.Subscript) -> tuple[list[ast.expr], list[ast.expr]]:
     """The bounds of the slices in an index, and its other parts."""
-    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    parts = elements_of(target.slice)
     bounds = [b for p in parts if isinstance(p, ast.Slice) for b in (p.lower, p.upper, p.step) if b is not None]
     return bounds, [p for p in parts if not isinstance(p, ast.Slice)]
 

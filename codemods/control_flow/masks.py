@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _viewed(node: ast.expr) -> Iterator[ast.expr]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
         yield from _viewed(node.func.value)
     if isinstance(node, ast.Subscript):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         # `(...,) + (None,) * (x.dim() - mask.dim())` is what a masked write becomes.
         if all(ast.unparse(part) in ("...", "None", ":") for part in parts) or _is_appended(node.slice):
             yield from _viewed(node.value)

@@ -18,6 +18,7 @@ from compilefix.codemods.control_flow.liveness import live_after, read_at_any_ti
 from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Given, Template
+from compilefix.source.tree import elements_of
 
 _OTHER_SCOPES = (ast.Lambda, ast.comprehension, ast.FunctionDef, ast.JoinedStr)
 
@@ -71,7 +72,7 @@ class OwnNames:
         return code
 
     def _target(self, target: ast.expr) -> str:
-        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        parts = elements_of(target)
         return ", ".join(self.names.get(part, part.id) for part in parts if isinstance(part, ast.Name))
 
 
@@ -109,13 +110,7 @@ def _assigns(step: ast.stmt) -> Sequence[ast.Assign]:
 
 def stored_by(steps: Sequence[ast.stmt]) -> list[str]:
     """The names that the steps of a branch give values."""
-    parts = [
-        p
-        for step in steps
-        for a in _assigns(step)
-        for t in a.targets
-        for p in (t.elts if isinstance(t, ast.Tuple) else [t])
-    ]
+    parts = [p for step in steps for a in _assigns(step) for t in a.targets for p in elements_of(t)]
     return list(dict.fromkeys(part.id for part in parts if isinstance(part, ast.Name)))
 
 

@@ -11,6 +11,7 @@ from compilefix.codemods.control_flow.sizes import Sizes
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import read_of
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def part_of_row(node: ast.expr, rows: Rows, scope: Scope) -> Part | None:
     """The part of a row that an expression names: `m[i, :n]`, `m[i, 0:n, :]`, `m[i][n:]`, `row[:n]`."""
     if not isinstance(node, ast.Subscript):
         return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     owner, row = node.value, None
     if rows.tensor is not None:
         row, owner = owner, rows.tensor

@@ -39,6 +39,7 @@ from compilefix.codemods.other_objects import asked_as_object
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ def _nothing_given(
 ) -> tuple[tuple[ast.Assign, ...], tuple[ast.If, ...]] | None:
     """Statements that give names None, and the fixed blocks that read them; None where something else does."""
     instead = tuple(s for s in body if isinstance(s, ast.Assign) and _is_nothing(s.value))
-    targets = [n for s in instead for t in s.targets for n in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    targets = [n for s in instead for t in s.targets for n in elements_of(t)]
     given = _names(instead)
     if len(instead) != len(body) or not all(isinstance(n, ast.Name) for n in targets):
         return None

@@ -53,6 +53,7 @@ from compilefix.codemods.dynamic_shapes.repeats import is_difference
 from compilefix.codemods.finding import Finding, Span
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CAPTURE = "where the shape itself is needed, set `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
@@ -169,7 +170,7 @@ def _apparent_mask(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     """
     if not scope.value(node.value).may_be(Kind.TENSOR):
         return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     tensors = [part for part in parts if scope.value(part).is_tensor]
     passed = scope.legality.inference.passed_boolean(scope.function)
     masks = (p for p in tensors if is_mask(p, scope) or seems_mask(p, scope) or _is_called(p, passed, scope))

@@ -26,6 +26,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _MOST_EXPERTS = 16
 
@@ -297,7 +298,7 @@ class Rewrite:
         return "pass"
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = elements_of(target)
         if not all(isinstance(n, ast.Name) for n in names):
             self.routing.refuse(f"`{snippet(target)}` is assigned rows")
         found = {n.id for n in names if isinstance(n, ast.Name)}
@@ -349,7 +350,7 @@ class Rewrite:
 
     def picked(self, node: ast.Subscript, template: Template) -> str:
         """Code for the rows of all tokens: `h[token]` is `h`, a weight that of the choice that fell on the expert."""
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         texts = [self.routing.also.get(text := ast.unparse(p), text) for p in parts]
         token, position = self.routing.token, self.routing.position
         tensor = template.use(node.value, operand=True)

@@ -18,6 +18,7 @@ from compilefix.analysis import torch_api
 from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _ROW_FUNCTIONS = frozenset({"torch.nn.functional.linear", "torch.matmul", "torch.mm", "torch.nn.functional.embedding"})
 _LAST_DIM = frozenset(
@@ -62,7 +63,7 @@ class Routing:
         """Whether an expression takes one row for each token: `h[token]`, `w[token, position, None]`."""
         if not isinstance(node, ast.Subscript):
             return False
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         return any(isinstance(p, ast.Name) and p.id in self.indices for p in parts)
 
     @property
@@ -211,7 +212,7 @@ def are_numbers(node: ast.expr, routing: Routing, scope: Scope) -> bool:
     if isinstance(node, ast.UnaryOp):
         return are_numbers(node.operand, routing, scope)
     if isinstance(node, ast.Subscript) and routing.picks(node):
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         if len(parts) > 1:
             return not any(isinstance(p, ast.Slice) or _is_constant(p, None) or _is_constant(p, ...) for p in parts)
         return scope.value(node.value).rank == 1 or ast.unparse(parts[0]) == routing.choices

@@ -28,6 +28,7 @@ from compilefix.codemods.names import free_name
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _BESIDE_ROWS = "is not proved to be one number: it may have an element for each true value, and is beside selected rows"
 
@@ -60,7 +61,7 @@ def masked_call(node: ast.AST, scope: Scope) -> MaskedCall | None:
     if callee is None or scope.value(node.value.func).may_be(Kind.OBJECT):
         return None
     whole = node.targets[0]
-    targets = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+    targets = elements_of(whole)
     written = tuple(t for t in targets if isinstance(t, ast.Subscript))
     named = named_writes(node, scope)
     mask = named[0] if named is not None else whole_mask(written[0], scope) if written else None

@@ -11,6 +11,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.analysis.values import ARRAYS, Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def mask_of(node: ast.Subscript, scope: Scope) -> ast.expr | None:
     """The boolean tensor that a tensor is indexed with: it is proved to be one, or its name says so."""
     if not scope.value(node.value).is_tensor:
         return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     return next((part for part in parts if is_mask(part, scope) or seems_mask(part, scope)), None)
 
 
@@ -308,7 +309,7 @@ def has_place(node: ast.expr, scope: Scope) -> bool:
         return True
     if not isinstance(node, ast.Subscript) or any(isinstance(part, ast.Call) for part in ast.walk(node)):
         return False
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     fixed = all(scope.value(part).is_(Kind.STATIC, Kind.SIZE, Kind.NONE) for part in parts)
     return fixed and scope.value(node.value).is_(Kind.TENSOR, Kind.CONTAINER) and has_place(node.value, scope)
 

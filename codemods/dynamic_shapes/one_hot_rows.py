@@ -14,6 +14,7 @@ from compilefix.analysis.legality import Obstacle
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _TESTS: dict[type[ast.cmpop], frozenset[float]] = {
     ast.Gt: frozenset({0, 0.5}),
@@ -35,7 +36,7 @@ class OneHotRows:
 
 def one_hot_rows(node: ast.Subscript, scope: Scope) -> OneHotRows | None:
     """The selection by a one-hot mask that an index begins with, from a tensor that has a name."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     named = isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
     if not parts or not named or not all(map(_is_full, parts[1:])):
         return None

@@ -20,6 +20,7 @@ from compilefix.codemods.dynamic_shapes.row_layers import row_layer
 from compilefix.codemods.dynamic_shapes.row_operations import along_last
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _DEPTH = 4
 _ASKED = frozenset(
@@ -221,7 +222,7 @@ def _index(node: ast.Subscript, facts: FunctionFacts) -> str | None:
         first = base.ref == "torch.Size" and (position is None or not _behind(position.value))
         cut = isinstance(node.slice, ast.Slice) and ast.unparse(node.slice) == ":-1"
         return f"`{snippet(node)}` is not the size of a row" if first and not cut else None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     if isinstance(parts[0], ast.Constant) and parts[0].value is Ellipsis:
         rest = [facts.value(p) for p in parts[1:] if not isinstance(p, ast.Slice)]
         if all(value.is_static for value in rest):

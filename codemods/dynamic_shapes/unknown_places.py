@@ -12,6 +12,7 @@ from dataclasses import replace
 from compilefix.codemods.dynamic_shapes.ragged_sizes import KEEPS, is_selected, size_of
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Class, Function
+from compilefix.source.tree import elements_of
 
 _MOST_STEPS = 6
 
@@ -31,7 +32,7 @@ def may_be_selected(node: ast.expr, scope: Scope, depth: int = 0) -> bool:
     if isinstance(node, ast.Tuple | ast.List):
         return any(may_be_selected(item, scope, depth + 1) for item in node.elts)
     if isinstance(node, ast.Subscript):
-        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        index = elements_of(node.slice)
         return any(may_be_selected(part, scope, depth + 1) for part in (node.value, *index))
     if isinstance(node, ast.IfExp):
         return any(may_be_selected(side, scope, depth + 1) for side in (node.body, node.orelse))
@@ -82,7 +83,7 @@ def _picks(name: str, scope: Scope) -> bool:
         if isinstance(statement.value, ast.Name) and statement.value.id == name:
             names |= {n.id for target in statement.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
     for node in scope.of(ast.Subscript):
-        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        index = elements_of(node.slice)
         if len(index) > 1 and all(isinstance(one, ast.Name) and one.id in names for one in index):
             return True
     return False

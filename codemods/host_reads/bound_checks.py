@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import elements_of
 
 _ELSEWHERE = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.IfExp, ast.BoolOp)
 _SUMS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
@@ -29,7 +30,7 @@ def conditions_of(
     tensor = item.value
     if not _is_plain(tensor) or not scope.value(tensor).is_tensor:
         return None
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    parts = elements_of(item.slice)
     found: list[str] = []
     for index, part in enumerate(parts):
         if isinstance(part, ast.Slice) and _has_symbol(part, scope):
@@ -63,7 +64,7 @@ def narrowed(item: ast.Subscript, scope: Scope) -> tuple[int, ast.expr] | None:
 
     `narrow` needs no check, and fails where one would: it can stand where no statement can.
     """
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    parts = elements_of(item.slice)
     slices = [part for part in parts if isinstance(part, ast.Slice) and part.lower is None and part.step is None]
     bounded = [(dim, part.upper) for dim, part in enumerate(slices) if part.upper is not None]
     if len(bounded) != 1 or slices != parts or not isinstance(item.ctx, ast.Load) or not conditions_of(item, scope):

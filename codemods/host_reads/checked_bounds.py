@@ -21,6 +21,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, imports, read_of, torch_name
 from compilefix.codemods.unknown_rows import failing_layer, fails_where_cut
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 def checked_fix(node: ast.expr, others: Sequence[ast.expr], scope: Scope) -> Fix | None:
@@ -244,5 +245,5 @@ def _refuse(item: ast.Subscript, scope: Scope, template: Template) -> None:
 
 
 def _slices(item: ast.Subscript) -> list[ast.Slice]:
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    parts = elements_of(item.slice)
     return [part for part in parts if isinstance(part, ast.Slice)]

@@ -25,6 +25,7 @@ from compilefix.codemods.overlapping import overlaps
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_max"})
 
@@ -71,7 +72,7 @@ def pick(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     if picked.put is not None:
         return
     torch = torch_name(scope)
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    parts = elements_of(item.slice)
     first, behind = parts[: picked.dim], parts[picked.dim + 1 :]
     dim = sum(isinstance(part, ast.Slice) for part in first)  # an integer takes its dimension away
     if any(map(is_ellipsis, first)):
@@ -110,7 +111,7 @@ def _put_at(node: ast.expr, picked: Picked, scope: Scope, flow: Flow) -> None:
     another dtype, and one that is a part of the whole."""
     item, put = picked.item, picked.put
     assert put is not None
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+    parts = elements_of(item.slice)
 
     def build(render: Renderer) -> str:
         at = f"{render(node)}.reshape(1)"

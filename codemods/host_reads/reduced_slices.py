@@ -15,6 +15,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template, read_of, torch_name, where
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _KINDS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "any", "all"})
 
@@ -199,7 +200,7 @@ def _is_row(node: ast.expr, scope: Scope) -> bool:
 
 def _axis(bounds: ast.Slice, part: ast.Subscript) -> int | None:
     """The dimension that the slice takes a part of, where all others are whole."""
-    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    parts = elements_of(part.slice)
     if any(p is not bounds and ast.unparse(p) not in (":", "...") for p in parts):
         return None
     index = parts.index(bounds)

@@ -12,6 +12,7 @@ from compilefix.codemods.numpy_calls.array_values import from_tensor
 from compilefix.codemods.numpy_calls.kept_numbers import is_kept_number
 from compilefix.codemods.numpy_calls.numpy_draws import breaks_when_drawn
 from compilefix.codemods.rule import Scope
+from compilefix.source.tree import elements_of
 
 _REDUCES = re.compile(r"numpy\.(?:prod|sum|max|min|amax|amin)")
 _CASTS = frozenset({"int", "float", "bool", "complex"})
@@ -54,7 +55,7 @@ def needed_numbers(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
         if listed.is_(Kind.CONTAINER) and listed.ref != "dict" and _is_place(part.slice, scope):
             yield part.slice, "GB0033"
         elif listed.is_tensor:
-            places = part.slice.elts if isinstance(part.slice, ast.Tuple) else (part.slice,)
+            places = elements_of(part.slice)
             yield from ((place, "GB0033") for place in places if _is_counted(place, scope))
     for part in scope.of(ast.Slice):
         for bound in (part.lower, part.upper, part.step):

@@ -55,6 +55,7 @@ from compilefix.codemods.numpy_calls.array_values import (
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.codemods.selection import Template, imports, torch_name
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _DYNAMIC = frozenset({"unique", "nonzero", "flatnonzero", "argwhere"})
 _BY_INDEX = frozenset(f"numpy.{name}" for name in ("mgrid", "ogrid", "r_", "c_"))
@@ -265,7 +266,7 @@ def _selects(node: ast.Subscript, scope: Scope) -> bool:
     in_place = isinstance(parent, ast.AugAssign) and parent.target is node
     if not (isinstance(node.ctx, ast.Load) or in_place):
         return False
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = elements_of(node.slice)
     return any(is_compared(part, scope) or _is_truths(part, scope) for part in parts)
 
 

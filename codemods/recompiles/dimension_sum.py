@@ -12,6 +12,7 @@ from compilefix.codemods.recompiles.sizes import definition_of
 from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _added(statement: ast.stmt) -> tuple[ast.Name, ast.expr, bool] | None:
 
 def dimension_of(index: ast.expr, counter: str) -> int | None:
     """The dimension that `x[t]`, `x[:, t]` or `x[:, t, :]` counts through."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = elements_of(index)
     counted = [i for i, part in enumerate(parts) if isinstance(part, ast.Name) and part.id == counter]
     whole = all(
         isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None

@@ -64,6 +64,7 @@ from compilefix.codemods.recompiles.size_cache import calls_unknown, computed_ea
 from compilefix.codemods.recompiles.sizes import definition_of, is_likely_compiled, is_size
 from compilefix.codemods.rule import Rule, Scope
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _ADVICE = "compare with the size of the kept tensor (`self.table.shape[0]`), or compute the value at each call"
 
@@ -184,7 +185,7 @@ def _is_cache(target: ast.Subscript, scope: Scope) -> bool:
 def _holds_number(key: ast.expr, scope: Scope) -> bool:
     """Whether a key is made of sizes, or of integers that each call is given."""
     given = definition_of(key, scope)
-    parts = given.elts if isinstance(given, ast.Tuple) else [given]
+    parts = elements_of(given)
     if isinstance(given, ast.JoinedStr):
         parts = [part.value for part in given.values if isinstance(part, ast.FormattedValue)]
         return any(is_size(part, scope) or isinstance(part, ast.Name) for part in parts)

@@ -22,7 +22,7 @@ from compilefix.codemods.rule import Scope
 from compilefix.codemods.selection import Template
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import parents
+from compilefix.source.tree import elements_of, parents
 
 GROWS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _PLAIN = (
@@ -185,7 +185,7 @@ def by_rows(node: ast.AST, sizes: Collection[str], scope: Scope, *, filled: bool
         cast = isinstance(above, ast.Call) and (scope.callee(above) or "").rpartition(".")[2] in ("to", "type")
         return ranged or device or cast or isinstance(above, ast.Assign)
     if isinstance(node, ast.Subscript):
-        index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        index = elements_of(node.slice)
         return all(_is_whole(part) for part in index)
     plain = isinstance(node, _PLAIN) and not isinstance(node, ast.Slice)
     return plain and (not isinstance(node, ast.Attribute) or node.attr not in ("shape", "ndim"))

@@ -8,7 +8,7 @@ from compilefix.analysis.values import Kind
 from compilefix.codemods.rule import Scope
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import parents
+from compilefix.source.tree import elements_of, parents
 
 _ANOTHER_TENSOR = frozenset({"unsqueeze", "view", "transpose", "permute", "expand", "narrow", "select", "unfold"})
 _COLLECTS = frozenset({"append", "extend", "add", "insert", "update", "setdefault", "put"})
@@ -30,7 +30,7 @@ def made_here(owner: ast.Name, scope: Scope) -> bool:
         return False
     made = last.value
     if isinstance(made, ast.Subscript):
-        parts = made.slice.elts if isinstance(made.slice, ast.Tuple) else [made.slice]
+        parts = elements_of(made.slice)
         return any(isinstance(p, ast.Slice) or (isinstance(p, ast.Constant) and p.value is None) for p in parts)
     if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _ANOTHER_TENSOR:
         return True

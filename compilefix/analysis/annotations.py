@@ -10,6 +10,7 @@ from compilefix.analysis.values import Kind, Value, replace
 from compilefix.source.definitions import Class
 from compilefix.source.module import Module
 from compilefix.source.project import Project
+from compilefix.source.tree import elements_of
 
 _STATIC_TYPES = {"int": "int", "float": "float", "bool": "bool", "complex": "complex"}
 _STATIC_NAMES = frozenset(
@@ -205,7 +206,7 @@ def _generic(node: ast.Subscript, module: Module, project: Project, within: froz
     if name in _TENSOR_TYPES:
         return values.tensor()
     last = name.rpartition(".")[2]
-    args = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    args = elements_of(node.slice)
     if last == "Optional":
         return values.join(annotated(args[0], module, project, within), values.NONE)
     if last == "Union":

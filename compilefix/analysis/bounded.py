@@ -14,7 +14,7 @@ from compilefix.analysis.function_facts import FunctionFacts
 from compilefix.analysis.presence import only_source
 from compilefix.analysis.values import Kind
 from compilefix.source.snippets import snippet
-from compilefix.source.tree import walk
+from compilefix.source.tree import elements_of, walk
 
 _TAKING = frozenset(
     {
@@ -49,7 +49,7 @@ def draws_kept_off(node: ast.expr, facts: FunctionFacts) -> Iterator[str]:
 def _indices(part: ast.AST, facts: FunctionFacts) -> Sequence[ast.expr]:
     """The tensors, or numbers read from some, that say where something is taken or written."""
     if isinstance(part, ast.Subscript):
-        found = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+        found = elements_of(part.slice)
     elif isinstance(part, ast.Call) and (facts.callee(part) or "").rpartition(".")[2].rstrip("_") in _TAKING:
         found = [*part.args, *(k.value for k in part.keywords if k.arg in ("index", "input"))]
     else:

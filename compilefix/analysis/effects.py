@@ -19,6 +19,7 @@ from compilefix.analysis.summaries import passed
 from compilefix.analysis.unseen import changes_container, changes_own_list, is_own, said_sometimes, writes_own_memory
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Class, Function
+from compilefix.source.tree import elements_of
 
 _PURE_BUILTINS = frozenset(
     {
@@ -241,7 +242,7 @@ class EffectAnalysis:
 
     def _of_subscript(self, node: ast.Subscript, facts: FunctionFacts) -> Effects:
         index = facts.value(node.slice)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         if all(
             isinstance(p, ast.Slice) or (isinstance(p, ast.Constant) and (p.value is None or p.value is Ellipsis))
             for p in parts

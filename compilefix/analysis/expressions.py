@@ -45,7 +45,7 @@ from compilefix.analysis.values import (
 from compilefix.analysis.walk import rebound_after
 from compilefix.source.definitions import Class, Function
 from compilefix.source.module import Module
-from compilefix.source.tree import children, walk
+from compilefix.source.tree import children, elements_of, walk
 
 _PERHAPS_BOOL = replace(values.STATIC, dtype="bool", certain=False)
 
@@ -296,7 +296,7 @@ class Expressions(Calls):
         return picked(item, self.place(node) if index.const is None else place_of_item(index.const.value))
 
     def _index_tensor(self, node: ast.Subscript, base: Value) -> Value:
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        parts = elements_of(node.slice)
         rank = base.rank
         copied = False
         indices = [v for v in map(self.facts.value, parts) if v.may_be(Kind.TENSOR) or v.is_(Kind.CONTAINER)]

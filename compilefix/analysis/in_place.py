@@ -12,6 +12,7 @@ from compilefix.analysis.summaries import memory_of
 from compilefix.analysis.values import Kind, Value, may_share
 from compilefix.analysis.written_memory import PLAIN
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 OUTSIDE = ("param:", "self.", "global.")
 _RESULT_NOT_KEPT = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -140,7 +141,7 @@ def _takes(node: ast.Subscript | ast.AugAssign, value: Value, facts: FunctionFac
             return False
         kept, gets = [node.value], facts.value(node.target)
     else:
-        kept = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        kept = elements_of(node.slice)
         gets = facts.value(node.value)
         stored = next((s.value for s in live_nodes(facts) if isinstance(s, ast.Assign) and node in s.targets), None)
         gets = gets if stored is None or gets.leaves or gets.is_unknown else facts.value(stored)

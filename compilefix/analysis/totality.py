@@ -15,6 +15,7 @@ from compilefix.analysis.live_code import live_nodes
 from compilefix.analysis.values import Kind, Value
 from compilefix.source.definitions import Function
 from compilefix.source.snippets import snippet
+from compilefix.source.tree import elements_of
 
 _ANY_DTYPE = frozenset(
     {
@@ -407,7 +408,7 @@ def _compared(part: ast.Compare, facts: FunctionFacts) -> Iterator[str]:
 def _subscript(part: ast.Subscript, facts: FunctionFacts) -> Iterator[str]:
     base, index = facts.value(part.value), facts.value(part.slice)
     position = index.const.value if index.const is not None else None
-    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    parts = elements_of(part.slice)
     if not base.is_(Kind.TENSOR, Kind.CONTAINER, Kind.OBJECT, Kind.NDARRAY):
         yield f"`{snippet(part.value)}` may be something without items"
     elif base.is_(Kind.CONTAINER) and base.ref == "dict":

@@ -103,3 +103,8 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif value is not None:
             found.append(value)
     return found
+
+
+def elements_of(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple, as an index `x[0, :]` or a target `a, b` is; any other expression by itself."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
